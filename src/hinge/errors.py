@@ -1,0 +1,40 @@
+"""Every exception and warning that Hinge raises."""
+
+from __future__ import annotations
+
+
+class HingeError(Exception):
+    """Base class of everything that Hinge raises on purpose."""
+
+
+class ModelError(HingeError, ValueError):
+    """Report a robot that is not one: a wrong tree, a wrong name, an impossible body."""
+
+
+class FormatError(ModelError):
+    """Report a file that cannot be read, with the place in it.
+
+    `source` is the file's name (or "<string>"), `line` its line where known.
+    """
+
+    def __init__(self, message: str, *, source: str = "<string>", line: int | None = None) -> None:
+        place = source if line is None else f"{source}:{line}"
+        super().__init__(f"{place}: {message}")
+        self.source = source
+        self.line = line
+
+
+class ArgumentError(HingeError, ValueError):
+    """Report an argument of the wrong shape, type or value."""
+
+
+class UnknownNameError(HingeError, LookupError):
+    """Report a body, joint or frame name that the robot does not have."""
+
+
+class MissingExtraError(HingeError, ImportError):
+    """Report an optional package that a feature needs and that is not installed."""
+
+
+class ModelWarning(UserWarning):
+    """Warn of a doubtful robot that is loaded all the same."""

@@ -1,0 +1,73 @@
+"""Robots as frozen data: bodies, joints, frames; building, editing and checking them."""
+
+from hinge.model import joints as joints
+from hinge.model.actuator import (
+    actuator_effort,
+    effort_subspace,
+    generalized_force,
+    is_properly_powered,
+    reaction_force,
+)
+from hinge.model.builder import Builder
+from hinge.model.checks import Problem, check, enforce
+from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
+from hinge.model.describe import describe
+from hinge.model.edit import attach, detach, lock, merge, reduce, reroot
+from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
+from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
+from hinge.model.state import (
+    as_configuration,
+    as_tangent,
+    as_vector,
+    carry_state,
+    difference,
+    integrate,
+    neutral,
+    random_configuration,
+)
+
+__all__ = [
+    "STANDARD_GRAVITY",
+    "Body",
+    "Box",
+    "Builder",
+    "Capsule",
+    "Coupling",
+    "Cylinder",
+    "Frame",
+    "Geometry",
+    "Joint",
+    "Mesh",
+    "PeerMap",
+    "Problem",
+    "Robot",
+    "Shape",
+    "Sphere",
+    "actuator_effort",
+    "as_configuration",
+    "as_tangent",
+    "as_vector",
+    "assemble",
+    "attach",
+    "carry_state",
+    "check",
+    "describe",
+    "detach",
+    "difference",
+    "effort_subspace",
+    "enforce",
+    "generalized_force",
+    "integrate",
+    "is_properly_powered",
+    "joints",
+    "lock",
+    "merge",
+    "mujoco_map",
+    "neutral",
+    "pinocchio_map",
+    "random_configuration",
+    "reaction_force",
+    "reduce",
+    "reroot",
+]

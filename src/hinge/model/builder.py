@@ -1,0 +1,105 @@
+"""Build a robot by hand, body after body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hinge.errors import ModelError
+from hinge.model.checks import enforce
+from hinge.model.geometry import Shape
+from hinge.model.joints import Fixed, JointType
+from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
+from hinge.spatial import ArrayLike, Inertia, Transform
+
+
+class Builder:
+    """Collect bodies and frames, then `build()` a frozen robot.
+
+        b = Builder("pendulum")
+        b.body("rod", joint=Revolute((0, 1, 0)), inertia=Inertia.from_com(1.0, (0, 0, -0.5), np.zeros((3, 3))))
+        b.frame("tip", "rod", position=(0, 0, -1))
+        robot = b.build()
+    """
+
+    def __init__(self, name: str, *, gravity: ArrayLike = STANDARD_GRAVITY) -> None:
+        self.name = name
+        self.gravity = gravity
+        self._bodies: list[Body] = []
+        self._joints: list[Joint] = []
+        self._frames: list[Frame] = []
+        self._couplings: list[Coupling] = []
+
+    def body(
+        self,
+        name: str,
+        *,
+        joint: JointType | None = None,
+        parent: str | None = None,
+        inertia: Inertia | None = None,
+        rotation: ArrayLike | None = None,
+        position: ArrayLike | None = None,
+        joint_name: str | None = None,
+        shapes: tuple[Shape, ...] = (),
+        **physics: Any,
+    ) -> str:
+        """Add a body carried by a joint (fixed unless given) on its parent (None: the world).
+
+        `rotation` and `position` place the joint's inner frame on the parent; the body's frame is
+        the joint's outer frame. `physics` are further fields of `Joint`: outer, lower, upper,
+        velocity, effort, rotor_inertia, damping, friction, stiffness, rest, effort_subspace.
+        """
+        self._bodies.append(Body(name, inertia or Inertia.zero(), shapes))
+        inner = Transform.place(rotation, position)
+        label = joint_name or f"{name}_joint"
+        unknown = set(physics) - _PHYSICS
+        if unknown:
+            raise ModelError(
+                f"body {name!r}: {', '.join(sorted(unknown))} is no field of a joint; "
+                f"there are {', '.join(sorted(_PHYSICS))}"
+            )
+        self._joints.append(Joint(label, joint or Fixed(), parent, name, inner, **physics))
+        return name
+
+    def frame(
+        self,
+        name: str,
+        body: str,
+        *,
+        rotation: ArrayLike | None = None,
+        position: ArrayLike | None = None,
+    ) -> str:
+        """Add a named frame on a body."""
+        self._frames.append(Frame(name, body, Transform.place(rotation, position)))
+        return name
+
+    def couple(self, joint: str, master: str, *, ratio: float = 1.0, offset: float = 0.0) -> None:
+        """Record q(joint) = ratio q(master) + offset."""
+        self._couplings.append(Coupling(joint, master, ratio, offset))
+
+    def build(self, *, strict: bool = False) -> Robot:
+        """Return the robot; doubts are warnings, or errors with `strict`."""
+        robot = assemble(
+            self.name,
+            self._bodies,
+            self._joints,
+            frames=self._frames,
+            couplings=self._couplings,
+            gravity=self.gravity,
+        )
+        return enforce(robot, strict=strict)
+
+
+_PHYSICS = {
+    "outer",
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "rotor_inertia",
+    "damping",
+    "friction",
+    "stiffness",
+    "rest",
+    "effort_subspace",
+}

@@ -1,0 +1,132 @@
+"""Checks of a robot: what is wrong with it, by body or joint and condition.
+
+| condition | severity |
+|---|---|
+| mass finite and ≥ 0, inertia and placements finite, limits not NaN | always an error |
+| inertia symmetric, positive, triangle inequality; massless yet with a moment | warning |
+| joint axis of unit length (a reader says so; it is normalised) | warning |
+| limits ordered | warning |
+| a movable joint carries no inertia (forward dynamics is singular) | warning |
+
+`strict=True` makes every warning an error. Names, connectedness and loops are not here: no `Robot`
+can be made that violates them (see `assemble`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hinge.errors import ModelError, ModelWarning
+from hinge.model.parts import Body, Joint
+from hinge.model.robot import Robot
+
+#: Relative slack for the triangle inequality and positivity, for numbers rounded in a file.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: where ("body 'arm'"), which condition, in words, and how badly."""
+
+    where: str
+    condition: str
+    message: str
+    fatal: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message} [{self.condition}]"
+
+
+def check(robot: Robot) -> list[Problem]:
+    """Return all problems of a robot, in the order of its bodies; an empty list is a sound robot."""
+    found: list[Problem] = []
+    carries = _carried_inertia(robot)
+    for body, joint, inertia in zip(robot.bodies, robot.joints, carries, strict=True):
+        found.extend(_body_problems(body))
+        found.extend(_joint_problems(joint))
+        if joint.nv and not inertia and not (joint.rotor_inertia > 0).all():
+            message = "moves no mass and no inertia, so forward dynamics is singular"
+            found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
+    return found
+
+
+def enforce(
+    robot: Robot, *, strict: bool = False, found: Sequence[Problem] = (), stacklevel: int = 2
+) -> Robot:
+    """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
+
+    With `strict` every doubt is an error. `found` are problems that the caller has met already,
+    such as a reader of a file that had to mend something.
+    """
+    problems = [*found, *check(robot)]
+    bad = [p for p in problems if p.fatal or strict]
+    if bad:
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise ModelError(f"robot {robot.name!r}: {bad[0]}{more}")
+    for p in problems:
+        warnings.warn(f"robot {robot.name!r}: {p}", ModelWarning, stacklevel=stacklevel + 1)
+    return robot
+
+
+def _body_problems(body: Body) -> Iterator[Problem]:
+    where, inertia = f"body {body.name!r}", body.inertia
+    m = float(inertia.m)
+    if not (np.isfinite(m) and np.isfinite(inertia.h).all() and np.isfinite(inertia.I).all()):
+        yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)
+        return
+    if m < 0:
+        yield Problem(where, "mass ≥ 0", f"its mass is {m:g} kg; wanted a mass ≥ 0", True)
+        return
+    scale = float(np.abs(inertia.I).max())
+    if np.abs(inertia.I - inertia.I.T).max() > TOLERANCE * scale:
+        yield Problem(where, "inertia symmetric", "its inertia matrix is not symmetric")
+        return
+    if m == 0 and np.abs(inertia.h).max() > 0:
+        yield Problem(where, "massless has no moment", "it has no mass but a first moment of mass")
+    yield from _moment_problems(where, inertia.central, scale)
+
+
+def _moment_problems(where: str, central: np.ndarray, scale: float) -> Iterator[Problem]:
+    """Check the principal moments about the centre of mass."""
+    a, b, c = np.linalg.eigvalsh(0.5 * (central + central.T))
+    slack = TOLERANCE * max(scale, 1e-300)
+    moments = f"principal moments {a:.4g}, {b:.4g}, {c:.4g} kg m² about the centre of mass"
+    if a < -slack:
+        yield Problem(where, "inertia positive", f"its inertia is not positive: {moments}")
+    elif a + b < c - slack:
+        message = f"no distribution of mass has its inertia: {moments}, the last exceeds the others' sum"
+        yield Problem(where, "triangle inequality", message)
+
+
+def _joint_problems(joint: Joint) -> Iterator[Problem]:
+    where = f"joint {joint.name!r}"
+    for side in ("inner", "outer"):
+        x = getattr(joint, side)
+        if not (np.isfinite(x.E).all() and np.isfinite(x.r).all()):
+            yield Problem(where, "placement finite", f"its {side} placement is not finite", True)
+    numbers = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
+    for name in ("lower", "upper", *numbers):
+        if np.isnan(getattr(joint, name)).any():
+            yield Problem(where, "limits are numbers", f"its {name} is not a number", True)
+    low, high = joint.lower, joint.upper
+    for k in np.flatnonzero(low > high):
+        label = joint.type.q_names[k]
+        message = f"its limits of {label} are the wrong way round: lower {low[k]:g}, upper {high[k]:g}"
+        yield Problem(where, "limits ordered", message)
+    for name in numbers:
+        if (np.asarray(getattr(joint, name)) < 0).any():
+            yield Problem(where, f"{name} ≥ 0", f"its {name} is negative: {getattr(joint, name)}")
+
+
+def _carried_inertia(robot: Robot) -> list[bool]:
+    """Tell for each joint whether any body that it carries has mass or inertia."""
+    carries = [bool(float(b.inertia.m) != 0 or b.inertia.I.any()) for b in robot.bodies]
+    for i in reversed(range(len(carries))):
+        parent = robot.tree.parents[i]
+        if parent >= 0 and carries[i]:
+            carries[parent] = True
+    return carries

@@ -1,0 +1,35 @@
+"""A robot in words: its tree as a table."""
+
+from __future__ import annotations
+
+from hinge.model.robot import Robot
+
+
+def describe(robot: Robot) -> str:
+    """Return the robot's bodies as a table: tree, joint, coordinates, mass."""
+    head = ("body", "joint", "type", "q", "qd", "mass [kg]")
+    rows = [head]
+    for body, joint, depth in zip(robot.bodies, robot.joints, robot.tree.depth, strict=True):
+        rows.append(
+            (
+                "  " * (depth - 1) + body.name,
+                joint.name,
+                joint.type.kind,
+                _span(joint.q_slice),
+                _span(joint.qd_slice),
+                f"{float(body.inertia.m):.4g}",
+            )
+        )
+    widths = [max(len(r[k]) for r in rows) for k in range(len(head))]
+    lines = ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+    lines.insert(1, "  ".join("─" * w for w in widths))
+    base = "floating" if robot.is_floating else "fixed"
+    total = f"{robot.mass:.4g} kg, gravity {tuple(float(g) for g in robot.gravity)} m/s²"
+    title = f"{robot.name}: {len(robot.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}, {base} base, {total}"
+    return "\n".join([title, "", *lines])
+
+
+def _span(s: slice) -> str:
+    if s.stop == s.start:
+        return "–"
+    return str(s.start) if s.stop - s.start == 1 else f"{s.start}…{s.stop - 1}"

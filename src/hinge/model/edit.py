@@ -1,0 +1,229 @@
+"""Verbs that make a new robot from old ones: attach, detach, merge, lock, reduce, reroot.
+
+The old robots stay as they are. `carry_state` takes a state along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from hinge.errors import ArgumentError, ModelError
+from hinge.model.joints import Fixed, Free, JointType
+from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.robot import Robot, assemble
+from hinge.model.state import as_vector
+from hinge.spatial import ArrayLike, Transform
+
+
+def attach(
+    robot: Robot,
+    other: Robot,
+    to: str,
+    *,
+    joint: JointType | None = None,
+    rotation: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    prefix: str = "",
+) -> Robot:
+    """Return `robot` with `other` hung on the frame `to`, by a joint (fixed unless given).
+
+    `rotation` and `position` place the joint's inner frame in `to`. The joint takes the place, and
+    the name, of the one that hung `other` on the world; `prefix` goes before all names of `other`.
+    """
+    roots = [j for j in other.joints if j.parent is None]
+    if len(roots) != 1:
+        raise ModelError(
+            f"robot {other.name!r} hangs on the world by {len(roots)} joints; only a robot with one "
+            "can be attached"
+        )
+    part = _renamed(other, prefix)
+    frame = robot.frame(to)
+    old = next(j for j in part.joints if j.parent is None)
+    hook = Joint(
+        old.name,
+        joint or Fixed(),
+        frame.body,
+        old.child,
+        Transform.place(rotation, position) @ frame.placement,
+        old.outer,
+    )
+    return _combine(robot.name, robot, part, {old.name: hook})
+
+
+def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str = "") -> Robot:
+    """Return one robot that holds both side by side on the world, with the first's gravity."""
+    label = name or f"{first.name}+{second.name}"
+    return _combine(label, first, _renamed(second, prefix), {})
+
+
+def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
+    """Return the robot without a body and all it carries, and these as a free-floating robot."""
+    gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
+    if len(gone) == len(robot.bodies):
+        raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
+    cut = robot.joint_of(body)
+    loose = Joint(cut.name, Free(), None, body)
+    rest = _part(robot, robot.name, lambda b: b not in gone, {})
+    return rest, _part(robot, body, lambda b: b in gone, {cut.name: loose})
+
+
+def lock(robot: Robot, joints: Mapping[str, ArrayLike]) -> Robot:
+    """Return the robot with the named joints fixed at the given configurations."""
+    frozen: dict[str, Joint] = {}
+    for name, value in joints.items():
+        j = robot.joint(name)
+        value = [value] if j.nq == 1 and np.ndim(value) == 0 else value
+        q = as_vector(value, f"joints[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
+        if q.ndim != 1:
+            raise ArgumentError(f"joints[{name!r}]: has shape {q.shape}; wanted one configuration")
+        inner = j.type.placement(q) @ j.inner
+        frozen[name] = Joint(j.name, Fixed(), j.parent, j.child, inner, j.outer)
+    return _part(robot, robot.name, lambda b: True, frozen)
+
+
+def reduce(robot: Robot) -> Robot:
+    """Return the robot with every body behind a fixed joint merged into the body that carries it.
+
+    Masses and inertias are added, shapes move along, and each merged body stays as a frame of its
+    name. A body fixed to the world stays a body, as the world has no inertia to add to.
+    """
+    onto: dict[str, tuple[str, Transform]] = {}
+    inertias = {b.name: b.inertia for b in robot.bodies}
+    shapes = {b.name: b.shapes for b in robot.bodies}
+    for body, joint in zip(robot.bodies, robot.joints, strict=True):
+        if joint.parent is None or joint.nv:
+            onto[body.name] = (body.name, Transform.identity())
+            continue
+        host, place = onto[joint.parent]
+        x = joint.transform(np.zeros(0)) @ place
+        onto[body.name] = (host, x)
+        inertias[host] = inertias[host] + x.inv().inertia(body.inertia)
+        moved = tuple(replace(s, placement=s.placement @ x) for s in body.shapes)
+        shapes[host] = shapes[host] + moved
+    kept = [b for b in robot.bodies if onto[b.name][0] == b.name]
+    merged = [Frame(b.name, *onto[b.name]) for b in robot.bodies if onto[b.name][0] != b.name]
+    moved_frames = [_moved_frame(f, *onto[f.body]) for f in robot.frames]
+    return assemble(
+        robot.name,
+        [Body(b.name, inertias[b.name], shapes[b.name]) for b in kept],
+        [_moved_joint(j, onto) for j in robot.joints if j.nv or j.parent is None],
+        frames=[*merged, *moved_frames],
+        couplings=robot.couplings,
+        gravity=robot.gravity,
+    )
+
+
+def reroot(robot: Robot, body: str) -> Robot:
+    """Return a floating robot with its free joint moved to another body.
+
+    The joints between the old and the new base are turned round; all bodies, frames and inertias
+    stay, so the physics is the same. `carry_state` gives the same motion in the new coordinates.
+    """
+    new = robot.body_index(body)
+    base = robot.joints[robot.tree.support(new)[0]]
+    if base.type.kind != "free":
+        raise ModelError(
+            f"robot {robot.name!r} hangs on the world by a {base.type.kind} joint, {base.name!r}; only a "
+            "floating robot can be re-rooted: load it with floating=True"
+        )
+    turned = {base.name: Joint(base.name, Free(), None, body)}
+    for i in robot.tree.support(new)[1:]:
+        j = robot.joints[i]
+        assert j.parent is not None
+        turned[j.name] = replace(
+            j,
+            type=j.type.reversed(),
+            parent=j.child,
+            child=j.parent,
+            inner=j.outer,
+            outer=j.inner,
+            **_reversed_limits(j),
+        )
+    return _part(robot, robot.name, lambda b: True, turned)
+
+
+def _reversed_limits(j: Joint) -> dict[str, object]:
+    """Return limits and physics of a joint in its reversed type's coordinates."""
+    none, rest = np.zeros(j.nv), j.rest
+    order = np.arange(j.nv)
+    if j.type.kind in ("universal", "spherical_angles"):
+        order = order[::-1]
+    q_order = order if j.nq == j.nv else np.arange(j.nq)
+    swapped: dict[str, object] = {"rest": j.type.reverse_state(rest, none)[0], "effort_subspace": None}
+    for name in ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness"):
+        swapped[name] = getattr(j, name)[order]
+    swapped["lower"], swapped["upper"] = j.lower[q_order], j.upper[q_order]
+    if j.type.kind == "translational":
+        swapped["lower"], swapped["upper"] = -j.upper, -j.lower
+    return swapped
+
+
+def _moved_joint(joint: Joint, onto: Mapping[str, tuple[str, Transform]]) -> Joint:
+    if joint.parent is None:
+        return joint
+    host, place = onto[joint.parent]
+    return replace(joint, parent=host, inner=joint.inner @ place)
+
+
+def _moved_frame(frame: Frame, host: str, place: Transform) -> Frame:
+    return Frame(frame.name, host, frame.placement @ place)
+
+
+def _part(robot: Robot, name: str, keeps: object, swap: Mapping[str, Joint]) -> Robot:
+    """Return the robot's bodies that `keeps` admits, some joints replaced."""
+    assert callable(keeps)
+    joints = [swap.get(j.name, j) for j in robot.joints if keeps(j.child)]
+    there = {j.name for j in joints}
+    return assemble(
+        name,
+        [b for b in robot.bodies if keeps(b.name)],
+        joints,
+        frames=[f for f in robot.frames if keeps(f.body)],
+        couplings=[
+            c
+            for c in robot.couplings
+            if {c.joint, c.master} <= there and not any(swap.get(n, _MOVES).nv == 0 for n in (c.joint, c.master))
+        ],
+        gravity=robot.gravity,
+    )
+
+
+_MOVES = Joint("", Free(), None, "")
+
+
+def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) -> Robot:
+    return assemble(
+        name,
+        [*first.bodies, *second.bodies],
+        [*first.joints, *(swap.get(j.name, j) for j in second.joints)],
+        frames=[*first.frames, *second.frames],
+        couplings=[*first.couplings, *second.couplings],
+        gravity=first.gravity,
+    )
+
+
+def _renamed(robot: Robot, prefix: str) -> Robot:
+    """Return the robot with a prefix before every name."""
+    if not prefix:
+        return robot
+
+    def body_of(name: str | None) -> str | None:
+        return None if name is None else prefix + name
+
+    couplings: Iterable[Coupling] = (
+        replace(c, joint=prefix + c.joint, master=prefix + c.master) for c in robot.couplings
+    )
+    return assemble(
+        robot.name,
+        [replace(b, name=prefix + b.name) for b in robot.bodies],
+        [
+            replace(j, name=prefix + j.name, parent=body_of(j.parent), child=prefix + j.child)
+            for j in robot.joints
+        ],
+        frames=[replace(f, name=prefix + f.name, body=prefix + f.body) for f in robot.frames],
+        couplings=couplings,
+        gravity=robot.gravity,
+    )

@@ -1,0 +1,53 @@
+"""Joint types, one file each; `contract` says what a type must answer."""
+
+from hinge.model.joints.continuous import Continuous
+from hinge.model.joints.contract import Axis, JointType, VectorJoint
+from hinge.model.joints.cylindrical import Cylindrical
+from hinge.model.joints.fixed import Fixed
+from hinge.model.joints.free import Free
+from hinge.model.joints.planar import Planar
+from hinge.model.joints.prismatic import Prismatic
+from hinge.model.joints.revolute import Revolute
+from hinge.model.joints.screw import Screw
+from hinge.model.joints.spherical import Spherical
+from hinge.model.joints.spherical_angles import SphericalAngles
+from hinge.model.joints.translational import Translational
+from hinge.model.joints.universal import Universal
+
+#: Every joint type by its kind.
+JOINT_TYPES: dict[str, type[JointType]] = {
+    t.kind: t
+    for t in (
+        Revolute,
+        Continuous,
+        Prismatic,
+        Screw,
+        Cylindrical,
+        Planar,
+        Universal,
+        Spherical,
+        SphericalAngles,
+        Free,
+        Translational,
+        Fixed,
+    )
+}
+
+__all__ = [
+    "JOINT_TYPES",
+    "Axis",
+    "Continuous",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "JointType",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Spherical",
+    "SphericalAngles",
+    "Translational",
+    "Universal",
+    "VectorJoint",
+]

@@ -1,0 +1,15 @@
+"""Continuous: a revolute joint that turns without end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hinge.model.joints.revolute import Revolute
+
+
+@dataclass(frozen=True)
+class Continuous(Revolute):
+    """Turn about `axis` without limits; q the angle in rad (nq = 1), which never wraps."""
+
+    kind: ClassVar[str] = "continuous"

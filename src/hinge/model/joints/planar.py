@@ -1,0 +1,115 @@
+"""Planar: motion in a plane. Table 8-1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hinge.model.joints.contract import (
+    SPAN_ANGLE,
+    SPAN_LENGTH,
+    Axis,
+    JointType,
+    Z,
+    constant,
+    opposite,
+    unit,
+)
+from hinge.spatial import Array, Transform, matvec, rotation, stack, transpose
+
+
+@dataclass(frozen=True)
+class Planar(JointType):
+    """Turn about `axis` and shift in the plane across it; q = (angle, x, y), qd = (ω, vx, vy).
+
+    x and y are the outer frame's position along the two directions of `plane`, fixed in the inner
+    frame; vx and vy are its velocity along the same two directions carried by the outer frame.
+    That keeps S constant as in Table 8-1 (whose text leaves open in which frame q₂ and q₃ are
+    taken), and makes the joint the plane's share of `Free`.
+    """
+
+    axis: Axis = Z
+
+    kind: ClassVar[str] = "planar"
+    q_names: ClassVar[tuple[str, ...]] = ("angle", "x", "y")
+    qd_names: ClassVar[tuple[str, ...]] = ("angle", "vx", "vy")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit(self.axis))
+
+    @property
+    def plane(self) -> Array:
+        """The two directions (3, 2) in the plane: x and y turned with z onto the axis."""
+        return rotation.aligning(Z, self.axis)[:, :2]
+
+    def placement(self, q: Array) -> Transform:
+        """Return the rotation by q[0] and the shift by (q[1], q[2]) in the inner frame."""
+        turn = rotation.about(self.axis, q[..., 0])
+        return Transform.place(turn, matvec(self.plane, q[..., 1:]))
+
+    def subspace(self, q: Array) -> Array:
+        """Return the turn about the axis and the shifts along the plane."""
+        s = np.zeros((6, 3))
+        s[:3, 0] = self.axis
+        s[3:, 1:] = self.plane
+        return constant(s, q)
+
+    def neutral(self) -> Array:
+        """Return zero."""
+        return np.zeros(3)
+
+    def integrate(self, q: Array, v: Array) -> Array:
+        """Follow the plane screw v for unit time."""
+        step = matvec(_turn(q[..., 0]) @ _arc(v[..., 0]), v[..., 1:])
+        return np.concatenate([q[..., :1] + v[..., :1], q[..., 1:] + step], axis=-1)
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the plane screw that leads from q0 to q1 in unit time.
+
+        The angle does not wrap, so a difference of a whole turn is not taken for none.
+        """
+        w = q1[..., :1] - q0[..., :1]
+        step = matvec(transpose(_turn(q0[..., 0])), q1[..., 1:] - q0[..., 1:])
+        return np.concatenate([w, np.linalg.solve(_arc(w[..., 0]), step[..., None])[..., 0]], axis=-1)
+
+    def random(
+        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
+    ) -> Array:
+        """Return q uniform within the limits; without limits within ±π rad and ±1 m."""
+        span = np.array([SPAN_ANGLE, SPAN_LENGTH, SPAN_LENGTH])
+        low = np.where(np.isfinite(lower), lower, -span)
+        high = np.where(np.isfinite(upper), upper, span)
+        return low + (high - low) * rng.random((*shape, 3))
+
+    def limits(self) -> tuple[Array, Array]:
+        """Return no limits."""
+        return np.full(3, -np.inf), np.full(3, np.inf)
+
+    def reversed(self) -> Planar:
+        """Return the joint about the opposite axis, so that the angle keeps its sign."""
+        return Planar(opposite(self.axis))
+
+    def reverse_state(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the inverse placement and the opposite velocity in the reversed plane."""
+        back = self.placement(q).inv()
+        other = self.reversed()
+        velocity = -back.motion(matvec(self.subspace(q), qd))
+        xy = matvec(transpose(other.plane), back.position)
+        vxy = matvec(transpose(other.plane), velocity[..., 3:])
+        return np.concatenate([q[..., :1], xy], axis=-1), np.concatenate([qd[..., :1], vxy], axis=-1)
+
+
+def _turn(angle: Array) -> Array:
+    """Return the plane rotation by `angle`."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([stack(c, -s), stack(s, c)], axis=-2)
+
+
+def _arc(angle: Array) -> Array:
+    """Return ∫₀¹ turn(s · angle) ds: the chord of an arc of unit speed."""
+    a = np.sinc(angle / np.pi)
+    half = np.sinc(angle / (2 * np.pi))
+    b = 0.5 * angle * half * half  # (1 − cos θ) / θ
+    return np.stack([stack(a, -b), stack(b, a)], axis=-2)

@@ -1,0 +1,58 @@
+"""Spherical: any rotation, by a unit quaternion. Featherstone section 8.2.3, (8.1) and (8.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hinge.model.joints.contract import JointType, constant
+from hinge.spatial import Array, Transform, quaternion, rotation
+
+
+@dataclass(frozen=True)
+class Spherical(JointType):
+    """Turn any way; q = (qw, qx, qy, qz), qd = ω of the outer frame, in the outer frame."""
+
+    kind: ClassVar[str] = "spherical"
+    q_names: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
+    qd_names: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
+
+    def placement(self, q: Array) -> Transform:
+        """Return the rotation of the quaternion, used as given."""
+        return Transform.place(rotation.from_quaternion(q))
+
+    def subspace(self, q: Array) -> Array:
+        """Return [1; 0]."""
+        return constant(np.eye(6)[:, :3], q)
+
+    def neutral(self) -> Array:
+        """Return the quaternion of no rotation."""
+        return quaternion.identity()
+
+    def integrate(self, q: Array, v: Array) -> Array:
+        """Return q exp(v), normalised."""
+        return quaternion.normalize(quaternion.multiply(q, quaternion.exp(v)))
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return log(q0⁻¹ q1), of length at most π."""
+        return quaternion.log(quaternion.multiply(quaternion.conjugate(q0), q1))
+
+    def random(
+        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
+    ) -> Array:
+        """Return rotations spread evenly over all; a quaternion has no limits of its own."""
+        return quaternion.random(rng, shape)
+
+    def limits(self) -> tuple[Array, Array]:
+        """Return the range of a unit quaternion's components."""
+        return np.full(4, -1.0), np.full(4, 1.0)
+
+    def reversed(self) -> Spherical:
+        """Return the same type."""
+        return self
+
+    def reverse_state(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the inverse rotation and −R ω: the same motion seen from the other side."""
+        return quaternion.conjugate(q), -quaternion.rotate(q, qd)

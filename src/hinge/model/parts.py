@@ -1,0 +1,141 @@
+"""What a robot is made of: bodies, joints, frames, couplings. Frozen values without behaviour
+beyond their own geometry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hinge.errors import ModelError
+from hinge.model.geometry import Shape
+from hinge.model.joints import JointType
+from hinge.spatial import Array, Inertia, Transform
+
+#: Stands for the default that follows from the joint's type; a number is spread over the joint.
+_UNSET: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body: its name, its inertia about its own frame, and its shapes."""
+
+    name: str
+    inertia: Inertia = field(default_factory=Inertia.zero)
+    shapes: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame fixed on a body; `placement` takes body coordinates to frame coordinates."""
+
+    name: str
+    body: str
+    placement: Transform = field(default_factory=Transform.identity)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """A recorded relation q = ratio · q(master) + offset between two one-dof joints (URDF mimic).
+
+    It is data: the joint keeps its own coordinate, and no dynamics enforces the relation.
+    """
+
+    joint: str
+    master: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint between two bodies: its type, where it sits, its limits and its physics.
+
+    `inner` places the joint's inner frame on the parent body and `outer` its outer frame on the
+    child body (Featherstone section 8.2.2; `outer` is the identity where the child's frame is the
+    joint's outer frame, as in URDF). The parent None is the world.
+
+    `lower`, `upper` (nq,) bound q; `velocity`, `effort` (nv,) bound |qd| and |tau|. The joint's own
+    physics, all (nv,): `rotor_inertia` is added to the diagonal of the mass matrix; `damping`,
+    `friction`, `stiffness` (about `rest`, (nq,)) are recorded for the passive force
+    −damping qd − friction sign(qd) − stiffness (q − rest).
+
+    `effort_subspace` (6, nv) is Featherstone's F of (7.12) in the outer frame; None stands for the
+    subspace dual to the motion, see `hinge.model.effort_subspace`.
+    """
+
+    name: str
+    type: JointType
+    parent: str | None
+    child: str
+    inner: Transform = field(default_factory=Transform.identity)
+    outer: Transform = field(default_factory=Transform.identity)
+    lower: Array = _UNSET
+    upper: Array = _UNSET
+    velocity: Array = _UNSET
+    effort: Array = _UNSET
+    rotor_inertia: Array = _UNSET
+    damping: Array = _UNSET
+    friction: Array = _UNSET
+    stiffness: Array = _UNSET
+    rest: Array = _UNSET
+    effort_subspace: Array | None = None
+    q_slice: slice = field(default_factory=lambda: slice(0, 0))
+    qd_slice: slice = field(default_factory=lambda: slice(0, 0))
+
+    def __post_init__(self) -> None:
+        t = self.type
+        low, high = t.limits()
+        self._fill("lower", t.nq, low)
+        self._fill("upper", t.nq, high)
+        self._fill("velocity", t.nv, np.full(t.nv, np.inf))
+        self._fill("effort", t.nv, np.full(t.nv, np.inf))
+        for name in ("rotor_inertia", "damping", "friction", "stiffness"):
+            self._fill(name, t.nv, np.zeros(t.nv))
+        self._fill("rest", t.nq, t.neutral())
+        if self.effort_subspace is not None:
+            f = np.asarray(self.effort_subspace, dtype=np.float64)
+            if f.shape != (6, t.nv):
+                raise ModelError(
+                    f"joint {self.name!r}: effort_subspace has shape {f.shape}; wanted (6, {t.nv})"
+                )
+            object.__setattr__(self, "effort_subspace", f)
+
+    def _fill(self, name: str, size: int, default: Array) -> None:
+        """Replace a missing value by its default, a number by an array, and check its size."""
+        given = getattr(self, name)
+        if given is None:
+            value = default
+        else:
+            value = np.asarray(given, dtype=np.float64)
+            if value.ndim == 0:
+                value = np.full(size, value)
+            if value.shape != (size,):
+                raise ModelError(
+                    f"joint {self.name!r}: {name} has shape {value.shape}; a {self.type.kind} joint "
+                    f"wants ({size},) or one number"
+                )
+        object.__setattr__(self, name, value)
+
+    @property
+    def nq(self) -> int:
+        """The number of configuration coordinates."""
+        return self.type.nq
+
+    @property
+    def nv(self) -> int:
+        """The number of degrees of freedom."""
+        return self.type.nv
+
+    def transform(self, q: Array) -> Transform:
+        """Return the transform from parent-body to child-body coordinates for the joint's own q."""
+        return self.outer.inv() @ self.type.placement(q) @ self.inner
+
+    def subspace(self, q: Array) -> Array:
+        """Return the motion subspace S (…, 6, nv) in child-body coordinates."""
+        return self.outer.inv().motions(self.type.subspace(q))
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Return Ṡ qd (…, 6) in child-body coordinates, the derivative taken in the child."""
+        return self.outer.inv().motion(self.type.bias(q, qd))

@@ -1,0 +1,227 @@
+"""A robot: a frozen tree of bodies, one joint for each body, with a name for everything."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from hinge.errors import ModelError, UnknownNameError
+from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.spatial import Array, ArrayLike, Transform
+from hinge.tree import WORLD, Tree, base_first_order
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+
+_Part = TypeVar("_Part", Body, Joint, Frame)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot:
+    """Bodies numbered base first, body i carried by joint i; made by `assemble`.
+
+    The world is not a body: a joint whose parent is None hangs its child on the world. `nq` and
+    `nv` count the coordinates of configuration and of velocity. Nothing in a robot ever changes;
+    functions such as `attach` or `lock` return new ones.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+    frames: tuple[Frame, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    tree: Tree = field(init=False)
+    _body_index: dict[str, int] = field(init=False)
+    _frame_index: dict[str, int] = field(init=False)
+    _joint_index: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "_body_index", {b.name: i for i, b in enumerate(self.bodies)})
+        put(self, "_joint_index", {j.name: i for i, j in enumerate(self.joints)})
+        put(self, "_frame_index", {f.name: i for i, f in enumerate(self.frames)})
+        parents = [WORLD if j.parent is None else self._body_index[j.parent] for j in self.joints]
+        put(self, "tree", Tree(tuple(parents)))
+
+    @property
+    def nq(self) -> int:
+        """The number of configuration coordinates."""
+        return self.joints[-1].q_slice.stop if self.joints else 0
+
+    @property
+    def nv(self) -> int:
+        """The number of degrees of freedom."""
+        return self.joints[-1].qd_slice.stop if self.joints else 0
+
+    @property
+    def mass(self) -> float:
+        """The mass of all bodies together, in kg."""
+        return float(sum(b.inertia.m for b in self.bodies))
+
+    def body(self, name: str) -> Body:
+        """Return the body of this name."""
+        return self.bodies[self.body_index(name)]
+
+    def joint(self, name: str) -> Joint:
+        """Return the joint of this name."""
+        return self.joints[_look_up("joint", name, self._joint_index, self.name)]
+
+    def frame(self, name: str) -> Frame:
+        """Return the frame of this name; a body's name stands for its own frame."""
+        if name in self._body_index:
+            return Frame(name, name, Transform.identity())
+        known = {**self._body_index, **self._frame_index}
+        return self.frames[_look_up("frame", name, known, self.name)]
+
+    def body_index(self, name: str) -> int:
+        """Return the number of the body of this name."""
+        return _look_up("body", name, self._body_index, self.name)
+
+    def joint_of(self, body: str) -> Joint:
+        """Return the joint that carries a body."""
+        return self.joints[self.body_index(body)]
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether a free joint hangs a body on the world."""
+        return any(j.parent is None and j.type.kind == "free" for j in self.joints)
+
+    def __repr__(self) -> str:
+        base = "floating" if self.is_floating else "fixed"
+        return (
+            f"<Robot {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {base} base>"
+        )
+
+
+def assemble(
+    name: str,
+    bodies: Iterable[Body],
+    joints: Iterable[Joint],
+    *,
+    frames: Iterable[Frame] = (),
+    couplings: Iterable[Coupling] = (),
+    gravity: ArrayLike = STANDARD_GRAVITY,
+) -> Robot:
+    """Return the robot made of these parts, sorted base first (depth first, in the order given).
+
+    Raises ModelError when a name is used twice, a joint or frame names a body that is not there, a
+    body has no joint or several, or the joints form a loop.
+    """
+    bodies, joints, frames = list(bodies), list(joints), list(frames)
+    _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
+    _refuse_twice("joint", [j.name for j in joints])
+    index = {b.name: i for i, b in enumerate(bodies)}
+    carrier = _carriers(index, joints)
+    for frame in frames:
+        if frame.body not in index:
+            raise ModelError(f"frame {frame.name!r}: its body {frame.body!r} is not in the robot")
+    parents = [WORLD if (p := carrier[b.name].parent) is None else index[p] for b in bodies]
+    order = _order(parents, joints, [b.name for b in bodies])
+    g = np.asarray(gravity, dtype=np.float64)
+    if g.shape != (3,) or not np.isfinite(g).all():
+        raise ModelError(f"gravity: {gravity!r} is not an acceleration; give three finite numbers")
+    robot = Robot(
+        name,
+        tuple(bodies[i] for i in order),
+        _numbered([carrier[bodies[i].name] for i in order]),
+        tuple(frames),
+        tuple(couplings),
+        g,
+    )
+    for c in robot.couplings:
+        for joint in (c.joint, c.master):
+            if robot.joint(joint).nv != 1:
+                raise ModelError(f"coupling of joint {c.joint!r}: joint {joint!r} has not one coordinate")
+    return robot
+
+
+def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint]:
+    """Return the one joint that carries each body, or say which body has none or two."""
+    carrier: dict[str, Joint] = {}
+    for joint in joints:
+        for role, body in (("parent", joint.parent), ("child", joint.child)):
+            if body is not None and body not in index:
+                raise ModelError(f"joint {joint.name!r}: its {role} body {body!r} is not in the robot")
+        if joint.child in carrier:
+            raise ModelError(
+                f"body {joint.child!r} is the child of two joints, {carrier[joint.child].name!r} and "
+                f"{joint.name!r}: that closes a loop; keep one and add the other as a constraint later"
+            )
+        carrier[joint.child] = joint
+    for body in index:
+        if body not in carrier:
+            raise ModelError(
+                f"body {body!r} is not connected: no joint has it as its child; "
+                "hang it on the world by a joint with parent=None"
+            )
+    return carrier
+
+
+def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tuple[int, ...]:
+    """Return the base-first order; siblings keep the order of their joints."""
+    rank = {j.child: i for i, j in enumerate(joints)}
+    by_joint = sorted(range(len(parents)), key=lambda i: rank[names[i]])
+    place = {body: k for k, body in enumerate(by_joint)}
+    shuffled = [WORLD if parents[i] == WORLD else place[parents[i]] for i in by_joint]
+    try:
+        order = base_first_order(shuffled)
+    except ModelError:
+        loop = _unreached(shuffled)
+        raise ModelError(
+            "the joints form a loop that the world does not reach, through the bodies "
+            + ", ".join(repr(names[by_joint[k]]) for k in loop[:6])
+            + (" …" if len(loop) > 6 else "")
+        ) from None
+    return tuple(by_joint[k] for k in order)
+
+
+def _unreached(parents: list[int]) -> list[int]:
+    """Return the bodies from which following the parents never ends."""
+    state = [0] * len(parents)  # 0 unknown, 1 reaches the world, 2 does not
+    for start in range(len(parents)):
+        trail: list[int] = []
+        i = start
+        while i != WORLD and state[i] == 0:
+            state[i] = 2
+            trail.append(i)
+            i = parents[i]
+        if i == WORLD or state[i] == 1:
+            for k in trail:
+                state[k] = 1
+    return [i for i, s in enumerate(state) if s == 2]
+
+
+def _numbered(joints: Sequence[Joint]) -> tuple[Joint, ...]:
+    """Return the joints with their slices of q and qd."""
+    found: list[Joint] = []
+    q = v = 0
+    for j in joints:
+        found.append(replace(j, q_slice=slice(q, q + j.nq), qd_slice=slice(v, v + j.nv)))
+        q, v = q + j.nq, v + j.nv
+    return tuple(found)
+
+
+def _refuse_twice(what: str, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError(f"{what} name {name!r} is used twice; names must be unique")
+        seen.add(name)
+
+
+def _look_up(what: str, name: str, index: dict[str, int], robot: str) -> int:
+    if name in index:
+        return index[name]
+    close = difflib.get_close_matches(str(name), index, n=3)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else _listing(index)
+    raise UnknownNameError(f"robot {robot!r} has no {what} {name!r}; {hint}")
+
+
+def _listing(index: dict[str, int]) -> str:
+    names = sorted(index)
+    more = " …" if len(names) > 12 else ""
+    return "it has " + ", ".join(map(repr, names[:12])) + more

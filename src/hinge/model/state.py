@@ -1,0 +1,140 @@
+"""Configurations of a whole robot: neutral, random, integrate, difference, and moving a state on.
+
+q (…, nq) is a point, v (…, nv) a tangent vector; leading dimensions broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model.parts import Joint
+from hinge.model.robot import Robot
+from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
+
+
+def neutral(robot: Robot) -> Array:
+    """Return the configuration (nq,) at which every joint's two frames coincide."""
+    return np.concatenate([np.zeros(0), *(j.type.neutral() for j in robot.joints)])
+
+
+def random_configuration(
+    robot: Robot, seed: int | np.random.Generator = 0, size: int | tuple[int, ...] = ()
+) -> Array:
+    """Return random configurations (*size, nq), uniform within the limits of each joint.
+
+    A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (size,) if isinstance(size, int) else size
+    drawn = [j.type.random(rng, shape, j.lower, j.upper) for j in robot.joints]
+    return np.concatenate([np.zeros((*shape, 0)), *drawn], axis=-1)
+
+
+def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
+    """Return the configuration reached from q by the constant velocity v in unit time."""
+    q, v = as_configuration(robot, q), as_tangent(robot, v, "v")
+    return _each_joint(robot, "q", q, "v", v, lambda j, a, b: j.type.integrate(a, b), True)
+
+
+def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:
+    """Return the v (…, nv) with integrate(robot, q0, v) = q1."""
+    a, b = as_configuration(robot, q0, "q0"), as_configuration(robot, q1, "q1")
+    return _each_joint(robot, "q0", a, "q1", b, lambda j, x, y: j.type.difference(x, y), False)
+
+
+def as_configuration(robot: Robot, q: ArrayLike, name: str = "q") -> Array:
+    """Return q as a float array (…, nq), or raise an ArgumentError that says what came."""
+    return as_vector(q, name, robot.nq, f"nq = {robot.nq} of robot {robot.name!r}")
+
+
+def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
+    """Return v as a float array (…, nv), or raise an ArgumentError that says what came."""
+    return as_vector(v, name, robot.nv, f"nv = {robot.nv} of robot {robot.name!r}")
+
+
+def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
+    """Return x as a float array whose last dimension is `size`."""
+    try:
+        a = np.asarray(x)
+    except ValueError as error:
+        raise ArgumentError(f"{name}: is not an array ({error}); wanted shape (…, {size})") from None
+    if a.dtype.kind not in "fiu":
+        raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
+    if a.ndim == 0 or a.shape[-1] != size:
+        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {size}), since {wanted}")
+    return a.astype(np.float64, copy=False)
+
+
+def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+    """Return q and qd of `new` for the same motion of the bodies as in `old`.
+
+    For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`:
+    joints are matched by name and turned round where their bodies have changed places; a free
+    joint to the world takes its body's pose and velocity from `old`. A joint that `old` does not
+    have is at its neutral configuration and at rest.
+    """
+    q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
+    batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1])
+    known = {j.name: j for j in old.joints}
+    parts: list[tuple[Array, Array]] = []
+    for joint in new.joints:
+        before = known.get(joint.name)
+        if before is None:
+            part = (joint.type.neutral(), np.zeros(joint.nv))
+        elif joint.type.kind == "free" and joint.parent is None and before.child != joint.child:
+            part = _free_state(old, joint, q, qd)
+        else:
+            part = q[..., before.q_slice], qd[..., before.qd_slice]
+            if joint.child == before.parent:
+                part = before.type.reverse_state(*part)
+        parts.append(part)
+    return (
+        _joined([p for p, _ in parts], batch),
+        _joined([v for _, v in parts], batch),
+    )
+
+
+def _free_state(old: Robot, joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return q, qd of a free joint that hangs a body of `old` on the world."""
+    x, velocity = Transform.identity(), np.zeros(6)
+    for i in old.tree.support(old.body_index(joint.child)):
+        j = old.joints[i]
+        part = q[..., j.q_slice]
+        step = j.transform(part)
+        velocity = step.motion(velocity) + matvec(j.subspace(part), qd[..., j.qd_slice])
+        x = step @ x
+    placed = joint.outer @ x @ joint.inner.inv()
+    place = [quaternion.from_matrix(placed.rotation), placed.position]
+    batch = np.broadcast_shapes(place[0].shape[:-1], place[1].shape[:-1])
+    return _joined(place, batch), joint.outer.motion(velocity)
+
+
+def _joined(parts: list[Array], batch: tuple[int, ...]) -> Array:
+    return np.concatenate(
+        [np.zeros((*batch, 0)), *(np.broadcast_to(p, (*batch, p.shape[-1])) for p in parts)], axis=-1
+    )
+
+
+def _each_joint(
+    robot: Robot,
+    name_a: str,
+    a: Array,
+    name_b: str,
+    b: Array,
+    rule: Callable[[Joint, Array, Array], Array],
+    b_is_tangent: bool,
+) -> Array:
+    try:
+        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise ArgumentError(
+            f"{name_a}, {name_b}: batch shapes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast"
+        ) from None
+    parts = [
+        rule(j, a[..., j.q_slice], b[..., j.qd_slice if b_is_tangent else j.q_slice])
+        for j in robot.joints
+    ]
+    return _joined(parts, batch)

@@ -1,0 +1,30 @@
+"""The book: classical algorithms, one page each, slow and plain, as oracles for tests."""
+
+from hinge.reference.aba import forward_dynamics
+from hinge.reference.crba import mass_matrix
+from hinge.reference.energy import kinetic_energy, potential_energy
+from hinge.reference.hybrid import hybrid_dynamics
+from hinge.reference.jacobian import classical_jacobian_bias, jacobian, jacobian_bias
+from hinge.reference.kinematics import forward_kinematics, frame_placement, link_transforms
+from hinge.reference.momentum import center_of_mass, momentum
+from hinge.reference.rnea import inverse_dynamics
+from hinge.reference.velocities import accelerations, velocities
+
+__all__ = [
+    "accelerations",
+    "center_of_mass",
+    "classical_jacobian_bias",
+    "forward_dynamics",
+    "forward_kinematics",
+    "frame_placement",
+    "hybrid_dynamics",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_bias",
+    "kinetic_energy",
+    "link_transforms",
+    "mass_matrix",
+    "momentum",
+    "potential_energy",
+    "velocities",
+]

@@ -1,0 +1,70 @@
+"""Forward dynamics by the articulated-body algorithm: Featherstone chapter 6 with 7.2, 7.4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hinge.model import Robot, as_configuration, as_tangent
+from hinge.reference.external import base_acceleration, body_forces
+from hinge.reference.kinematics import link_transforms
+from hinge.reference.stacking import stacked
+from hinge.reference.velocities import velocities
+from hinge.spatial import (
+    Array,
+    ArrayLike,
+    ArticulatedInertia,
+    force_cross,
+    matvec,
+    motion_cross,
+    transpose,
+)
+
+
+def forward_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    *,
+    external: Mapping[str, ArrayLike] | None = None,
+    gravity: ArrayLike | None = None,
+) -> Array:
+    """Return qdd (…, nv) for the forces tau: equations (6.56)–(6.65), matrices as in (7.19)."""
+    q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
+    tau = as_tangent(robot, tau, "tau")
+    v, x, fx = velocities(robot, q, qd), link_transforms(robot, q), body_forces(robot, external)
+    parents, n = robot.tree.parents, len(robot.bodies)
+
+    s = [j.subspace(q[..., j.q_slice]) for j in robot.joints]
+    c: list[Array] = []
+    for i, j in enumerate(robot.joints):
+        qdi = qd[..., j.qd_slice]
+        c.append(j.bias(q[..., j.q_slice], qdi) + motion_cross(v[i], matvec(s[i], qdi)))  # (6.56)
+    inertia = [b.inertia.articulated() for b in robot.bodies]
+    p = [force_cross(vi, b.inertia.apply(vi)) - fi for vi, b, fi in zip(v, robot.bodies, fx, strict=True)]
+
+    steps: list[tuple[Array, Array, Array]] = []
+    for i in reversed(range(n)):
+        j, parent = robot.joints[i], parents[i]
+        st = transpose(s[i])
+        h = inertia[i].matrix() @ s[i]  # (6.57)
+        d = np.linalg.inv(st @ h + np.diag(j.rotor_inertia))  # (6.58)
+        u = tau[..., j.qd_slice] - matvec(transpose(h), c[i]) - matvec(st, p[i])  # (6.59)
+        steps.insert(0, (h, d, u))
+        if parent >= 0:
+            back = x[i].inv()
+            handle = inertia[i] - ArticulatedInertia.from_matrix(h @ d @ transpose(h))
+            force = p[i] + inertia[i].apply(c[i]) + matvec(h @ d, u)
+            inertia[parent] = inertia[parent] + back.articulated(handle)  # (6.62)
+            p[parent] = p[parent] + back.force(force)  # (6.63)
+
+    a: list[Array] = []
+    qdd: list[Array] = []
+    start = base_acceleration(robot, gravity)
+    for i, (h, d, u) in enumerate(steps):
+        carried = x[i].motion(start if parents[i] < 0 else a[parents[i]])
+        qdd.append(matvec(d, u - matvec(transpose(h), carried)))  # (6.65)
+        a.append(carried + c[i] + matvec(s[i], qdd[i]))  # (6.64)
+    return stacked(qdd)

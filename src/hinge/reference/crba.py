@@ -1,0 +1,36 @@
+"""The joint-space inertia matrix by composite rigid bodies: Featherstone chapter 5 with 7.2, 7.4."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.model import Robot, as_configuration
+from hinge.reference.kinematics import link_transforms
+from hinge.spatial import Array, ArrayLike, transpose
+
+
+def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
+    """Return H (…, nv, nv).
+
+    I^C_i = Iᵢ + Σ_μ ᵢXⱼ I^C_j ⱼXᵢ (5.11), F = I^C_i Sᵢ (5.12), carried towards the base (5.13),
+    H_ij = H_jiᵀ = Fᵀ Sⱼ (5.14, 7.18); rotor inertias on the diagonal.
+    """
+    q = as_configuration(robot, q)
+    x, parents = link_transforms(robot, q), robot.tree.parents
+    s = [j.subspace(q[..., j.q_slice]) for j in robot.joints]
+    composite = [b.inertia for b in robot.bodies]
+    out = np.zeros((*q.shape[:-1], robot.nv, robot.nv))
+    for i in reversed(range(len(robot.bodies))):
+        own = robot.joints[i].qd_slice
+        f = composite[i].matrix() @ s[i]
+        out[..., own, own] = transpose(s[i]) @ f + np.diag(robot.joints[i].rotor_inertia)
+        j = i
+        while parents[j] >= 0:
+            f = x[j].inv().forces(f)
+            j = parents[j]
+            other = robot.joints[j].qd_slice
+            out[..., own, other] = transpose(f) @ s[j]
+            out[..., other, own] = transpose(out[..., own, other])
+        if parents[i] >= 0:
+            composite[parents[i]] = composite[parents[i]] + x[i].inv().inertia(composite[i])
+    return out

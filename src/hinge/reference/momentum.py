@@ -1,0 +1,31 @@
+"""Centre of mass and momentum: Featherstone (3.1), (3.8)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_configuration
+from hinge.reference.kinematics import forward_kinematics
+from hinge.reference.velocities import velocities
+from hinge.spatial import Array, ArrayLike, matvec
+
+
+def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
+    """Return Σ mᵢ cᵢ / Σ mᵢ in world coordinates, (…, 3)."""
+    q = as_configuration(robot, q)
+    if robot.mass == 0:
+        raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
+    moment = np.zeros((*q.shape[:-1], 3))
+    for b, x in zip(robot.bodies, forward_kinematics(robot, q), strict=True):
+        moment = moment + b.inertia.m * x.position + matvec(x.rotation, b.inertia.h)
+    return moment / robot.mass
+
+
+def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return the momentum [angular about the world's origin; linear] (…, 6) in world axes."""
+    total: Array = np.zeros(6)
+    v = velocities(robot, q, qd)
+    for b, x, vi in zip(robot.bodies, forward_kinematics(robot, q), v, strict=True):
+        total = total + x.inv().force(b.inertia.apply(vi))
+    return total

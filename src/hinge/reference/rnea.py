@@ -1,0 +1,44 @@
+"""Inverse dynamics by the recursive Newton–Euler algorithm: Featherstone chapter 4 with 7.2, 7.4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hinge.model import Robot, as_configuration, as_tangent
+from hinge.reference.external import base_acceleration, body_forces
+from hinge.reference.kinematics import link_transforms
+from hinge.reference.stacking import stacked
+from hinge.reference.velocities import accelerations, velocities
+from hinge.spatial import Array, ArrayLike, force_cross, matvec, transpose
+
+
+def inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    external: Mapping[str, ArrayLike] | None = None,
+    gravity: ArrayLike | None = None,
+) -> Array:
+    """Return tau (…, nv) for the accelerations qdd.
+
+    f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.8), fᵢ = f*ᵢ − fˣᵢ + Σ_μ fⱼ (7.4), Qᵢ = Sᵢᵀ fᵢ (4.10), and the
+    rotor inertia's share of Qᵢ.
+    """
+    q, qdd = as_configuration(robot, q), as_tangent(robot, qdd, "qdd")
+    v = velocities(robot, q, qd)
+    a = accelerations(robot, q, qd, qdd, base=base_acceleration(robot, gravity))
+    x, fx = link_transforms(robot, q), body_forces(robot, external)
+    f = [
+        b.inertia.apply(ai) + force_cross(vi, b.inertia.apply(vi)) - fxi
+        for b, vi, ai, fxi in zip(robot.bodies, v, a, fx, strict=True)
+    ]
+    tau: list[Array] = []
+    for i in reversed(range(len(f))):
+        j, parent = robot.joints[i], robot.tree.parents[i]
+        s = j.subspace(q[..., j.q_slice])
+        tau.insert(0, matvec(transpose(s), f[i]) + j.rotor_inertia * qdd[..., j.qd_slice])
+        if parent >= 0:
+            f[parent] = f[parent] + x[i].inv().force(f[i])
+    return stacked(tau)

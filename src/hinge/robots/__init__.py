@@ -1,0 +1,2 @@
+"""x"""
+from hinge.robots.random_tree import random_tree
