@@ -12,7 +12,7 @@ from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce
 from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
 from hinge.model.describe import describe
-from hinge.model.edit import attach, detach, lock, merge, reduce, reroot
+from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
@@ -49,6 +49,7 @@ __all__ = [
     "as_tangent",
     "as_vector",
     "assemble",
+    "at_joints",
     "attach",
     "carry_state",
     "check",

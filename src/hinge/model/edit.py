@@ -116,6 +116,35 @@ def reduce(robot: Robot) -> Robot:
     )
 
 
+def at_joints(robot: Robot) -> Robot:
+    """Return the robot with each body's frame moved to the outer frame of its joint.
+
+    Where that moves a frame, the old one stays as a frame called "<body>_frame". The physics and
+    all coordinates are the same.
+    """
+    bodies: list[Body] = []
+    frames: list[Frame] = []
+    made: list[Joint] = []
+    moved = {b.name: j.outer for b, j in zip(robot.bodies, robot.joints, strict=True)}
+    for body, joint in zip(robot.bodies, robot.joints, strict=True):
+        x = joint.outer
+        shapes = tuple(replace(s, placement=s.placement @ x.inv()) for s in body.shapes)
+        bodies.append(Body(body.name, x.inertia(body.inertia), shapes))
+        inner = joint.inner if joint.parent is None else joint.inner @ moved[joint.parent].inv()
+        made.append(replace(joint, inner=inner, outer=Transform.identity()))
+        if x.r.any() or not np.array_equal(x.E, np.eye(3)):
+            frames.append(Frame(f"{body.name}_frame", body.name, x.inv()))
+    frames += [_moved_frame(f, f.body, moved[f.body].inv()) for f in robot.frames]
+    return assemble(
+        robot.name,
+        bodies,
+        made,
+        frames=frames,
+        couplings=robot.couplings,
+        gravity=robot.gravity,
+    )
+
+
 def reroot(robot: Robot, body: str) -> Robot:
     """Return a floating robot with its free joint moved to another body.
 

@@ -1,0 +1,19 @@
+"""Files in and out: URDF, MJCF, Denavit–Hartenberg tables."""
+
+from hinge.io.dh import DHRow, from_dh
+from hinge.io.load import load
+from hinge.io.mjcf import from_mujoco, read_mjcf
+from hinge.io.urdf import parse_urdf, read_urdf
+from hinge.io.write_urdf import to_urdf, write_urdf
+
+__all__ = [
+    "DHRow",
+    "from_dh",
+    "from_mujoco",
+    "load",
+    "parse_urdf",
+    "read_mjcf",
+    "read_urdf",
+    "to_urdf",
+    "write_urdf",
+]

@@ -1,0 +1,29 @@
+"""One door for all files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hinge.errors import FormatError
+from hinge.io.mjcf import read_mjcf
+from hinge.io.urdf import parse_urdf
+from hinge.io.xml import parse, read_bytes
+from hinge.model import Robot
+
+
+def load(path: str | Path, *, floating: bool = False, strict: bool = False) -> Robot:
+    """Return the robot in a URDF or MJCF file, told apart by what is in it.
+
+    `floating` hangs the root body on the world by a free joint instead of a fixed one. Physics that
+    cannot be (an inertia against the triangle inequality, limits the wrong way round, …) is a
+    ModelWarning, or with `strict` an error; a broken file is always a FormatError with its line.
+    """
+    path = Path(path)
+    data = read_bytes(path)
+    if path.suffix == ".xacro":
+        raise FormatError(
+            f"is a xacro file; expand it first: xacro {path.name} > {path.stem}.urdf", source=str(path)
+        )
+    if parse(data, str(path)).tag == "mujoco":
+        return read_mjcf(path, floating=floating, strict=strict)
+    return parse_urdf(data, floating=floating, strict=strict, source=str(path))

@@ -1,0 +1,274 @@
+"""Read MJCF through MuJoCo's own compiler (extra `mjcf`).
+
+Read: bodies, hinge, slide, ball and free joints, several joints on one body, inertias, gravity,
+armature (as rotor inertia), damping, friction loss, stiffness and springs' rest, ranges, sites (as
+frames), primitive geoms (as shapes). Several joints on one body become a chain with massless
+bodies between, so that each keeps its name. What multibody dynamics of a tree has no place for
+(equality constraints, tendons, actuators, contacts, gravity compensation, fluid) is left out, and a
+warning lists it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.errors import FormatError, MissingExtraError, ModelError, ModelWarning
+from hinge.io.xml import Element, parse, read_bytes
+from hinge.model import (
+    Body,
+    Box,
+    Capsule,
+    Cylinder,
+    Frame,
+    Geometry,
+    Joint,
+    Robot,
+    Shape,
+    Sphere,
+    assemble,
+    enforce,
+    joints,
+)
+from hinge.spatial import Array, Inertia, Transform, rotation
+
+_FREE, _BALL, _SLIDE, _HINGE = range(4)
+MAX_INCLUDES = 100
+
+
+def read_mjcf(
+    path: str | Path,
+    *,
+    floating: bool = False,
+    strict: bool = False,
+    root: str | Path | None = None,
+) -> Robot:
+    """Return the robot of an MJCF file.
+
+    Included files, meshes and textures may lie only under `root`, by default the file's own folder.
+    `floating` gives the only body that hangs on the world without a joint a free one.
+    """
+    path = Path(path)
+    folder = path.parent if root is None else Path(root)
+    _refuse_escapes(path, folder)
+    mujoco = _mujoco()
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else "unknown reason"
+        raise FormatError(f"MuJoCo does not compile it: {first}", source=str(path)) from None
+    return from_mujoco(model, name=path.stem, floating=floating, strict=strict)
+
+
+def from_mujoco(
+    model: Any, *, name: str = "robot", floating: bool = False, strict: bool = False
+) -> Robot:
+    """Return the robot of a compiled `mujoco.MjModel`."""
+    reader = _Reader(_mujoco(), model)
+    bodies: list[Body] = []
+    chain: list[Joint] = []
+    for b in range(1, model.nbody):
+        reader.add(b, bodies, chain)
+    if floating:
+        chain = _floated(chain, name)
+    try:
+        robot = assemble(
+            name, bodies, chain, frames=reader.frames(), gravity=np.array(model.opt.gravity)
+        )
+        enforce(robot, strict=strict, stacklevel=4)
+    except ModelError as error:
+        raise FormatError(str(error), source=name) from None
+    left_out = reader.left_out()
+    if left_out:
+        warnings.warn(f"{name}: left out: {', '.join(left_out)}", ModelWarning, stacklevel=3)
+    return robot
+
+
+def _mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtraError(
+            "MJCF needs MuJoCo, which is not installed; pip install 'hinge[mjcf]'"
+        ) from None
+    return mujoco
+
+
+class _Reader:
+    """Takes bodies and joints out of a compiled model."""
+
+    def __init__(self, mujoco: Any, model: Any) -> None:
+        self.mujoco, self.m = mujoco, model
+        self.body_names = [self.label("BODY", b, f"body{b}") for b in range(model.nbody)]
+
+    def label(self, kind: str, index: int, default: str) -> str:
+        code = getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}")
+        return self.mujoco.mj_id2name(self.m, code, index) or default
+
+    def add(self, b: int, bodies: list[Body], chain: list[Joint]) -> None:
+        """Add body b, and massless ones before it when it has several joints."""
+        m, name = self.m, self.body_names[b]
+        parent = None if m.body_parentid[b] == 0 else self.body_names[m.body_parentid[b]]
+        pose = Transform.place(rotation.from_quaternion(m.body_quat[b]), np.array(m.body_pos[b]))
+        own = range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b])
+        if not own:
+            chain.append(Joint(f"{name}_fixed", joints.Fixed(), parent, name, pose))
+        for k, j in enumerate(own):
+            last = k == len(own) - 1
+            label = self.label("JOINT", j, f"joint{j}")
+            child = name if last else f"{name}/{label}"
+            if not last:
+                bodies.append(Body(child))
+            chain.append(self.joint(j, label, parent, child, pose))
+            parent, pose = child, Transform.identity()
+        inertia = Inertia.from_com(m.body_mass[b], np.zeros(3), np.diag(m.body_inertia[b]))
+        frame = Transform.place(rotation.from_quaternion(m.body_iquat[b]), np.array(m.body_ipos[b]))
+        bodies.append(Body(name, frame.inv().inertia(inertia), self.shapes(b)))
+
+    def joint(self, j: int, name: str, parent: str | None, child: str, pose: Transform) -> Joint:
+        m, kind = self.m, self.m.jnt_type[j]
+        dof, q = m.jnt_dofadr[j], m.jnt_qposadr[j]
+        anchor = Transform.place(position=np.array(m.jnt_pos[j]))
+        physics: dict[str, Any] = {}
+        if kind == _FREE:
+            type_, inner, outer = joints.Free(), Transform.identity(), Transform.identity()
+        elif kind == _BALL:
+            type_, inner, outer = joints.Spherical(), anchor @ pose, anchor
+        else:
+            x, y, z = (float(a) for a in m.jnt_axis[j])
+            type_ = joints.Revolute((x, y, z)) if kind == _HINGE else joints.Prismatic((x, y, z))
+            # MuJoCo measures q from the reference qpos0 of the drawn pose.
+            zero = type_.placement(-np.array(m.qpos0[q : q + 1]))
+            inner, outer = anchor @ pose, zero.inv() @ anchor
+            if m.jnt_limited[j]:
+                physics |= {"lower": m.jnt_range[j, 0], "upper": m.jnt_range[j, 1]}
+            physics["rest"] = np.array(m.qpos_spring[q : q + 1])
+        nv = type_.nv
+        for field, value in (
+            ("rotor_inertia", m.dof_armature),
+            ("damping", m.dof_damping),
+            ("friction", m.dof_frictionloss),
+        ):
+            physics[field] = _angular_first(np.array(value[dof : dof + nv]), kind)
+        physics["stiffness"] = np.full(nv, self.stiffness(j))
+        return Joint(name, type_, parent, child, inner, outer, **physics)
+
+    def stiffness(self, j: int) -> float:
+        return float(np.asarray(self.m.jnt_stiffness[j]).ravel()[0])
+
+    def shapes(self, b: int) -> tuple[Shape, ...]:
+        m = self.m
+        start, count = m.body_geomadr[b], m.body_geomnum[b]
+        found: list[Shape] = []
+        for g in range(start, start + count):
+            geometry = _geometry(int(m.geom_type[g]), np.array(m.geom_size[g]))
+            if geometry is None:
+                continue
+            touches = bool(m.geom_contype[g] or m.geom_conaffinity[g])
+            placement = Transform.place(
+                rotation.from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g])
+            )
+            r, gr, bl, al = (float(c) for c in m.geom_rgba[g])
+            role = "collision" if touches else "visual"
+            found.append(Shape(role, geometry, placement, self.label("GEOM", g, ""), (r, gr, bl, al)))
+        return tuple(found)
+
+    def frames(self) -> list[Frame]:
+        m, taken = self.m, set(self.body_names)
+        found: list[Frame] = []
+        for s in range(m.nsite):
+            name, body = self.label("SITE", s, f"site{s}"), m.site_bodyid[s]
+            if body == 0:
+                continue
+            if name in taken:
+                name = f"site/{name}"
+            place = Transform.place(rotation.from_quaternion(m.site_quat[s]), np.array(m.site_pos[s]))
+            found.append(Frame(name, self.body_names[body], place))
+        return found
+
+    def left_out(self) -> list[str]:
+        m = self.m
+        counts = {
+            "equality constraints": m.neq,
+            "tendons": m.ntendon,
+            "actuators": m.nu,
+            "bodies with gravity compensation": int(np.count_nonzero(m.body_gravcomp)),
+            "fluid forces": int(bool(m.opt.density or m.opt.viscosity)),
+        }
+        return [f"{n} {what}" if what != "fluid forces" else what for what, n in counts.items() if n]
+
+
+def _angular_first(values: Array, kind: int) -> Array:
+    """Put a free joint's (linear, angular) entries in Hinge's order."""
+    return np.concatenate([values[3:], values[:3]]) if kind == _FREE else values
+
+
+def _geometry(kind: int, size: Array) -> Geometry | None:
+    x, y, z = (float(s) for s in size)
+    if kind == 2:
+        return Sphere(x)
+    if kind == 3:
+        return Capsule(x, 2 * y)
+    if kind == 5:
+        return Cylinder(x, 2 * y)
+    return Box((2 * x, 2 * y, 2 * z)) if kind == 6 else None
+
+
+def _floated(chain: list[Joint], name: str) -> list[Joint]:
+    """Replace the fixed joint of the only welded root by a free one."""
+    roots = [j for j in chain if j.parent is None]
+    welded = [j for j in roots if j.type.kind == "fixed"]
+    if len(roots) != 1 or not welded:
+        raise FormatError(
+            "floating: wanted one body that hangs on the world without a joint; the model has "
+            f"{len(roots)} on the world, {len(welded)} of them without a joint",
+            source=name,
+        )
+    free = Joint(welded[0].name, joints.Free(), None, welded[0].child, welded[0].inner)
+    return [free if j is welded[0] else j for j in chain]
+
+
+def _refuse_escapes(path: Path, root: Path) -> None:
+    """Refuse a model that names files outside the root folder, itself or by what it includes."""
+    limit = root.resolve()
+    waiting, seen = [path], set[Path]()
+    while waiting:
+        current = waiting.pop()
+        if current.resolve() in seen:
+            continue
+        seen.add(current.resolve())
+        if len(seen) > MAX_INCLUDES:
+            raise FormatError(f"includes more than {MAX_INCLUDES} files, the limit", source=str(path))
+        document = parse(read_bytes(current), str(current))
+        if current == path and document.tag != "mujoco":
+            document.fail(f"has the root element <{document.tag}>; an MJCF file starts with <mujoco>")
+        folders = {"", *_asset_folders(document)}
+        for e in _elements(document):
+            file = e.get("file")
+            if file is None:
+                continue
+            for folder in folders:
+                target = (path.parent / folder / file).resolve()
+                if os.path.isabs(file) or os.path.isabs(folder) or not target.is_relative_to(limit):
+                    e.fail(
+                        f"<{e.tag}> names {file!r} outside the folder {str(root)!r}; move it inside, or "
+                        "pass root= with a folder that you trust"
+                    )
+            if e.tag == "include":
+                waiting.append(path.parent / file)
+
+
+def _asset_folders(document: Element) -> set[str]:
+    keys = ("meshdir", "texturedir", "assetdir")
+    return {e.attributes[k] for e in _elements(document) for k in keys if k in e.attributes}
+
+
+def _elements(root: Element) -> list[Element]:
+    found = [root]
+    for e in found:
+        found.extend(e.children)
+    return found

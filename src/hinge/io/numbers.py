@@ -1,0 +1,57 @@
+"""Numbers in files: finite, of a sane size, and never silently something else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from hinge.io.xml import Element
+from hinge.spatial import Array
+
+#: Larger magnitudes than this are no quantity of a robot in SI units.
+LARGEST = 1e30
+
+
+def number(
+    e: Element, name: str, where: str, default: float | None = None, *, infinite: bool = False
+) -> float:
+    """Return a number attribute; without a default it must be there."""
+    if default is not None and e.get(name) is None:
+        return default
+    text = e.attributes.get(name)
+    if text is None:
+        e.fail(f"{where}: <{e.tag}> has no attribute {name!r}")
+    return _read(e, name, text, where, infinite)
+
+
+def numbers(
+    e: Element, name: str, count: int, where: str, default: Sequence[float] | None = None
+) -> Array:
+    """Return an attribute of `count` numbers separated by spaces."""
+    text = e.get(name)
+    if text is None:
+        if default is None:
+            e.fail(f"{where}: <{e.tag}> has no attribute {name!r}")
+        return np.array(default)
+    words = text.split()
+    if len(words) != count:
+        e.fail(f"{where}: {name}={_short(text)!r} holds {len(words)} numbers; wanted {count}")
+    return np.array([_read(e, name, w, where, False) for w in words])
+
+
+def _read(e: Element, name: str, text: str, where: str, infinite: bool) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        e.fail(f"{where}: {name}={_short(text)!r} is not a number")
+    if math.isnan(value) or (not infinite and math.isinf(value)):
+        e.fail(f"{where}: {name}={_short(text)!r} is not finite")
+    if not infinite and abs(value) > LARGEST:
+        e.fail(f"{where}: {name}={_short(text)!r} is too large; wanted at most {LARGEST:g} in SI units")
+    return value
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "…"

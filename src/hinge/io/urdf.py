@@ -1,0 +1,309 @@
+"""Read URDF. The format's own words: link, joint, origin (xyz, rpy), inertial, mimic."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from hinge.errors import FormatError, ModelError, ModelWarning
+from hinge.io.base import hang_roots
+from hinge.io.numbers import number, numbers
+from hinge.io.xml import Element, parse, read_bytes
+from hinge.model import (
+    Body,
+    Box,
+    Capsule,
+    Coupling,
+    Cylinder,
+    Geometry,
+    Joint,
+    Mesh,
+    Problem,
+    Robot,
+    Shape,
+    Sphere,
+    assemble,
+    enforce,
+    joints,
+)
+from hinge.spatial import Inertia, Transform, rotation
+
+#: More links than this in one file are refused; build such a robot with `Builder`.
+MAX_LINKS = 10_000
+
+_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+
+def read_urdf(path: str | Path, *, floating: bool = False, strict: bool = False) -> Robot:
+    """Return the robot of a URDF file; see `parse_urdf`."""
+    return parse_urdf(read_bytes(path), floating=floating, strict=strict, source=str(path))
+
+
+def parse_urdf(
+    text: bytes | str, *, floating: bool = False, strict: bool = False, source: str = "<string>"
+) -> Robot:
+    """Return the robot of a URDF document.
+
+    The root link hangs on the world by a fixed joint, or with `floating` by a free one. A link
+    without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
+    in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
+    Doubtful physics is a warning, or with `strict` an error (see `hinge.model.check`).
+    """
+    root = parse(text, source)
+    _refuse_other_formats(root)
+    reader = _Reader(source, _materials(root))
+    bodies = [reader.body(e) for e in root.all("link")]
+    if not bodies:
+        root.fail("<robot> has no <link>; wanted at least one")
+    if len(bodies) > MAX_LINKS:
+        root.fail(f"<robot> has {len(bodies)} links, more than {MAX_LINKS}, the limit")
+    _refuse_repeated(root, "link")
+    _refuse_repeated(root, "joint")
+    moving = [reader.joint(e, {b.name for b in bodies}) for e in root.all("joint")]
+    reader.check_couplings()
+    _refuse_loops(root, bodies, moving)
+    name = root.get("name") or "robot"
+    all_joints = hang_roots(root, bodies, moving, floating=floating)
+    try:
+        robot = assemble(name, bodies, all_joints, couplings=reader.couplings)
+        enforce(robot, strict=strict, found=reader.problems, stacklevel=4)
+    except FormatError:
+        raise
+    except ModelError as error:
+        raise FormatError(str(error), source=source) from None
+    for c in robot.couplings:
+        warnings.warn(
+            f"{source}: joint {c.joint!r} mimics {c.master!r}; it is loaded with a coordinate of its own, "
+            "and the relation is kept in robot.couplings",
+            ModelWarning,
+            stacklevel=4,
+        )
+    return robot
+
+
+def _refuse_other_formats(root: Element) -> None:
+    if root.tag == "sdf":
+        root.fail("is SDF, not URDF; convert it first, for example with `gz sdf` or sdformat_urdf")
+    if root.tag == "mujoco":
+        root.fail("is MJCF, not URDF; use hinge.load on the .xml file, with the extra 'mjcf'")
+    if root.tag != "robot":
+        root.fail(f"has the root element <{root.tag}>; a URDF file starts with <robot>")
+    for e in _walk(root):
+        if e.tag.startswith("xacro:"):
+            e.fail("is a xacro macro file; expand it first: xacro model.urdf.xacro > model.urdf")
+
+
+def _walk(root: Element) -> list[Element]:
+    waiting, found = [root], list[Element]()
+    while waiting:
+        e = waiting.pop()
+        found.append(e)
+        waiting.extend(reversed(e.children))
+    return found
+
+
+def _refuse_repeated(root: Element, tag: str) -> None:
+    seen: dict[str, int] = {}
+    for e in root.all(tag):
+        name = e.need("name")
+        if name in seen:
+            e.fail(f"{tag} name {name!r} is used twice, first on line {seen[name]}; names must be unique")
+        seen[name] = e.line
+
+
+def _refuse_loops(root: Element, bodies: list[Body], moving: list[Joint]) -> None:
+    """Refuse a child of two joints and a document without a root link, at their lines."""
+    lines = {e.get("name"): e for e in root.all("joint")}
+    carrier: dict[str, str] = {}
+    for j in moving:
+        if j.child in carrier:
+            lines[j.name].fail(
+                f"joint {j.name!r}: link {j.child!r} is already the child of joint {carrier[j.child]!r}; "
+                "URDF describes trees, so a link has one parent"
+            )
+        carrier[j.child] = j.name
+    if all(b.name in carrier for b in bodies):
+        root.fail("every link is the child of a joint, so the joints form a loop and no link is the root")
+
+
+def _materials(root: Element) -> dict[str, Element]:
+    return {m.need("name"): m for m in root.all("material")}
+
+
+@dataclass
+class _Reader:
+    """Reads links and joints, collecting what was doubtful."""
+
+    source: str
+    materials: dict[str, Element]
+    problems: list[Problem] = field(default_factory=list[Problem])
+    couplings: list[Coupling] = field(default_factory=list[Coupling])
+    kinds: dict[str, int] = field(default_factory=dict[str, int])
+
+    def body(self, e: Element) -> Body:
+        name = e.need("name")
+        shapes = [
+            *(self.shape(s, "visual", name) for s in e.all("visual")),
+            *(self.shape(s, "collision", name) for s in e.all("collision")),
+        ]
+        return Body(name, _inertia(e, name), tuple(s for s in shapes if s is not None))
+
+    def shape(self, e: Element, role: Literal["visual", "collision"], body: str) -> Shape | None:
+        holder = e.first("geometry")
+        if holder is None or not holder.children:
+            e.fail(f"link {body!r}: <{role}> has no <geometry>")
+        geometry = _geometry(holder.children[0], body)
+        if geometry is None:
+            message = f"<{holder.children[0].tag}> on line {e.line} is no geometry of URDF and is left out"
+            self.problems.append(Problem(f"link {body!r}", "geometry known", message))
+            return None
+        return Shape(role, geometry, _origin(e, f"link {body!r}"), e.get("name") or "", self.color(e))
+
+    def color(self, e: Element) -> tuple[float, float, float, float] | None:
+        material = e.first("material")
+        if material is None:
+            return None
+        color = material.first("color")
+        if color is None:
+            shared = self.materials.get(material.get("name") or "")
+            color = None if shared is None else shared.first("color")
+        if color is None or color.get("rgba") is None:
+            return None
+        r, g, b, a = numbers(color, "rgba", 4, "material")
+        return float(r), float(g), float(b), float(a)
+
+    def joint(self, e: Element, links: set[str]) -> Joint:
+        name, kind = e.need("name"), e.need("type")
+        where = f"joint {name!r}"
+        if kind not in _TYPES:
+            e.fail(f"{where}: unknown joint type {kind!r}; URDF has {', '.join(_TYPES)}")
+        ends: list[str] = []
+        for role in ("parent", "child"):
+            end = e.first(role)
+            if end is None:
+                e.fail(f"{where}: has no <{role} link=…>")
+            link = end.need("link")
+            if link not in links:
+                end.fail(f"{where}: its {role} link {link!r} is not in the file")
+            ends.append(link)
+        if ends[0] == ends[1]:
+            e.fail(f"{where}: connects link {ends[0]!r} to itself")
+        type_ = self.joint_type(e, kind, where)
+        self.kinds[name] = type_.nq
+        self.mimic(e, name)
+        physics = {**_limits(e, kind, where), **_dynamics(e, type_.nv, where)}
+        return Joint(name, type_, ends[0], ends[1], _origin(e, where), **physics)
+
+    def joint_type(self, e: Element, kind: str, where: str) -> joints.JointType:
+        if kind == "fixed":
+            return joints.Fixed()
+        if kind == "floating":
+            return joints.Free()
+        axis = np.array([1.0, 0.0, 0.0])
+        given = e.first("axis")
+        if given is not None:
+            axis = numbers(given, "xyz", 3, where)
+        size = float(np.linalg.norm(axis))
+        if size < 1e-12:
+            (given or e).fail(f"{where}: its axis is zero; wanted a direction")
+        if abs(size - 1) > 1e-4:
+            message = f"its axis {tuple(float(a) for a in axis)} has length {size:.6g}; it is normalised"
+            self.problems.append(Problem(where, "axis unit", message))
+        n = (float(axis[0]), float(axis[1]), float(axis[2]))
+        if kind == "revolute":
+            return joints.Revolute(n)
+        if kind == "continuous":
+            return joints.Continuous(n)
+        return joints.Prismatic(n) if kind == "prismatic" else joints.Planar(n)
+
+    def mimic(self, e: Element, name: str) -> None:
+        m = e.first("mimic")
+        if m is None:
+            return
+        where = f"joint {name!r}"
+        ratio, offset = number(m, "multiplier", where, 1.0), number(m, "offset", where, 0.0)
+        self.couplings.append(Coupling(name, m.need("joint"), ratio, offset))
+
+    def check_couplings(self) -> None:
+        """Keep the mimics that mean something; note the others as problems."""
+        kept: list[Coupling] = []
+        for c in self.couplings:
+            bad = next((n for n in (c.joint, c.master) if self.kinds.get(n) != 1), None)
+            if bad is None:
+                kept.append(c)
+                continue
+            why = "is not in the file" if bad not in self.kinds else f"has {self.kinds[bad]} coordinates"
+            message = f"its mimic of {c.master!r} is left out, because joint {bad!r} {why}"
+            self.problems.append(Problem(f"joint {c.joint!r}", "mimic possible", message))
+        self.couplings = kept
+
+
+def _origin(e: Element, where: str) -> Transform:
+    origin = e.first("origin")
+    if origin is None:
+        return Transform.identity()
+    xyz = numbers(origin, "xyz", 3, where, (0.0, 0.0, 0.0))
+    rpy = numbers(origin, "rpy", 3, where, (0.0, 0.0, 0.0))
+    return Transform.place(rotation.from_rpy(rpy) if rpy.any() else None, xyz)
+
+
+def _inertia(e: Element, name: str) -> Inertia:
+    """Return the inertia about the link frame; <inertial> has a frame of its own, with rpy."""
+    inertial = e.first("inertial")
+    if inertial is None:
+        return Inertia.zero()
+    where = f"link {name!r}"
+    mass, tensor = inertial.first("mass"), inertial.first("inertia")
+    if mass is None:
+        inertial.fail(f"{where}: <inertial> has no <mass value=…>")
+    m = number(mass, "value", where)
+    if m < 0:
+        mass.fail(f"{where}: its mass is {m:g} kg; wanted a mass ≥ 0")
+    i = np.zeros((3, 3))
+    if tensor is not None:
+        xx, yy, zz = (number(tensor, k, where) for k in ("ixx", "iyy", "izz"))
+        xy, xz, yz = (number(tensor, k, where, 0.0) for k in ("ixy", "ixz", "iyz"))
+        i = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    x = _origin(inertial, where)
+    return x.inv().inertia(Inertia.from_com(m, np.zeros(3), i))
+
+
+def _geometry(e: Element, body: str) -> Geometry | None:
+    where = f"link {body!r}"
+    if e.tag == "box":
+        x, y, z = numbers(e, "size", 3, where)
+        return Box((float(x), float(y), float(z)))
+    if e.tag in ("cylinder", "capsule"):
+        make = Cylinder if e.tag == "cylinder" else Capsule
+        return make(number(e, "radius", where), number(e, "length", where))
+    if e.tag == "sphere":
+        return Sphere(number(e, "radius", where))
+    if e.tag == "mesh":
+        x, y, z = numbers(e, "scale", 3, where, (1.0, 1.0, 1.0))
+        return Mesh(e.need("filename"), (float(x), float(y), float(z)))
+    return None
+
+
+def _limits(e: Element, kind: str, where: str) -> dict[str, float]:
+    limit = e.first("limit")
+    if limit is None or kind in ("fixed", "floating", "planar"):
+        return {}
+    found: dict[str, float] = {}
+    for key in ("velocity", "effort"):
+        if limit.get(key) is not None:
+            found[key] = number(limit, key, where, infinite=True)
+    if kind != "continuous":
+        found["lower"] = number(limit, "lower", where, 0.0, infinite=True)
+        found["upper"] = number(limit, "upper", where, 0.0, infinite=True)
+    return found
+
+
+def _dynamics(e: Element, nv: int, where: str) -> dict[str, float]:
+    dynamics = e.first("dynamics")
+    if dynamics is None or nv == 0:
+        return {}
+    return {key: number(dynamics, key, where, 0.0) for key in ("damping", "friction")}

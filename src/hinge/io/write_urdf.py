@@ -1,0 +1,149 @@
+"""Write URDF: what `parse_urdf` reads back as the same robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as Et
+
+import numpy as np
+
+from hinge.errors import ModelError
+from hinge.model import (
+    Body,
+    Box,
+    Capsule,
+    Cylinder,
+    Frame,
+    Joint,
+    Mesh,
+    Robot,
+    Shape,
+    Sphere,
+    at_joints,
+    joints,
+)
+from hinge.spatial import Array, Transform, rotation
+
+_TYPES = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "free": "floating",
+    "planar": "planar",
+}
+
+
+def write_urdf(robot: Robot, path: str | Path) -> None:
+    """Write the robot to a file; see `to_urdf`."""
+    Path(path).write_text(to_urdf(robot), encoding="utf-8")
+
+
+def to_urdf(robot: Robot) -> str:
+    """Return the robot as a URDF document.
+
+    URDF puts a link's frame at its joint: a body whose frame is elsewhere is written with its frame
+    moved there, its old frame as a massless link. Frames become massless links on fixed joints. A
+    root body on an identity joint is the root link (fixed and free alike: load a floating robot
+    with floating=True); otherwise a link "world" is the root. Gravity, rotor inertia, springs and
+    effort subspaces have no place in URDF and are not written.
+    """
+    for j in robot.joints:
+        if j.type.kind not in _TYPES:
+            raise ModelError(
+                f"joint {j.name!r}: URDF has no {j.type.kind} joint; it has {', '.join(_TYPES.values())}"
+            )
+    robot = at_joints(robot)
+    root = Et.Element("robot", name=robot.name)
+    base = _root_link(robot)
+    if base is None:
+        Et.SubElement(root, "link", name="world")
+    for body in robot.bodies:
+        _write_body(root, body)
+    for joint in robot.joints:
+        if joint.child != base:
+            _write_joint(root, joint, robot)
+    for frame in robot.frames:
+        _write_frame(root, frame)
+    Et.indent(root)
+    return '<?xml version="1.0"?>\n' + Et.tostring(root, encoding="unicode") + "\n"
+
+
+def _root_link(robot: Robot) -> str | None:
+    """Return the body that can be the root link itself, if there is one."""
+    roots = [j for j in robot.joints if j.parent is None]
+    if len(roots) != 1 or roots[0].type.kind not in ("fixed", "free"):
+        return None
+    x = roots[0].inner
+    at_origin = np.array_equal(x.E, np.eye(3)) and not x.r.any()
+    return roots[0].child if at_origin else None
+
+
+def _write_body(root: Et.Element, body: Body) -> None:
+    link = Et.SubElement(root, "link", name=body.name)
+    m, i = body.inertia.m, body.inertia.central
+    if m or body.inertia.I.any():
+        inertial = Et.SubElement(link, "inertial")
+        _write_origin(inertial, Transform.place(position=body.inertia.com))
+        Et.SubElement(inertial, "mass", value=repr(float(m)))
+        entries = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+        Et.SubElement(inertial, "inertia", {k: repr(float(i[at])) for k, at in entries.items()})
+    for shape in body.shapes:
+        _write_shape(link, shape)
+
+
+def _write_shape(link: Et.Element, shape: Shape) -> None:
+    e = Et.SubElement(link, shape.role, {"name": shape.name} if shape.name else {})
+    _write_origin(e, shape.placement)
+    holder, g = Et.SubElement(e, "geometry"), shape.geometry
+    match g:
+        case Box(size):
+            Et.SubElement(holder, "box", size=_text(size))
+        case Cylinder(radius, length) | Capsule(radius, length):
+            tag = "cylinder" if isinstance(g, Cylinder) else "capsule"
+            Et.SubElement(holder, tag, radius=repr(radius), length=repr(length))
+        case Sphere(radius):
+            Et.SubElement(holder, "sphere", radius=repr(radius))
+        case Mesh(filename, scale):
+            Et.SubElement(holder, "mesh", filename=filename, scale=_text(scale))
+    if shape.rgba is not None:
+        material = Et.SubElement(e, "material", name="")
+        Et.SubElement(material, "color", rgba=_text(shape.rgba))
+
+
+def _write_joint(root: Et.Element, joint: Joint, robot: Robot) -> None:
+    e = Et.SubElement(root, "joint", name=joint.name, type=_TYPES[joint.type.kind])
+    _write_origin(e, joint.inner)
+    Et.SubElement(e, "parent", link=joint.parent or "world")
+    Et.SubElement(e, "child", link=joint.child)
+    if isinstance(joint.type, joints.Revolute | joints.Prismatic | joints.Planar):
+        Et.SubElement(e, "axis", xyz=_text(joint.type.axis))
+    if joint.nv == 1:
+        limit = {k: float(getattr(joint, k)[0]) for k in ("effort", "velocity", "lower", "upper")}
+        if joint.type.kind == "continuous":
+            limit = {k: v for k, v in limit.items() if k in ("effort", "velocity") and np.isfinite(v)}
+        if limit:
+            Et.SubElement(e, "limit", {k: repr(v) for k, v in limit.items()})
+    if joint.nv and (joint.damping.any() or joint.friction.any()):
+        damping, friction = float(joint.damping[0]), float(joint.friction[0])
+        Et.SubElement(e, "dynamics", damping=repr(damping), friction=repr(friction))
+    for c in robot.couplings:
+        if c.joint == joint.name:
+            Et.SubElement(e, "mimic", joint=c.master, multiplier=repr(c.ratio), offset=repr(c.offset))
+
+
+def _write_frame(root: Et.Element, frame: Frame) -> None:
+    Et.SubElement(root, "link", name=frame.name)
+    e = Et.SubElement(root, "joint", name=f"{frame.name}_fixed", type="fixed")
+    _write_origin(e, frame.placement)
+    Et.SubElement(e, "parent", link=frame.body)
+    Et.SubElement(e, "child", link=frame.name)
+
+
+def _write_origin(e: Et.Element, x: Transform) -> None:
+    rpy = rotation.to_rpy(x.rotation)
+    Et.SubElement(e, "origin", xyz=_text(x.position), rpy=_text(rpy))
+
+
+def _text(values: Array | tuple[float, ...]) -> str:
+    return " ".join(repr(float(v)) for v in values)
