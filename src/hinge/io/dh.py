@@ -38,7 +38,7 @@ def from_dh(
     tool: Transform | None = None,
     floating: bool = False,
     gravity: ArrayLike = STANDARD_GRAVITY,
-    strict: bool = False,
+    strict: bool | None = False,
 ) -> Robot:
     """Return the serial robot of a DH table, with bodies "base", "link1" … and a frame "tool".
 

@@ -11,12 +11,19 @@ from hinge.io.xml import parse, read_bytes
 from hinge.model import Robot
 
 
-def load(path: str | Path, *, floating: bool = False, strict: bool = False) -> Robot:
+def load(
+    path: str | Path,
+    *,
+    floating: bool = False,
+    strict: bool | None = False,
+    root: str | Path | None = None,
+) -> Robot:
     """Return the robot in a URDF or MJCF file, told apart by what is in it.
 
     `floating` hangs the root body on the world by a free joint instead of a fixed one. Physics that
     cannot be (an inertia against the triangle inequality, limits the wrong way round, …) is a
-    ModelWarning, or with `strict` an error; a broken file is always a FormatError with its line.
+    ModelWarning, with `strict` an error, with `strict=None` nothing; a broken file is always a FormatError with its line.
+    Files that an MJCF file names are read only under `root`, by default its own folder.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -25,5 +32,5 @@ def load(path: str | Path, *, floating: bool = False, strict: bool = False) -> R
             f"is a xacro file; expand it first: xacro {path.name} > {path.stem}.urdf", source=str(path)
         )
     if parse(data, str(path)).tag == "mujoco":
-        return read_mjcf(path, floating=floating, strict=strict)
+        return read_mjcf(path, floating=floating, strict=strict, root=root)
     return parse_urdf(data, floating=floating, strict=strict, source=str(path))

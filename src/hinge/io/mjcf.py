@@ -44,7 +44,7 @@ def read_mjcf(
     path: str | Path,
     *,
     floating: bool = False,
-    strict: bool = False,
+    strict: bool | None = False,
     root: str | Path | None = None,
 ) -> Robot:
     """Return the robot of an MJCF file.
@@ -65,7 +65,7 @@ def read_mjcf(
 
 
 def from_mujoco(
-    model: Any, *, name: str = "robot", floating: bool = False, strict: bool = False
+    model: Any, *, name: str = "robot", floating: bool = False, strict: bool | None = False
 ) -> Robot:
     """Return the robot of a compiled `mujoco.MjModel`."""
     reader = _Reader(_mujoco(), model)
@@ -73,6 +73,8 @@ def from_mujoco(
     chain: list[Joint] = []
     for b in range(1, model.nbody):
         reader.add(b, bodies, chain)
+    if not bodies:
+        raise FormatError("holds no body; wanted at least one in <worldbody>", source=name)
     if floating:
         chain = _floated(chain, name)
     try:
@@ -83,7 +85,7 @@ def from_mujoco(
     except ModelError as error:
         raise FormatError(str(error), source=name) from None
     left_out = reader.left_out()
-    if left_out:
+    if left_out and strict is not None:
         warnings.warn(f"{name}: left out: {', '.join(left_out)}", ModelWarning, stacklevel=3)
     return robot
 

@@ -38,20 +38,20 @@ MAX_LINKS = 10_000
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
-def read_urdf(path: str | Path, *, floating: bool = False, strict: bool = False) -> Robot:
+def read_urdf(path: str | Path, *, floating: bool = False, strict: bool | None = False) -> Robot:
     """Return the robot of a URDF file; see `parse_urdf`."""
     return parse_urdf(read_bytes(path), floating=floating, strict=strict, source=str(path))
 
 
 def parse_urdf(
-    text: bytes | str, *, floating: bool = False, strict: bool = False, source: str = "<string>"
+    text: bytes | str, *, floating: bool = False, strict: bool | None = False, source: str = "<string>"
 ) -> Robot:
     """Return the robot of a URDF document.
 
     The root link hangs on the world by a fixed joint, or with `floating` by a free one. A link
     without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
     in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
-    Doubtful physics is a warning, or with `strict` an error (see `hinge.model.check`).
+    Doubtful physics is a warning, or with `strict` an error, with None nothing (see `hinge.model.check`).
     """
     root = parse(text, source)
     _refuse_other_formats(root)
@@ -75,7 +75,7 @@ def parse_urdf(
         raise
     except ModelError as error:
         raise FormatError(str(error), source=source) from None
-    for c in robot.couplings:
+    for c in robot.couplings if strict is not None else ():
         warnings.warn(
             f"{source}: joint {c.joint!r} mimics {c.master!r}; it is loaded with a coordinate of its own, "
             "and the relation is kept in robot.couplings",

@@ -77,8 +77,8 @@ class Builder:
         """Record q(joint) = ratio q(master) + offset."""
         self._couplings.append(Coupling(joint, master, ratio, offset))
 
-    def build(self, *, strict: bool = False) -> Robot:
-        """Return the robot; doubts are warnings, or errors with `strict`."""
+    def build(self, *, strict: bool | None = False) -> Robot:
+        """Return the robot; doubts are warnings, or errors with `strict`, or passed over with None."""
         robot = assemble(
             self.name,
             self._bodies,

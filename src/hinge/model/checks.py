@@ -8,7 +8,7 @@
 | limits ordered | warning |
 | a movable joint carries no inertia (forward dynamics is singular) | warning |
 
-`strict=True` makes every warning an error. Names, connectedness and loops are not here: no `Robot`
+`strict=True` makes every warning an error, `strict=None` silences them. Names, connectedness and loops are not here: no `Robot`
 can be made that violates them (see `assemble`).
 """
 
@@ -55,11 +55,11 @@ def check(robot: Robot) -> list[Problem]:
 
 
 def enforce(
-    robot: Robot, *, strict: bool = False, found: Sequence[Problem] = (), stacklevel: int = 2
+    robot: Robot, *, strict: bool | None = False, found: Sequence[Problem] = (), stacklevel: int = 2
 ) -> Robot:
     """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
 
-    With `strict` every doubt is an error. `found` are problems that the caller has met already,
+    With `strict` every doubt is an error; with `strict=None` doubts are passed over. `found` are problems that the caller has met already,
     such as a reader of a file that had to mend something.
     """
     problems = [*found, *check(robot)]
@@ -67,7 +67,7 @@ def enforce(
     if bad:
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         raise ModelError(f"robot {robot.name!r}: {bad[0]}{more}")
-    for p in problems:
+    for p in problems if strict is not None else ():
         warnings.warn(f"robot {robot.name!r}: {p}", ModelWarning, stacklevel=stacklevel + 1)
     return robot
 

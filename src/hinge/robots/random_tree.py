@@ -47,7 +47,7 @@ def random_tree(
             inner=_placement(rng),
             outer=_placement(rng) if rng.random() < 0.5 else Transform.identity(),
         )
-        if rotors:
+        if rotors and kind != "free":  # a free joint has no motor between its bodies
             joint = replace(joint, rotor_inertia=0.1 * rng.random(joint.nv))
         bodies.append(Body(f"body{i}", random_inertia(rng)))
         made.append(joint)

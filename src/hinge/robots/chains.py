@@ -1,0 +1,53 @@
+"""Simple chains: the double pendulum and `chain(n)`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model import Builder, Robot
+from hinge.model.joints import Free, Revolute
+from hinge.robots.solids import solid_rod
+from hinge.spatial import Inertia
+
+
+def double_pendulum(
+    *, lengths: tuple[float, float] = (1.0, 1.0), masses: tuple[float, float] = (1.0, 1.0)
+) -> Robot:
+    """Return two point masses on massless rods, swinging about y, hanging at q = 0."""
+    b = Builder("double_pendulum")
+    upper, lower = lengths
+    point = [
+        Inertia.from_com(m, (0, 0, -l), np.zeros((3, 3)))
+        for m, l in zip(masses, lengths, strict=True)
+    ]
+    b.body("upper", joint=Revolute((0, 1, 0)), inertia=point[0], joint_name="shoulder")
+    b.body(
+        "lower",
+        parent="upper",
+        joint=Revolute((0, 1, 0)),
+        position=(0, 0, -upper),
+        inertia=point[1],
+        joint_name="elbow",
+    )
+    b.frame("tip", "lower", position=(0, 0, -lower))
+    return b.build()
+
+
+def chain(n: int, *, floating: bool = False) -> Robot:
+    """Return n equal rods of 0.2 m and 1 kg in a row, joint axes by turns y and x, and "tip"."""
+    if n < 1:
+        raise ArgumentError(f"n: {n} bodies make no chain; wanted at least 1")
+    b = Builder(f"chain({n})")
+    length = 0.2
+    rod = solid_rod(1.0, length, 0.02, (0, 0, length / 2))
+    parent = None
+    for i in range(n):
+        axis = (0, 1, 0) if i % 2 == 0 else (1, 0, 0)
+        joint = Free() if floating and i == 0 else Revolute(axis)
+        place = (0, 0, 0) if i == 0 else (0, 0, length)
+        name = f"link{i + 1}"
+        b.body(name, parent=parent, joint=joint, position=place, inertia=rod, joint_name=f"joint{i + 1}")
+        parent = name
+    b.frame("tip", f"link{n}", position=(0, 0, length))
+    return b.build()

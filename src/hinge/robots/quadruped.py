@@ -1,0 +1,74 @@
+"""A quadruped: the MIT Mini Cheetah.
+
+Dimensions, masses and inertias as its makers published them with the robot (Katz, Di Carlo and Kim,
+"Mini Cheetah: a platform for pushing the limits of dynamic quadruped control", ICRA 2019, and the
+model that accompanies it, from CAD). Rotor inertias are reflected through the gears.
+The thigh's moments break the triangle inequality slightly, and are kept as published.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.model import Builder, Robot
+from hinge.model.joints import Free, Revolute
+from hinge.spatial import Array, Inertia
+
+_BODY = Inertia.from_com(3.3, (0, 0, 0), np.diag([11253e-6, 36203e-6, 42673e-6]))
+_LENGTH, _WIDTH = 0.38, 0.098
+_ABAD, _THIGH, _SHANK, _KNEE_OFFSET = 0.062, 0.209, 0.195, 0.004
+#: rotor inertia [kg m²], gear ratio
+_ABAD_DRIVE, _HIP_DRIVE, _KNEE_DRIVE = (33e-6, 6.0), (33e-6, 6.0), (63e-6, 9.33)
+
+
+def quadruped(*, floating: bool = True) -> Robot:
+    """Return the robot with legs FL, FR, HL, HR, three joints each, and a frame "<leg>_foot"."""
+    b = Builder("mini_cheetah")
+    b.body("trunk", joint=Free() if floating else None, inertia=_BODY, joint_name="root_joint")
+    for leg, front, left in (("FL", 1, 1), ("FR", 1, -1), ("HL", -1, 1), ("HR", -1, -1)):
+        b.body(
+            f"{leg}_hip",
+            parent="trunk",
+            joint=Revolute((1, 0, 0)),
+            position=(front * _LENGTH / 2, left * _WIDTH / 2, 0),
+            inertia=_mirrored(
+                0.54, (0, 0.036, 0), [[381, 58, 0.45], [58, 560, 0.95], [0.45, 0.95, 444]], left
+            ),
+            rotor_inertia=_reflected(_ABAD_DRIVE),
+            joint_name=f"{leg}_abduction",
+        )
+        b.body(
+            f"{leg}_thigh",
+            parent=f"{leg}_hip",
+            joint=Revolute((0, -1, 0)),
+            position=(0, left * _ABAD, 0),
+            inertia=_mirrored(
+                0.634, (0, 0.016, -0.02), [[1983, 245, 13], [245, 2103, 1.5], [13, 1.5, 408]], left
+            ),
+            rotor_inertia=_reflected(_HIP_DRIVE),
+            joint_name=f"{leg}_hip_pitch",
+        )
+        b.body(
+            f"{leg}_shank",
+            parent=f"{leg}_thigh",
+            joint=Revolute((0, -1, 0)),
+            position=(0, left * _KNEE_OFFSET, -_THIGH),
+            inertia=_mirrored(0.064, (0, 0, -0.061), np.diag([245, 248, 6]), left),
+            rotor_inertia=_reflected(_KNEE_DRIVE),
+            joint_name=f"{leg}_knee",
+        )
+        b.frame(f"{leg}_foot", f"{leg}_shank", position=(0, 0, -_SHANK))
+    return b.build(strict=None)
+
+
+def _mirrored(
+    mass: float, com: tuple[float, float, float], micro: list[list[float]] | Array, left: int
+) -> Inertia:
+    """Return the inertia of a left leg's part, or of its mirror image in the xz plane."""
+    flip = np.diag([1.0, float(left), 1.0])
+    return Inertia.from_com(mass, flip @ np.array(com), flip @ (1e-6 * np.array(micro)) @ flip)
+
+
+def _reflected(drive: tuple[float, float]) -> float:
+    inertia, ratio = drive
+    return inertia * ratio**2

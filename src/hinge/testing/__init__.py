@@ -1,0 +1,33 @@
+"""Public helpers for tests: random robots and states, and laws that any dynamics must obey."""
+
+from hinge.testing.laws import (
+    LAWS,
+    Dynamics,
+    LawViolation,
+    check_laws,
+    configuration_error,
+    equation_of_motion_error,
+    kinetic_energy_error,
+    mass_matrix_error,
+    momentum_error,
+    power_error,
+    round_trip_error,
+)
+from hinge.testing.states import State, random_robots, random_state
+
+__all__ = [
+    "LAWS",
+    "Dynamics",
+    "LawViolation",
+    "State",
+    "check_laws",
+    "configuration_error",
+    "equation_of_motion_error",
+    "kinetic_energy_error",
+    "mass_matrix_error",
+    "momentum_error",
+    "power_error",
+    "random_robots",
+    "random_state",
+    "round_trip_error",
+]
