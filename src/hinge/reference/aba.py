@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from hinge.model import Robot, as_configuration, as_tangent
 from hinge.reference.external import base_acceleration, body_forces
+from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.kinematics import link_transforms
 from hinge.reference.stacking import stacked
 from hinge.reference.velocities import velocities
@@ -50,7 +49,7 @@ def forward_dynamics(
         j, parent = robot.joints[i], parents[i]
         st = transpose(s[i])
         h = inertia[i].matrix() @ s[i]  # (6.57)
-        d = np.linalg.inv(st @ h + np.diag(j.rotor_inertia))  # (6.58)
+        d = hinge_inverse(j, s[i], h)  # (6.58)
         u = tau[..., j.qd_slice] - matvec(transpose(h), c[i]) - matvec(st, p[i])  # (6.59)
         steps.insert(0, (h, d, u))
         if parent >= 0:

@@ -1,0 +1,63 @@
+"""Relative differences, and the rows and tables of a sweep over robots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+#: A sweep fails when a difference is larger than this.
+BOUND = 1e-9
+
+Differences = dict[str, float]
+
+
+def relative(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """Return the largest over the batch of max |ours − theirs| / max |theirs|."""
+    axes = tuple(range(1, theirs.ndim))
+    size = np.maximum(np.abs(theirs).max(axis=axes, initial=0.0), 1e-6)
+    off = np.abs(ours - theirs).max(axis=axes, initial=0.0)
+    return float(np.max(off / size, initial=0.0))
+
+
+@dataclass
+class Row:
+    """What a sweep found for one robot: differences, or why it was refused."""
+
+    robot: str
+    base: str
+    nv: int = 0
+    found: Differences = field(default_factory=dict)
+    refused: str = ""
+    note: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was loaded and every difference is within the bound."""
+        return not self.refused and all(v <= BOUND for v in self.found.values())
+
+
+def table(rows: list[Row], columns: list[str]) -> str:
+    """Return the rows as text, one line each, with the count of robots below."""
+    lines = [f"{'robot':44} {'base':8} {'nv':>4}  " + "  ".join(f"{c:>9}" for c in columns)]
+    for r in rows:
+        if r.refused:
+            lines.append(f"{r.robot:44.44} {r.base:8} refused: {r.refused}")
+            continue
+        cells = "  ".join(
+            f"{r.found[c]:9.1e}" if c in r.found else f"{'–':>9}" for c in columns
+        )
+        mark = "" if r.passed else "  ← too large"
+        lines.append(f"{r.robot:44.44} {r.base:8} {r.nv:4}  {cells}{mark}  {r.note}".rstrip())
+    loaded = [r for r in rows if not r.refused]
+    good = sum(r.passed for r in loaded)
+    lines.append("")
+    for c in columns:
+        worst = max((r.found[c] for r in loaded if c in r.found), default=0.0)
+        lines.append(f"largest difference, {c}: {worst:.1e}")
+    files = len({r.robot for r in rows})
+    lines.append(
+        f"{files} files, {len(rows)} loads: {len(loaded)} loaded, {good} of them within {BOUND:g}, "
+        f"{len(rows) - len(loaded)} refused"
+    )
+    return "\n".join(lines)
