@@ -30,11 +30,26 @@ class Row:
     found: Differences = field(default_factory=dict)
     refused: str = ""
     note: str = ""
+    condition: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.excused and not self.note:
+            self.note = f"cond(M) = {self.condition:.0e}: float64 cannot hold forward better"
+
+    @property
+    def excused(self) -> bool:
+        """Whether the mass matrix is too ill-conditioned for `forward` to meet the bound.
+
+        Then only the residual counts: the forces that make up for the difference.
+        """
+        beyond = np.finfo(float).eps * self.condition > BOUND
+        return bool(beyond) and self.found.get("forward", 0.0) > BOUND
 
     @property
     def passed(self) -> bool:
         """Whether it was loaded and every difference is within the bound."""
-        return not self.refused and all(v <= BOUND for v in self.found.values())
+        judged = {k: v for k, v in self.found.items() if k != "forward" or not self.excused}
+        return not self.refused and all(v <= BOUND for v in judged.values())
 
 
 def table(rows: list[Row], columns: list[str]) -> str:
@@ -51,13 +66,14 @@ def table(rows: list[Row], columns: list[str]) -> str:
         lines.append(f"{r.robot:44.44} {r.base:8} {r.nv:4}  {cells}{mark}  {r.note}".rstrip())
     loaded = [r for r in rows if not r.refused]
     good = sum(r.passed for r in loaded)
+    excused = sum(r.passed and r.excused for r in loaded)
     lines.append("")
     for c in columns:
         worst = max((r.found[c] for r in loaded if c in r.found), default=0.0)
         lines.append(f"largest difference, {c}: {worst:.1e}")
     files = len({r.robot for r in rows})
     lines.append(
-        f"{files} files, {len(rows)} loads: {len(loaded)} loaded, {good} of them within {BOUND:g}, "
-        f"{len(rows) - len(loaded)} refused"
+        f"{files} files, {len(rows)} loads: {len(loaded)} loaded, {good} of them within {BOUND:g} "
+        f"({excused} by the residual of forward, see their notes), {len(rows) - len(loaded)} refused"
     )
     return "\n".join(lines)

@@ -15,12 +15,17 @@ def example_urdfs() -> list[Path]:
 
 def packaged_mjcfs() -> list[Path]:
     """Return every XML file of gymnasium, dm_control and mujoco that may be MJCF."""
-    found: list[Path] = []
-    for package in ("gymnasium", "dm_control", "mujoco"):
-        spec = importlib.util.find_spec(package)
-        if spec is not None and spec.origin is not None:
-            found.extend(Path(spec.origin).parent.rglob("*.xml"))
-    return sorted(found)
+    return sorted(path for root in _package_roots() for path in root.rglob("*.xml"))
+
+
+def package_root(path: Path) -> Path:
+    """Return the folder of the package that a file belongs to."""
+    return next(root for root in _package_roots() if path.is_relative_to(root))
+
+
+def _package_roots() -> list[Path]:
+    specs = [importlib.util.find_spec(name) for name in ("gymnasium", "dm_control", "mujoco")]
+    return [Path(s.origin).parent for s in specs if s is not None and s.origin is not None]
 
 
 def example(name: str) -> Path:

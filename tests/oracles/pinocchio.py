@@ -12,10 +12,11 @@ from hinge import reference
 from hinge.errors import FormatError
 from hinge.io import read_urdf
 from hinge.model import PeerMap, Robot, check, pinocchio_map
+from hinge.spatial import matvec
 from hinge.testing import State, random_state
 from tests.oracles.compare import Differences, Row, relative
 
-COLUMNS = ["inverse", "mass", "forward", "jacobian"]
+COLUMNS = ["inverse", "mass", "forward", "residual", "jacobian"]
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]
 
 
@@ -43,34 +44,53 @@ def compare(path: Path, *, floating: bool, states: int = 20) -> Row:
         return Row(label, base, note="nothing moves")
     s = random_state(robot, 1, states)
     massless = [p for p in check(robot) if p.condition == "carries inertia"]
-    columns = [c for c in COLUMNS if c != "forward" or not massless]
     note = f"singular: {massless[0].where} moves no inertia" if massless else ""
-    return Row(label, base, robot.nv, differences(robot, model, peer, s, columns), note=note)
+    found = differences(robot, model, peer, s, solvable=not massless)
+    condition = float(np.linalg.cond(reference.mass_matrix(robot, s.q)).max())
+    return Row(label, base, robot.nv, found, note=note, condition=condition)
 
 
 def differences(
-    robot: Robot, model: pin.Model, peer: PeerMap, s: State, columns: list[str] = COLUMNS
+    robot: Robot, model: pin.Model, peer: PeerMap, s: State, *, solvable: bool = True
 ) -> Differences:
-    """Return the largest relative difference of each quantity over the states."""
+    """Return the largest relative difference of each quantity over the states.
+
+    Without `solvable` forward dynamics is left out. `residual` is the difference of the forces that
+    the two forward dynamics stand for, M q̈, relative to the forces given.
+    """
     tip = robot.bodies[max(range(len(robot.bodies)), key=lambda i: robot.tree.depth[i])].name
-    tau = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd)
-    ours = {
-        "inverse": lambda: tau,
-        "mass": lambda: reference.mass_matrix(robot, s.q),
-        "forward": lambda: reference.forward_dynamics(robot, s.q, s.qd, tau),
-        "jacobian": lambda: reference.jacobian(robot, s.q, tip),
+    tau, mass = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd), reference.mass_matrix(robot, s.q)
+    theirs = _pinocchio(model, peer, s, tip, tau)
+    found = {
+        "inverse": relative(tau, theirs["inverse"]),
+        "mass": relative(mass, theirs["mass"]),
+        "jacobian": relative(reference.jacobian(robot, s.q, tip), theirs["jacobian"]),
     }
+    if solvable:
+        qdd = reference.forward_dynamics(robot, s.q, s.qd, tau)
+        found["forward"] = relative(qdd, theirs["forward"])
+        off = matvec(mass, qdd - theirs["forward"])
+        found["residual"] = relative(tau + off, tau)
+    return found
+
+
+def _pinocchio(
+    model: pin.Model, peer: PeerMap, s: State, tip: str, tau: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return Pinocchio's answers in Hinge's coordinates."""
     data, frame = model.createData(), model.getFrameId(tip, pin.FrameType.BODY)
     q, t = peer.q(s.q), peer.velocity_matrix(s.q)
-    theirs: dict[str, list[np.ndarray]] = {c: [] for c in COLUMNS}
+    found: dict[str, list[np.ndarray]] = {}
     for k in range(len(s.q)):
         v, a = t[k] @ s.qd[k], t[k] @ s.qdd[k]
-        force = pin.rnea(model, data, q[k], v, a)
-        theirs["inverse"].append(t[k].T @ force)
-        mass = pin.crba(model, data, q[k])
-        mass = np.triu(mass) + np.triu(mass, 1).T
-        theirs["mass"].append(t[k].T @ mass @ t[k])
-        theirs["forward"].append(t[k].T @ pin.aba(model, data, q[k], v, force))
+        mass = np.triu(pin.crba(model, data, q[k]))
         j = pin.computeFrameJacobian(model, data, q[k], frame, pin.ReferenceFrame.LOCAL)
-        theirs["jacobian"].append(j[LINEAR_FIRST] @ t[k])
-    return {c: relative(ours[c](), np.array(theirs[c])) for c in columns}
+        answers = {
+            "inverse": t[k].T @ pin.rnea(model, data, q[k], v, a),
+            "mass": t[k].T @ (mass + np.triu(mass, 1).T) @ t[k],
+            "forward": t[k].T @ pin.aba(model, data, q[k], v, t[k] @ tau[k]),
+            "jacobian": j[LINEAR_FIRST] @ t[k],
+        }
+        for name, value in answers.items():
+            found.setdefault(name, []).append(value)
+    return {name: np.array(values) for name, values in found.items()}

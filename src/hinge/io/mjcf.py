@@ -78,9 +78,7 @@ def from_mujoco(
     if floating:
         chain = _floated(chain, name)
     try:
-        robot = assemble(
-            name, bodies, chain, frames=reader.frames(), gravity=np.array(model.opt.gravity)
-        )
+        robot = assemble(name, bodies, chain, frames=reader.frames(), gravity=reader.gravity())
         enforce(robot, strict=strict, stacklevel=4)
     except ModelError as error:
         raise FormatError(str(error), source=name) from None
@@ -191,6 +189,10 @@ class _Reader:
             place = Transform.place(rotation.from_quaternion(m.site_quat[s]), np.array(m.site_pos[s]))
             found.append(Frame(name, self.body_names[body], place))
         return found
+
+    def gravity(self) -> Array:
+        off = self.m.opt.disableflags & self.mujoco.mjtDisableBit.mjDSBL_GRAVITY
+        return np.zeros(3) if off else np.array(self.m.opt.gravity)
 
     def left_out(self) -> list[str]:
         m = self.m

@@ -91,7 +91,7 @@ def _refuse_other_formats(root: Element) -> None:
     if root.tag == "mujoco":
         root.fail("is MJCF, not URDF; use hinge.load on the .xml file, with the extra 'mjcf'")
     if root.tag != "robot":
-        root.fail(f"has the root element <{root.tag}>; a URDF file starts with <robot>")
+        root.fail(f"has the root element <{root.tag}>; wanted <robot> (URDF) or, in a file, <mujoco> (MJCF)")
     for e in _walk(root):
         if e.tag.startswith("xacro:"):
             e.fail("is a xacro macro file; expand it first: xacro model.urdf.xacro > model.urdf")

@@ -1,0 +1,23 @@
+"""Every MJCF file of gymnasium, dm_control and mujoco: python -m tests.oracles.sweep_mjcf."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from tests.oracles.compare import table
+from tests.oracles.data import package_root, packaged_mjcfs
+from tests.oracles.mujoco import COLUMNS, compare
+
+
+def main() -> int:
+    """Print the table; the exit code is 1 when a loaded robot differs too much."""
+    start = time.perf_counter()
+    rows = [compare(p, package_root(p)) for p in packaged_mjcfs()]
+    print(table(rows, COLUMNS))
+    print(f"20 random states each, {time.perf_counter() - start:.0f} s")
+    return 0 if all(r.passed or r.refused for r in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
