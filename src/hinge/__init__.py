@@ -9,8 +9,6 @@ Rooms: `spatial` (six-dimensional algebra), `tree` (topology), `model` (robots a
 robots for tests).
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
 from hinge.io import load, to_urdf, write_urdf
 from hinge.model import (
     Body,
@@ -34,10 +32,7 @@ from hinge.model import (
 )
 from hinge.spatial import Inertia, Transform
 
-try:
-    __version__ = version("hinge")
-except PackageNotFoundError:  # run from a source tree that is not installed
-    __version__ = "0+unknown"
+__version__ = "0.1.0"
 
 __all__ = [
     "Body",

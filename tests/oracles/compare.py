@@ -59,9 +59,7 @@ def table(rows: list[Row], columns: list[str]) -> str:
         if r.refused:
             lines.append(f"{r.robot:44.44} {r.base:8} refused: {r.refused}")
             continue
-        cells = "  ".join(
-            f"{r.found[c]:9.1e}" if c in r.found else f"{'–':>9}" for c in columns
-        )
+        cells = "  ".join(f"{r.found[c]:9.1e}" if c in r.found else f"{'–':>9}" for c in columns)
         mark = "" if r.passed else "  ← too large"
         lines.append(f"{r.robot:44.44} {r.base:8} {r.nv:4}  {cells}{mark}  {r.note}".rstrip())
     loaded = [r for r in rows if not r.refused]

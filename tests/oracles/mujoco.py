@@ -87,9 +87,7 @@ def differences(robot: Robot, model: mujoco.MjModel, peer: PeerMap, s: State) ->
     }
 
 
-def _mujoco(
-    model: mujoco.MjModel, peer: PeerMap, s: State, tip: int, tau: Array
-) -> dict[str, np.ndarray]:
+def _mujoco(model: mujoco.MjModel, peer: PeerMap, s: State, tip: int, tau: Array) -> dict[str, np.ndarray]:
     """Return MuJoCo's answers in its own coordinates; `tau` too is in these."""
     data, found = mujoco.MjData(model), dict[str, list[np.ndarray]]()
     q, qd, qdd = peer.q(s.q), peer.qd(s.q, s.qd), peer.qdd(s.q, s.qd, s.qdd)

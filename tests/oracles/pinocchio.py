@@ -74,9 +74,7 @@ def differences(
     return found
 
 
-def _pinocchio(
-    model: pin.Model, peer: PeerMap, s: State, tip: str, tau: np.ndarray
-) -> dict[str, np.ndarray]:
+def _pinocchio(model: pin.Model, peer: PeerMap, s: State, tip: str, tau: np.ndarray) -> dict[str, np.ndarray]:
     """Return Pinocchio's answers in Hinge's coordinates."""
     data, frame = model.createData(), model.getFrameId(tip, pin.FrameType.BODY)
     q, t = peer.q(s.q), peer.velocity_matrix(s.q)

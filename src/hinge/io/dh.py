@@ -52,7 +52,9 @@ def from_dh(
     bodies, chain = [Body("base")], [root_joint("base", set(), floating=floating)]
     for i, row in enumerate(rows, start=1):
         if row.joint not in ("revolute", "prismatic"):
-            raise ArgumentError(f"rows[{i - 1}].joint: {row.joint!r} is unknown; wanted revolute or prismatic")
+            raise ArgumentError(
+                f"rows[{i - 1}].joint: {row.joint!r} is unknown; wanted revolute or prismatic"
+            )
         type_ = joints.Revolute() if row.joint == "revolute" else joints.Prismatic()
         along_x = Transform.place(rotation.about((1, 0, 0), row.alpha), (row.a, 0, 0))
         along_z = Transform.place(rotation.about((0, 0, 1), row.theta), (0, 0, row.d))

@@ -22,7 +22,8 @@ def load(
 
     `floating` hangs the root body on the world by a free joint instead of a fixed one. Physics that
     cannot be (an inertia against the triangle inequality, limits the wrong way round, …) is a
-    ModelWarning, with `strict` an error, with `strict=None` nothing; a broken file is always a FormatError with its line.
+    ModelWarning, with `strict` an error, with `strict=None` nothing; a broken file is always a
+    FormatError with its line.
     Files that an MJCF file names are read only under `root`, by default its own folder.
     """
     path = Path(path)

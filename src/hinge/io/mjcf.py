@@ -169,9 +169,7 @@ class _Reader:
             if geometry is None:
                 continue
             touches = bool(m.geom_contype[g] or m.geom_conaffinity[g])
-            placement = Transform.place(
-                rotation.from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g])
-            )
+            placement = Transform.place(rotation.from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
             r, gr, bl, al = (float(c) for c in m.geom_rgba[g])
             role = "collision" if touches else "visual"
             found.append(Shape(role, geometry, placement, self.label("GEOM", g, ""), (r, gr, bl, al)))

@@ -26,9 +26,7 @@ def number(
     return _read(e, name, text, where, infinite)
 
 
-def numbers(
-    e: Element, name: str, count: int, where: str, default: Sequence[float] | None = None
-) -> Array:
+def numbers(e: Element, name: str, count: int, where: str, default: Sequence[float] | None = None) -> Array:
     """Return an attribute of `count` numbers separated by spaces."""
     text = e.get(name)
     if text is None:

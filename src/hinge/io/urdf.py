@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -235,6 +235,7 @@ class _Reader:
             bad = next((n for n in (c.joint, c.master) if self.kinds.get(n) != 1), None)
             if bad is None:
                 kept.append(c)
+            if bad is None or self.kinds[c.joint] == 0:  # a fixed joint cannot follow, nor needs to
                 continue
             why = "is not in the file" if bad not in self.kinds else f"has {self.kinds[bad]} coordinates"
             message = f"its mimic of {c.master!r} is left out, because joint {bad!r} {why}"
@@ -288,7 +289,7 @@ def _geometry(e: Element, body: str) -> Geometry | None:
     return None
 
 
-def _limits(e: Element, kind: str, where: str) -> dict[str, float]:
+def _limits(e: Element, kind: str, where: str) -> dict[str, Any]:
     limit = e.first("limit")
     if limit is None or kind in ("fixed", "floating", "planar"):
         return {}
@@ -302,7 +303,7 @@ def _limits(e: Element, kind: str, where: str) -> dict[str, float]:
     return found
 
 
-def _dynamics(e: Element, nv: int, where: str) -> dict[str, float]:
+def _dynamics(e: Element, nv: int, where: str) -> dict[str, Any]:
     dynamics = e.first("dynamics")
     if dynamics is None or nv == 0:
         return {}

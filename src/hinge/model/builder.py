@@ -16,10 +16,10 @@ from hinge.spatial import ArrayLike, Inertia, Transform
 class Builder:
     """Collect bodies and frames, then `build()` a frozen robot.
 
-        b = Builder("pendulum")
-        b.body("rod", joint=Revolute((0, 1, 0)), inertia=Inertia.from_com(1.0, (0, 0, -0.5), np.zeros((3, 3))))
-        b.frame("tip", "rod", position=(0, 0, -1))
-        robot = b.build()
+    b = Builder("pendulum")
+    b.body("rod", joint=Revolute((0, 1, 0)), inertia=Inertia.from_com(1.0, (0, 0, -0.5), np.zeros((3, 3))))
+    b.frame("tip", "rod", position=(0, 0, -1))
+    robot = b.build()
     """
 
     def __init__(self, name: str, *, gravity: ArrayLike = STANDARD_GRAVITY) -> None:

@@ -8,8 +8,8 @@
 | limits ordered | warning |
 | a movable joint carries no inertia (forward dynamics is singular) | warning |
 
-`strict=True` makes every warning an error, `strict=None` silences them. Names, connectedness and loops are not here: no `Robot`
-can be made that violates them (see `assemble`).
+`strict=True` makes every warning an error, `strict=None` silences them. Names, connectedness and
+loops are not here: no `Robot` can be made that violates them (see `assemble`).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def enforce(
 ) -> Robot:
     """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
 
-    With `strict` every doubt is an error; with `strict=None` doubts are passed over. `found` are problems that the caller has met already,
-    such as a reader of a file that had to mend something.
+    With `strict` every doubt is an error; with `strict=None` doubts are passed over. `found` are
+    problems that the caller has met already, such as a reader of a file that had to mend something.
     """
     problems = [*found, *check(robot)]
     bad = [p for p in problems if p.fatal or strict]

@@ -113,9 +113,7 @@ def mujoco_map(
     return _peer_map("mujoco", robot, starts, nq, nv)
 
 
-def _peer_map(
-    peer: str, robot: Robot, starts: Mapping[str, tuple[int, int]], nq: int, nv: int
-) -> PeerMap:
+def _peer_map(peer: str, robot: Robot, starts: Mapping[str, tuple[int, int]], nq: int, nv: int) -> PeerMap:
     places: list[_Place] = []
     for j in robot.joints:
         if j.nv == 0:

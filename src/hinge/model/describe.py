@@ -8,7 +8,7 @@ from hinge.model.robot import Robot
 def describe(robot: Robot) -> str:
     """Return the robot's bodies as a table: tree, joint, coordinates, mass."""
     head = ("body", "joint", "type", "q", "qd", "mass [kg]")
-    rows = [head]
+    rows: list[tuple[str, ...]] = [head]
     for body, joint, depth in zip(robot.bodies, robot.joints, robot.tree.depth, strict=True):
         rows.append(
             (
@@ -25,7 +25,9 @@ def describe(robot: Robot) -> str:
     lines.insert(1, "  ".join("─" * w for w in widths))
     base = "floating" if robot.is_floating else "fixed"
     total = f"{robot.mass:.4g} kg, gravity {tuple(float(g) for g in robot.gravity)} m/s²"
-    title = f"{robot.name}: {len(robot.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}, {base} base, {total}"
+    title = (
+        f"{robot.name}: {len(robot.bodies)} bodies, nq = {robot.nq}, nv = {robot.nv}, {base} base, {total}"
+    )
     return "\n".join([title, "", *lines])
 
 

@@ -5,14 +5,16 @@ The old robots stay as they are. `carry_state` takes a state along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hinge.errors import ArgumentError, ModelError
+from hinge.model import joints
 from hinge.model.joints import Fixed, Free, JointType
-from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, assemble
 from hinge.model.state import as_vector
 from hinge.spatial import ArrayLike, Transform
@@ -66,22 +68,22 @@ def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
         raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
     cut = robot.joint_of(body)
     loose = Joint(cut.name, Free(), None, body)
-    rest = _part(robot, robot.name, lambda b: b not in gone, {})
-    return rest, _part(robot, body, lambda b: b in gone, {cut.name: loose})
+    left = {b.name for b in robot.bodies} - gone
+    return _part(robot, robot.name, {}, left), _part(robot, body, {cut.name: loose}, gone)
 
 
-def lock(robot: Robot, joints: Mapping[str, ArrayLike]) -> Robot:
+def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
     """Return the robot with the named joints fixed at the given configurations."""
     frozen: dict[str, Joint] = {}
-    for name, value in joints.items():
+    for name, value in at.items():
         j = robot.joint(name)
-        value = [value] if j.nq == 1 and np.ndim(value) == 0 else value
-        q = as_vector(value, f"joints[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
+        given = np.reshape(value, 1) if j.nq == 1 and np.ndim(value) == 0 else value
+        q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:
-            raise ArgumentError(f"joints[{name!r}]: has shape {q.shape}; wanted one configuration")
+            raise ArgumentError(f"at[{name!r}]: has shape {q.shape}; wanted one configuration")
         inner = j.type.placement(q) @ j.inner
         frozen[name] = Joint(j.name, Fixed(), j.parent, j.child, inner, j.outer)
-    return _part(robot, robot.name, lambda b: True, frozen)
+    return _part(robot, robot.name, frozen)
 
 
 def reduce(robot: Robot) -> Robot:
@@ -169,25 +171,21 @@ def reroot(robot: Robot, body: str) -> Robot:
             child=j.parent,
             inner=j.outer,
             outer=j.inner,
-            **_reversed_limits(j),
+            **_reversed_physics(j),
         )
-    return _part(robot, robot.name, lambda b: True, turned)
+    return _part(robot, robot.name, turned)
 
 
-def _reversed_limits(j: Joint) -> dict[str, object]:
+def _reversed_physics(j: Joint) -> dict[str, Any]:
     """Return limits and physics of a joint in its reversed type's coordinates."""
-    none, rest = np.zeros(j.nv), j.rest
-    order = np.arange(j.nv)
-    if j.type.kind in ("universal", "spherical_angles"):
-        order = order[::-1]
-    q_order = order if j.nq == j.nv else np.arange(j.nq)
-    swapped: dict[str, object] = {"rest": j.type.reverse_state(rest, none)[0], "effort_subspace": None}
+    zero = np.zeros(j.nv)
+    turned: dict[str, Any] = {"rest": j.type.reverse_state(j.rest, zero)[0], "effort_subspace": None}
+    if not isinstance(j.type, joints.VectorJoint):
+        return turned | {"lower": None, "upper": None}
+    ends = [j.type.reverse_state(end, zero)[0] for end in (j.lower, j.upper)]
     for name in ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness"):
-        swapped[name] = getattr(j, name)[order]
-    swapped["lower"], swapped["upper"] = j.lower[q_order], j.upper[q_order]
-    if j.type.kind == "translational":
-        swapped["lower"], swapped["upper"] = -j.upper, -j.lower
-    return swapped
+        turned[name] = np.abs(j.type.reverse_state(j.rest, getattr(j, name))[1])
+    return turned | {"lower": np.minimum(*ends), "upper": np.maximum(*ends)}
 
 
 def _moved_joint(joint: Joint, onto: Mapping[str, tuple[str, Transform]]) -> Joint:
@@ -201,26 +199,19 @@ def _moved_frame(frame: Frame, host: str, place: Transform) -> Frame:
     return Frame(frame.name, host, frame.placement @ place)
 
 
-def _part(robot: Robot, name: str, keeps: object, swap: Mapping[str, Joint]) -> Robot:
-    """Return the robot's bodies that `keeps` admits, some joints replaced."""
-    assert callable(keeps)
-    joints = [swap.get(j.name, j) for j in robot.joints if keeps(j.child)]
-    there = {j.name for j in joints}
+def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[str] | None = None) -> Robot:
+    """Return the robot with some joints replaced, or only the bodies named in `keep` of it."""
+    kept = {b.name for b in robot.bodies} if keep is None else keep
+    made = [swap.get(j.name, j) for j in robot.joints if j.child in kept]
+    single = {j.name for j in made if j.nv == 1}
     return assemble(
         name,
-        [b for b in robot.bodies if keeps(b.name)],
-        joints,
-        frames=[f for f in robot.frames if keeps(f.body)],
-        couplings=[
-            c
-            for c in robot.couplings
-            if {c.joint, c.master} <= there and not any(swap.get(n, _MOVES).nv == 0 for n in (c.joint, c.master))
-        ],
+        [b for b in robot.bodies if b.name in kept],
+        made,
+        frames=[f for f in robot.frames if f.body in kept],
+        couplings=[c for c in robot.couplings if {c.joint, c.master} <= single],
         gravity=robot.gravity,
     )
-
-
-_MOVES = Joint("", Free(), None, "")
 
 
 def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) -> Robot:
@@ -242,9 +233,6 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
     def body_of(name: str | None) -> str | None:
         return None if name is None else prefix + name
 
-    couplings: Iterable[Coupling] = (
-        replace(c, joint=prefix + c.joint, master=prefix + c.master) for c in robot.couplings
-    )
     return assemble(
         robot.name,
         [replace(b, name=prefix + b.name) for b in robot.bodies],
@@ -253,6 +241,6 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
             for j in robot.joints
         ],
         frames=[replace(f, name=prefix + f.name, body=prefix + f.body) for f in robot.frames],
-        couplings=couplings,
+        couplings=[replace(c, joint=prefix + c.joint, master=prefix + c.master) for c in robot.couplings],
         gravity=robot.gravity,
     )

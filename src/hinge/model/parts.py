@@ -1,5 +1,6 @@
 """What a robot is made of: bodies, joints, frames, couplings. Frozen values without behaviour
-beyond their own geometry."""
+beyond their own geometry.
+"""
 
 from __future__ import annotations
 

@@ -92,9 +92,7 @@ class Robot:
 
     def __repr__(self) -> str:
         base = "floating" if self.is_floating else "fixed"
-        return (
-            f"<Robot {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {base} base>"
-        )
+        return f"<Robot {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {base} base>"
 
 
 def assemble(

@@ -134,7 +134,6 @@ def _each_joint(
             f"{name_a}, {name_b}: batch shapes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast"
         ) from None
     parts = [
-        rule(j, a[..., j.q_slice], b[..., j.qd_slice if b_is_tangent else j.q_slice])
-        for j in robot.joints
+        rule(j, a[..., j.q_slice], b[..., j.qd_slice if b_is_tangent else j.q_slice]) for j in robot.joints
     ]
     return _joined(parts, batch)

@@ -50,9 +50,7 @@ def hybrid_dynamics(
         qdi = qd[..., j.qd_slice]
         c.append(j.bias(q[..., j.q_slice], qdi) + motion_cross(v[i], matvec(s[i], qdi)))
     inertia = [b.inertia.articulated() for b in robot.bodies]
-    p = [
-        force_cross(v[i], b.inertia.apply(v[i])) - fx[i] for i, b in enumerate(robot.bodies)
-    ]  # (6.61)
+    p = [force_cross(v[i], b.inertia.apply(v[i])) - fx[i] for i, b in enumerate(robot.bodies)]  # (6.61)
     solve: list[tuple[Array, Array, Array] | None] = [None] * n
 
     for i in reversed(range(n)):
@@ -63,11 +61,7 @@ def hybrid_dynamics(
         else:
             h = inertia[i].matrix() @ s[i]  # (6.57)
             d = hinge_inverse(j, s[i], h)  # (6.58)
-            u = (
-                tau[..., j.qd_slice]
-                - matvec(transpose(h), c[i])
-                - matvec(transpose(s[i]), p[i])
-            )  # (6.59)
+            u = tau[..., j.qd_slice] - matvec(transpose(h), c[i]) - matvec(transpose(s[i]), p[i])  # (6.59)
             solve[i] = h, d, u
             handle = inertia[i] - ArticulatedInertia.from_matrix(h @ d @ transpose(h))
             force = p[i] + inertia[i].apply(c[i]) + matvec(h @ d, u)  # (6.63)

@@ -18,8 +18,8 @@ def double_pendulum(
     b = Builder("double_pendulum")
     upper, lower = lengths
     point = [
-        Inertia.from_com(m, (0, 0, -l), np.zeros((3, 3)))
-        for m, l in zip(masses, lengths, strict=True)
+        Inertia.from_com(mass, (0, 0, -length), np.zeros((3, 3)))
+        for mass, length in zip(masses, lengths, strict=True)
     ]
     b.body("upper", joint=Revolute((0, 1, 0)), inertia=point[0], joint_name="shoulder")
     b.body(

@@ -80,11 +80,11 @@ def _random_type(kind: str, rng: np.random.Generator) -> joints.JointType:
         return joints.Universal(a, b)
     if kind == "spherical_angles":
         return joints.SphericalAngles((a, b, c))
-    type_ = joints.JOINT_TYPES[kind]
-    return type_(a) if hasattr(type_, "axis") else type_()
+    return joints.JOINT_TYPES[kind](*([a] if kind in _WITH_AXIS else []))
+
+
+_WITH_AXIS = ("revolute", "continuous", "prismatic", "cylindrical", "planar")
 
 
 def _placement(rng: np.random.Generator) -> Transform:
-    return Transform.place(
-        rotation.from_quaternion(quaternion.random(rng)), rng.uniform(-0.5, 0.5, 3)
-    )
+    return Transform.place(rotation.from_quaternion(quaternion.random(rng)), rng.uniform(-0.5, 0.5, 3))

@@ -19,9 +19,7 @@ from hinge.spatial import Inertia, rotation
 _BUS_MASS, _BUS_EDGE = 20_000.0, 4.0
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 #: name, axis, mass [kg], principal moments [kg m²], centre [m], place of the next joint [m]
-_ARM: tuple[
-    tuple[str, Axis, float, tuple[float, ...], tuple[float, ...], tuple[float, ...]], ...
-] = (
+_ARM: tuple[tuple[str, Axis, float, tuple[float, ...], tuple[float, ...], tuple[float, ...]], ...] = (
     ("shoulder_roll", _Y, 42.5, (0.8854, 0.0531, 0.8854), (0, 0.25, 0), (0, 0.5, 0)),
     ("shoulder_yaw", _X, 42.5, (0.8854, 0.0531, 0.8854), (0, 0.25, 0), (0, 0.5, 0)),
     ("shoulder_pitch", _Z, 70.0, (0.0875, 145.8333, 145.8333), (2.5, 0, 0), (5, 0, 0)),

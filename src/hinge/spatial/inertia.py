@@ -106,9 +106,7 @@ class ArticulatedInertia:
     def apply(self, a: Array) -> Array:
         """Return the force [I α + H a; Hᵀ α + M a] for a motion vector."""
         w, u = a[..., :3], a[..., 3:]
-        return force(
-            matvec(self.I, w) + matvec(self.H, u), matvec(transpose(self.H), w) + matvec(self.M, u)
-        )
+        return force(matvec(self.I, w) + matvec(self.H, u), matvec(transpose(self.H), w) + matvec(self.M, u))
 
     def matrix(self) -> Array:
         """Return the 6 × 6 matrix."""

@@ -43,9 +43,7 @@ def skew(a: Array) -> Array:
 
 def unskew(m: Array) -> Array:
     """Return the vector of the antisymmetric part of a matrix. (…, 3, 3) → (…, 3)."""
-    return 0.5 * stack(
-        m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
-    )
+    return 0.5 * stack(m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1])
 
 
 def transpose(m: Array) -> Array:

@@ -3,7 +3,7 @@
 from hinge.testing.laws import (
     LAWS,
     Dynamics,
-    LawViolation,
+    LawError,
     check_laws,
     configuration_error,
     equation_of_motion_error,
@@ -18,7 +18,7 @@ from hinge.testing.states import State, random_robots, random_state
 __all__ = [
     "LAWS",
     "Dynamics",
-    "LawViolation",
+    "LawError",
     "State",
     "check_laws",
     "configuration_error",

@@ -1,7 +1,7 @@
 """Laws of mechanics as numbers: each returns how far a robot is from obeying, relative to its size.
 
 They hold whatever computes the dynamics: pass any implementation with the verbs' signatures. Each
-`check_*` raises LawViolation with the robot, the law and the figure when it is above the bound.
+`check_*` raises LawError with the robot, the law and the figure when it is above the bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hinge.spatial import Array, matvec, transpose
 from hinge.testing.states import State, random_state
 
 
-class LawViolation(HingeError, AssertionError):
+class LawError(HingeError, AssertionError):
     """Report a law that a robot's dynamics does not obey."""
 
 
@@ -137,7 +137,7 @@ LAWS: dict[str, tuple[Callable[..., float], float]] = {
 
 
 def check_laws(robot: Robot, *, seed: int = 0, size: int = 3, dynamics: Dynamics = BOOK) -> dict[str, float]:
-    """Return how far the robot is from each law at random states, or raise LawViolation."""
+    """Return how far the robot is from each law at random states, or raise LawError."""
     s = random_state(robot, seed, size)
     found = {name: law(robot, s, dynamics) for name, (law, _) in LAWS.items()}
     found["integrate and difference are inverse"] = configuration_error(robot, s)
@@ -145,7 +145,7 @@ def check_laws(robot: Robot, *, seed: int = 0, size: int = 3, dynamics: Dynamics
     for name, error in found.items():
         bound = bounds.get(name, 1e-9)
         if not error <= bound:
-            raise LawViolation(f"{robot!r}, seed {seed}: {name}: off by {error:.3g}, bound {bound:.0e}")
+            raise LawError(f"{robot!r}, seed {seed}: {name}: off by {error:.3g}, bound {bound:.0e}")
     return found
 
 

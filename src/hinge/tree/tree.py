@@ -98,9 +98,7 @@ class Tree:
         Every body is in exactly one run. A run starts at a root or below a branching.
         """
         children = self.children
-        starts = [
-            i for i, p in enumerate(self.parents) if p == WORLD or len(children[p]) > 1
-        ]
+        starts = [i for i, p in enumerate(self.parents) if p == WORLD or len(children[p]) > 1]
         found: list[tuple[int, ...]] = []
         for body in starts:
             run = [body]

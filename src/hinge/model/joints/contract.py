@@ -74,9 +74,7 @@ class JointType(ABC):
         """Return the v with integrate(q0, v) = q1."""
 
     @abstractmethod
-    def random(
-        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
-    ) -> Array:
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return random q (*shape, nq), within the limits where they are finite."""
 
     @abstractmethod
@@ -110,9 +108,7 @@ class VectorJoint(JointType):
         """Return q1 − q0."""
         return q1 - q0
 
-    def random(
-        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
-    ) -> Array:
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad or ±1 m."""
         span = np.where(self.lengths, SPAN_LENGTH, SPAN_ANGLE)
         low = np.where(np.isfinite(lower), lower, np.minimum(-span, upper - 2 * span))

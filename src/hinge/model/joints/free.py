@@ -49,9 +49,7 @@ class Free(JointType):
         step = quaternion.rotate(back, q1[..., 4:] - q0[..., 4:])
         return motion(w, np.linalg.solve(rotation.left_jacobian(w), step[..., None])[..., 0])
 
-    def random(
-        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
-    ) -> Array:
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly and positions within the limits, or within ±1 m."""
         low = np.where(np.isfinite(lower), lower, -SPAN_LENGTH)[4:]
         high = np.where(np.isfinite(upper), upper, SPAN_LENGTH)[4:]

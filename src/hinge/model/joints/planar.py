@@ -74,9 +74,7 @@ class Planar(JointType):
         step = matvec(transpose(_turn(q0[..., 0])), q1[..., 1:] - q0[..., 1:])
         return np.concatenate([w, np.linalg.solve(_arc(w[..., 0]), step[..., None])[..., 0]], axis=-1)
 
-    def random(
-        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
-    ) -> Array:
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad and ±1 m."""
         span = np.array([SPAN_ANGLE, SPAN_LENGTH, SPAN_LENGTH])
         low = np.where(np.isfinite(lower), lower, -span)

@@ -39,9 +39,7 @@ class Spherical(JointType):
         """Return log(q0⁻¹ q1), of length at most π."""
         return quaternion.log(quaternion.multiply(quaternion.conjugate(q0), q1))
 
-    def random(
-        self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array
-    ) -> Array:
+    def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly over all; a quaternion has no limits of its own."""
         return quaternion.random(rng, shape)
 

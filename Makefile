@@ -1,0 +1,47 @@
+# Each target sets up what it needs in .venv, again when pyproject.toml has changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-all lint format bench sweep clean
+
+demo: $(VENV)/core.stamp
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-all: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
+
+sweep: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.oracles.sweep_robots
+	$(BIN)/python -m tests.oracles.sweep_mjcf
+
+$(VENV)/bin/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Hinge needs Python 3.11 or newer: make PYTHON=python3.11')"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	touch $(VENV)/core.stamp $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

@@ -1,0 +1,70 @@
+"""The import law of docs/architecture.md as data: what each room may import besides `errors`."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import types
+from pathlib import Path
+
+import hinge
+
+PACKAGE = Path(hinge.__file__).parent
+
+#: Room → rooms it may import. `errors` may be imported by all and imports nothing.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "spatial": set(),
+    "tree": set(),
+    "model": {"spatial", "tree"},
+    "io": {"model", "spatial"},
+    "robots": {"model", "spatial", "io"},
+    "reference": {"spatial", "model"},
+    "testing": {"spatial", "tree", "model", "io", "robots", "reference"},
+    "__init__": {"spatial", "tree", "model", "io", "robots"},
+}
+
+#: Rooms that may import an optional package inside a function.
+MAY_IMPORT_LATE = {"io", "targets", "view"}
+
+#: What the core may import from outside the standard library at the top of a module.
+THIRD_PARTY = {"numpy"}
+
+
+def room_of(path: Path) -> str:
+    """Return the room that a source file belongs to."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def sources() -> list[Path]:
+    """Return every source file of the package."""
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """Return what a file imports: the module's full name, the line, and whether inside a function."""
+    found: list[tuple[str, int, bool]] = []
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    late = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, node.lineno, id(node) in late) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            module = node.module or ""
+            real = [f"{module}.{a.name}" for a in node.names if _is_module(module, a.name)]
+            found += [(name, node.lineno, id(node) in late) for name in (real or [module])]
+    return found
+
+
+def _is_module(package: str, name: str) -> bool:
+    """Tell whether a package hands out a module, not a function, under this name."""
+    if package.split(".")[0] != "hinge":
+        return False
+    return isinstance(getattr(importlib.import_module(package), name, None), types.ModuleType)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import graphlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.api.law import MAY_IMPORT, MAY_IMPORT_LATE, PACKAGE, THIRD_PARTY, imports, room_of, sources
+
+
+def _label(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def test_every_room_is_in_the_law():
+    assert {room_of(p) for p in sources()} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", sources(), ids=_label)
+def test_a_room_imports_only_what_its_row_allows(path):
+    room = room_of(path)
+    for module, line, _ in imports(path):
+        parts = module.split(".")
+        if parts[0] != "hinge" or len(parts) == 1:
+            continue
+        assert parts[1] in {room, "errors"} | MAY_IMPORT[room], f"{path}:{line}: {room} imports {module}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=_label)
+def test_other_rooms_are_entered_through_their_door(path):
+    room = room_of(path)
+    doors = {"hinge.model.joints", "hinge.spatial.quaternion", "hinge.spatial.rotation"}
+    for module, line, _ in imports(path):
+        parts = module.split(".")
+        if parts[0] == "hinge" and len(parts) > 2 and parts[1] != room:
+            assert module in doors, f"{path}:{line}: reaches into {module}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=_label)
+def test_only_optional_packages_are_imported_late(path):
+    for module, line, late in imports(path):
+        top = module.split(".")[0]
+        known = top in sys.stdlib_module_names | THIRD_PARTY | {"hinge"}
+        if late:
+            assert room_of(path) in MAY_IMPORT_LATE and not known, f"{path}:{line}: late import of {module}"
+        else:
+            assert known, f"{path}:{line}: {module} is not part of the core"
+
+
+def test_rooms_and_modules_have_no_cycle():
+    rooms: dict[str, set[str]] = {}
+    modules: dict[str, set[str]] = {}
+    for path in sources():
+        name = ".".join(("hinge", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        wanted = {m for m, _, _ in imports(path) if m.split(".")[0] == "hinge" and m != name}
+        modules[name] = {w for w in wanted if not name.startswith(w)}
+        rooms.setdefault(room_of(path), set()).update(w.split(".")[1] for w in wanted if "." in w)
+    for room, others in rooms.items():
+        others.discard(room)
+    assert list(graphlib.TopologicalSorter(rooms).static_order())
+    assert list(graphlib.TopologicalSorter(modules).static_order())
+
+
+def test_the_law_notices_a_breach(tmp_path, monkeypatch):
+    from tests.api import law
+
+    bad = PACKAGE / "tree" / "tree.py"
+    assert [m for m, _, _ in imports(bad)] == ["__future__", "collections.abc", "dataclasses", "hinge.errors"]
+    (tmp_path / "tree").mkdir()
+    breach = tmp_path / "tree" / "x.py"
+    breach.write_text("from hinge.spatial.motion import screw\n")
+    monkeypatch.setattr(law, "PACKAGE", tmp_path)
+    assert law.imports(breach) == [("hinge.spatial.motion", 1, False)]
+    assert law.room_of(breach) == "tree"
+    assert "spatial" not in MAY_IMPORT["tree"]

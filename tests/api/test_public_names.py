@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+
+import pytest
+
+import hinge
+from tests.api.law import MAY_IMPORT
+
+ROOMS = [r for r in MAY_IMPORT if r not in ("errors", "__init__")]
+
+
+def _public(room: str) -> dict[str, object]:
+    module = importlib.import_module(f"hinge.{room}")
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+@pytest.mark.parametrize("room", [*ROOMS, ""])
+def test_all_is_sorted_complete_and_importable(room):
+    module = importlib.import_module(f"hinge.{room}" if room else "hinge")
+    assert len(set(module.__all__)) == len(module.__all__)
+    for name in module.__all__:
+        assert hasattr(module, name)
+    if room:
+        visible = {
+            n
+            for n, v in vars(module).items()
+            if not n.startswith("_") and (not isinstance(v, types.ModuleType) or n in module.__all__)
+        }
+        assert visible == set(module.__all__)
+
+
+def test_each_name_is_public_in_exactly_one_room():
+    homes: dict[str, list[str]] = {}
+    for room in ROOMS:
+        for name in _public(room):
+            homes.setdefault(name, []).append(room)
+    twice = {n: rooms for n, rooms in homes.items() if len(rooms) > 1}
+    assert not twice
+
+
+def test_each_object_lives_in_the_room_that_publishes_it():
+    for room in ROOMS:
+        for name, value in _public(room).items():
+            if inspect.isclass(value) or inspect.isfunction(value):
+                assert value.__module__.startswith(f"hinge.{room}."), f"{room}.{name}"
+                assert value.__name__ == name
+
+
+def test_the_front_door_shows_rooms_names_unchanged():
+    for name in hinge.__all__:
+        value = getattr(hinge, name)
+        room = value.__module__.split(".")[1]
+        assert getattr(importlib.import_module(f"hinge.{room}"), name) is value
+
+
+def test_every_public_name_has_a_docstring():
+    for room in ROOMS:
+        for name, value in _public(room).items():
+            if inspect.isclass(value) or inspect.isfunction(value):
+                assert inspect.getdoc(value), f"hinge.{room}.{name}"

@@ -1,0 +1,415 @@
+"""Broken URDF documents, each with what its error must say: python -m tests.errors.broken_urdf."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MAX_SECONDS = 2.0
+MAX_MEGABYTES = 500.0
+TIMEOUT = 120.0
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A document, made when asked for, and the pattern of the message; `parse` goes past `hinge.load`."""
+
+    name: str
+    make: Callable[[], bytes]
+    expect: str
+    parse: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of loading a document: the exception ("" if it loaded), its message, the cost."""
+
+    name: str
+    raised: str
+    message: str
+    seconds: float
+    megabytes: float
+
+    def passed(self, raised: str) -> bool:
+        """Tell whether it ended in this exception within the bounds."""
+        return self.raised == raised and self.seconds <= MAX_SECONDS and self.megabytes <= MAX_MEGABYTES
+
+
+def robot(*parts: str) -> bytes:
+    """Return a document whose first part is on line 2, the next on line 3 and so on."""
+    return "\n".join(['<robot name="r">', *parts, "</robot>"]).encode()
+
+
+def link(name: str, inside: str = "") -> str:
+    return f'<link name="{name}">{inside}</link>'
+
+
+def inertial(mass: str = "1", tensor: str = 'ixx="1" iyy="1" izz="1"') -> str:
+    return f'<inertial><mass value="{mass}"/><inertia {tensor}/></inertial>'
+
+
+def joint(name: str, parent: str, child: str, inside: str = "", kind: str = "revolute") -> str:
+    ends = f'<parent link="{parent}"/><child link="{child}"/>'
+    return f'<joint name="{name}" type="{kind}">{ends}{inside}</joint>'
+
+
+def pair(inside: str, kind: str = "revolute") -> bytes:
+    """Return links a and b and a joint j between them on line 4, with something inside."""
+    return robot(link("a", inertial()), link("b", inertial()), joint("j", "a", "b", inside, kind))
+
+
+def mass(text: str) -> bytes:
+    return robot(link("a"), link("b", inertial(text)), joint("j", "a", "b"))
+
+
+def with_doctype(doctype: str, inside: str = "") -> bytes:
+    return f'<?xml version="1.0"?>\n<!DOCTYPE robot {doctype}>\n<robot name="r">{inside}</robot>'.encode()
+
+
+def billion_laughs() -> str:
+    rows = ['<!ENTITY l0 "lol">']
+    rows += [f'<!ENTITY l{k} "{f"&l{k - 1};" * 10}">' for k in range(1, 13)]
+    return "[" + "".join(rows) + "]"
+
+
+def quadratic() -> bytes:
+    entity = f'[<!ENTITY a "{"a" * 100_000}">]'
+    return with_doctype(entity, "&a;" * 100_000)
+
+
+def chain(count: int) -> bytes:
+    links = (link(f"l{k}", inertial()) for k in range(count))
+    joints = (joint(f"j{k}", f"l{k - 1}", f"l{k}", '<axis xyz="0 0 1"/>') for k in range(1, count))
+    return robot(*links, *joints)
+
+
+def star(count: int) -> bytes:
+    links = (link(f"l{k}", inertial()) for k in range(count))
+    return robot(*links, *(joint(f"j{k}", "l0", f"l{k}", kind="fixed") for k in range(1, count)))
+
+
+def ring(count: int) -> bytes:
+    """Return a root beside a loop of all the other links."""
+    links = (link(f"l{k}") for k in range(count))
+    return robot(link("root"), *links, *(joint(f"j{k}", f"l{k}", f"l{(k + 1) % count}") for k in range(count)))
+
+
+def many_joints() -> bytes:
+    """Return as many joints as the limit of elements allows, all but the first ones superfluous."""
+    links = [link(f"l{k}") for k in range(9_999)]
+    return robot(*links, *(joint(f"j{k}", "l0", "l1") for k in range(60_000)))
+
+
+def many_attributes() -> bytes:
+    return b"<robot>\n<link " + b" ".join(b'a%x=""' % k for k in range(1_450_000)) + b"/></robot>"
+
+
+def truncated() -> bytes:
+    whole = pair('<axis xyz="0 0 1"/>')
+    return whole[: whole.index(b"<axis") + 8]
+
+
+def declared(encoding: str, text: str = "") -> bytes:
+    return f'<?xml version="1.0" encoding="{encoding}"?>\n<robot name="r{text}"><link name="a"/></robot>'.encode()
+
+
+def elf() -> bytes:
+    return b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 40
+
+
+def _entities() -> Iterator[Case]:
+    refused = r":2: .*DOCTYPE or entity.*refused"
+    dtd = 'SYSTEM "http://localhost:9/robot.dtd"'
+    yield Case("billion laughs", lambda: with_doctype(billion_laughs(), "&l12;"), refused)
+    yield Case(
+        "billion laughs in UTF-16",
+        lambda: with_doctype(billion_laughs(), "&l12;").decode().encode("utf-16"),
+        refused,
+    )
+    yield Case("quadratic entity", quadratic, refused)
+    yield Case(
+        "external entity", lambda: with_doctype('[<!ENTITY e SYSTEM "file:///etc/passwd">]', "&e;"), refused
+    )
+    yield Case("external DTD", lambda: with_doctype(dtd, link("a")), refused)
+    yield Case("public DTD", lambda: with_doctype('PUBLIC "-//R//" "file:///etc/passwd"', link("a")), refused)
+    yield Case(
+        "parameter entity",
+        lambda: with_doctype('[<!ENTITY % p SYSTEM "file:///etc/passwd"> %p;]', link("a")),
+        refused,
+    )
+    yield Case("undeclared entity", lambda: robot(link("a", "&nowhere;")), r":2: .*undefined entity")
+
+
+def _topology() -> Iterator[Case]:
+    abc = [link("a"), link("b"), link("c")]
+    loop = [joint("p", "a", "b"), joint("q", "b", "c"), joint("s", "c", "a")]
+    yield Case("parent not there", lambda: robot(link("a"), joint("j", "no", "a")), r":3: joint 'j'.*parent.*'no'")
+    yield Case("child not there", lambda: robot(link("a"), joint("j", "a", "no")), r":3: joint 'j'.*child.*'no'")
+    yield Case("loop beside a root", lambda: robot(link("root"), *abc, *loop), r"loop.*'a', 'b', 'c'")
+    yield Case("loop without a root", lambda: robot(*abc, *loop), r":1: .*loop.*no link is the root")
+    yield Case("loop of 9000 links", lambda: ring(9_000), r"loop.*'l0', 'l1'")
+    yield Case(
+        "child of two joints",
+        lambda: robot(*abc, joint("p", "a", "c"), joint("q", "b", "c")),
+        r":6: joint 'q': link 'c' is already the child of joint 'p'",
+    )
+    yield Case(
+        "joint twice between two links",
+        lambda: robot(*abc[:2], joint("p", "a", "b"), joint("q", "a", "b")),
+        r":5: joint 'q': link 'b' is already the child",
+    )
+    yield Case("joint to itself", lambda: robot(*abc[:2], joint("j", "a", "a")), r":4: joint 'j'.*'a' to itself")
+    yield Case("two roots", lambda: robot(*abc, joint("j", "a", "b")), r":1: 2 links.*'a', 'c'.*one root")
+    yield Case("no links", lambda: robot(), r":1: .*no <link>")
+    yield Case("joints but no links", lambda: robot(joint("j", "a", "b")), r":1: .*no <link>")
+
+
+def _masses() -> Iterator[Case]:
+    bad = {
+        "nan": "not finite",
+        "inf": "not finite",
+        "-inf": "not finite",
+        "-1": "mass is -1 kg; wanted a mass ≥ 0",
+        "1e400": "not finite",
+        "1e200": "too large",
+        "abc": "not a number",
+        "": "not a number",
+        "1 2": "not a number",
+        "0,5": "not a number",
+        "0x10": "not a number",
+        "1_000": "not a number",
+        "１": "not a number",
+    }
+    for text, words in bad.items():
+        yield Case(f"mass {text!r}", lambda text=text: mass(text), rf":3: link 'b': .*{words}")
+    yield Case("mass of 1 MB of digits", lambda: mass("9" * MIB), r":3: link 'b': value='9+…' is")
+    yield Case("mass of 1 MB of letters", lambda: mass("x" * MIB), r":3: link 'b': value='x+…' is not a number")
+    yield Case("inertial without mass", lambda: robot(link("a", "<inertial/>")), r":2: link 'a'.*no <mass")
+    no_value = "<inertial><mass/></inertial>"
+    yield Case("mass without value", lambda: robot(link("a", no_value)), r":2: link 'a'.*<mass>.*'value'")
+    no_ixx = inertial("1", 'iyy="1" izz="1"')
+    yield Case("inertia without ixx", lambda: robot(link("a", no_ixx)), r":2: link 'a'.*'ixx'")
+    nan_ixy = inertial("1", 'ixx="1" iyy="1" izz="1" ixy="nan"')
+    yield Case("inertia NaN", lambda: robot(link("a", nan_ixy)), r":2: link 'a': ixy='nan' is not finite")
+
+
+def _placements() -> Iterator[Case]:
+    def origin(attributes: str) -> Callable[[], bytes]:
+        return lambda: pair(f"<origin {attributes}/>")
+
+    yield Case("origin NaN", origin('xyz="0 nan 0"'), r":4: joint 'j': xyz='nan' is not finite")
+    yield Case("origin of two", origin('xyz="0 0"'), r":4: joint 'j': xyz.*holds 2 numbers; wanted 3")
+    yield Case("origin of four", origin('xyz="0 0 0 0"'), r":4: joint 'j': xyz.*holds 4 numbers; wanted 3")
+    yield Case("origin empty", origin('xyz=""'), r":4: joint 'j': xyz.*holds 0 numbers; wanted 3")
+    yield Case("origin of words", origin('rpy="0 a 0"'), r":4: joint 'j': rpy='a' is not a number")
+    yield Case("origin inf", origin('rpy="0 inf 0"'), r":4: joint 'j': rpy='inf' is not finite")
+    yield Case("origin of 5 million", lambda: pair(f'<origin xyz="{"00 " * 5_000_000}"/>'), r":4: joint 'j': xyz")
+    yield Case("axis zero", lambda: pair('<axis xyz="0 0 0"/>'), r":4: joint 'j': its axis is zero")
+    yield Case("axis NaN", lambda: pair('<axis xyz="0 0 nan"/>'), r":4: joint 'j': xyz='nan' is not finite")
+    yield Case("axis without xyz", lambda: pair("<axis/>"), r":4: joint 'j': <axis>.*'xyz'")
+    for key in ("lower", "upper", "effort", "velocity"):
+        yield Case(
+            f"limit {key} NaN",
+            lambda key=key: pair(f'<limit {key}="nan"/>'),
+            rf":4: joint 'j': {key}='nan' is not",
+        )
+    yield Case("damping inf", lambda: pair('<dynamics damping="inf"/>'), r":4: joint 'j': damping.*not finite")
+    yield Case("mimic of nothing", lambda: pair("<mimic/>"), r":4: .*<mimic>.*'joint'")
+
+
+def _words() -> Iterator[Case]:
+    ends = '<parent link="a"/><child link="b"/>'
+    ab = [link("a"), link("b")]
+    yield Case("joint type unknown", lambda: pair("", "hinge"), r":4: joint 'j'.*unknown joint type 'hinge'")
+    yield Case("joint without type", lambda: robot(*ab, f'<joint name="j">{ends}</joint>'), r":4: .*'type'")
+    yield Case("joint without name", lambda: robot(*ab, f'<joint type="fixed">{ends}</joint>'), r":4: .*'name'")
+    no_parent = '<joint name="j" type="fixed"><child link="b"/></joint>'
+    no_child = '<joint name="j" type="fixed"><parent link="a"/></joint>'
+    no_link = '<joint name="j" type="fixed"><parent/><child link="b"/></joint>'
+    yield Case("joint without parent", lambda: robot(*ab, no_parent), r":4: joint 'j'.*no <parent")
+    yield Case("joint without child", lambda: robot(*ab, no_child), r":4: joint 'j'.*no <child")
+    yield Case("parent without link", lambda: robot(*ab, no_link), r":4: .*<parent>.*'link'")
+    yield Case("link without name", lambda: robot(link("a"), "<link/>"), r":3: <link>.*'name'")
+    yield Case("link twice", lambda: robot(*ab, link("a")), r":4: link name 'a' is used twice, first on line 2")
+    yield Case(
+        "joint twice",
+        lambda: robot(*ab, link("c"), joint("j", "a", "b"), joint("j", "b", "c")),
+        r":6: joint name 'j' is used twice, first on line 5",
+    )
+    yield Case("geometry missing", lambda: robot(link("a", "<visual/>")), r":2: link 'a'.*<visual>.*<geometry>")
+    hollow = "<collision><geometry/></collision>"
+    yield Case("geometry empty", lambda: robot(link("a", hollow)), r":2: link 'a'.*<collision>.*<geometry>")
+    flat = '<visual><geometry><box size="1 1"/></geometry></visual>'
+    yield Case("box of two sides", lambda: robot(link("a", flat)), r":2: link 'a': size.*2 numbers; wanted 3")
+    no_file = "<visual><geometry><mesh/></geometry></visual>"
+    yield Case("mesh without file", lambda: robot(link("a", no_file)), r":2: .*<mesh>.*'filename'")
+    yield Case("link name of 1 MB twice", lambda: robot(*[link("a" * MIB)] * 2), r":3: link name 'a+.*used twice")
+    yield Case("joint type of 1 MB", lambda: pair("", "x" * MIB), r":4: joint 'j'.*unknown joint type 'x+")
+    long_name = "j" * MIB
+    yield Case(
+        "joint name of 1 MB",
+        lambda: robot(*ab, joint(long_name, "a", "no")),
+        r":4: joint 'j+.*child link 'no' is not in the file",
+    )
+
+
+def _documents() -> Iterator[Case]:
+    sdf = b'<sdf version="1.7">\n<model name="m"><link name="a"/></model></sdf>'
+    mjcf = b'<mujoco>\n<worldbody><body><geom size="1"/></body></worldbody></mujoco>'
+    xacro = '<xacro:macro name="leg" params="side"><link name="${side}"/></xacro:macro>'
+    yield Case("root not robot", lambda: b'<machine name="m"/>', r":1: .*<machine>.*wanted <robot>")
+    yield Case("root tag of 1 MB", lambda: b"<" + b"x" * MIB + b"/>", r":1: .*<x+.*wanted <robot>")
+    yield Case("SDF", lambda: sdf, r":1: is SDF, not URDF")
+    yield Case("MJCF", lambda: mjcf, r":1: is MJCF, not URDF", parse=True)
+    yield Case("xacro macro", lambda: robot(link("a"), xacro), r":3: is a xacro macro file; expand it")
+    yield Case("truncated", truncated, r":4: is not well-formed XML")
+    yield Case("tag not closed", lambda: b'<robot name="r">\n<link name="a">\n</robot>', r":3: .*mismatched tag")
+    yield Case("two root elements", lambda: b"<robot/>\n<robot/>", r":2: .*junk after document element")
+    yield Case("empty", lambda: b"", r"is empty")
+    yield Case("only whitespace", lambda: b" \n\t\r\n" * 9, r"is empty")
+    yield Case("only a comment", lambda: b"<!-- nothing -->\n", r":\d: .*no element found")
+    yield Case("only NULs", lambda: bytes(1000), r":1: is not well-formed XML")
+    yield Case("ELF", elf, r":\d+: is not well-formed XML")
+    yield Case("JSON", lambda: b'{"robot": []}', r":1: is not well-formed XML")
+    yield Case("attribute twice", lambda: robot('<link name="a" name="b"/>'), r":2: .*duplicate attribute")
+
+
+def _encodings() -> Iterator[Case]:
+    yield Case("UTF-16 declared, UTF-8 given", lambda: declared("utf-16"), r":1: .*encoding")
+    yield Case("encoding unknown", lambda: declared("klingon"), r"unknown encoding.*klingon")
+    yield Case("encoding of several bytes", lambda: declared("shift_jis"), r"cannot be decoded: .*encoding")
+    yield Case("encoding no text", lambda: declared("base64"), r"cannot be decoded: .*base64")
+    yield Case("encoding unicode_escape", lambda: declared("unicode_escape", "\\q"), r"cannot be decoded|encoding")
+    yield Case("UTF-8 invalid", lambda: robot(link("a")).replace(b'"a"', b'"\xc3\x28"'), r":2: .*well-formed")
+    yield Case("UTF-8 overlong", lambda: robot(link("a")).replace(b'"a"', b'"\xc0\xaf"'), r":2: .*well-formed")
+    yield Case(
+        "Latin-1 undeclared",
+        lambda: robot(link("Glücksrad")).decode().encode("latin-1"),
+        r":2: .*well-formed",
+    )
+
+
+def _sizes() -> Iterator[Case]:
+    yield Case("nested 100000 deep", lambda: b"<robot>\n" + b"<a>" * 100_000, r":2: nests.*deeper than 100\b")
+    yield Case("over 16 MiB", lambda: robot(f"<!--{' ' * 16 * MIB}-->", link("a")), r"larger than 16 MiB")
+    yield Case("250000 elements", lambda: robot("<a/>" * 250_000), r":2: holds more than 200000 elements")
+    yield Case("199000 elements, no link", lambda: robot('<a b="c"/>\n' * 199_000), r":1: .*no <link>")
+    yield Case("20000 links", lambda: star(20_000), r":1: .*20000 links, more than 10000")
+    yield Case("60000 joints on 9999 links", many_joints, r":\d+: joint 'j1': link 'l1' is already the child")
+    yield Case("1.4 million attributes", many_attributes, r":2: <link>.*'name'")
+
+
+CASES: tuple[Case, ...] = (
+    *_entities(),
+    *_topology(),
+    *_masses(),
+    *_placements(),
+    *_words(),
+    *_documents(),
+    *_encodings(),
+    *_sizes(),
+)
+
+VALID: tuple[Case, ...] = (
+    Case("chain of 9000 links", lambda: chain(9_000), ""),
+    Case("star of 9000 links", lambda: star(9_000), ""),
+)
+
+NASTY = (
+    "billion laughs",
+    "quadratic entity",
+    "nested 100000 deep",
+    "250000 elements",
+    "60000 joints on 9999 links",
+    "1.4 million attributes",
+)
+
+
+def run(case: Case) -> Outcome:
+    """Load a document in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "broken.urdf"
+        path.write_bytes(case.make())
+        command = [sys.executable, "-m", "tests.errors.broken_urdf", "--parse" if case.parse else "--load", path]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(case.name, "timeout", "did not end", TIMEOUT, 0.0)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return Outcome(case.name, f"exit {done.returncode}", last, 0.0, 0.0)
+    return Outcome(case.name, **json.loads(done.stdout))
+
+
+def run_all(cases: Iterable[Case]) -> list[Outcome]:
+    """Load documents, two at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(run, cases))
+
+
+def measure(path: Path, *, parse: bool) -> dict[str, str | float]:
+    """Load a file here and tell how it ended and what it cost."""
+    import hinge
+    from hinge.io import read_urdf
+
+    raised, message = "", ""
+    start = time.perf_counter()
+    try:
+        read_urdf(path, strict=None) if parse else hinge.load(path, strict=None)
+    except Exception as error:
+        raised, message = f"{type(error).__module__}.{type(error).__name__}", str(error)
+    seconds = time.perf_counter() - start
+    return {"raised": raised, "message": message, "seconds": seconds, "megabytes": peak_megabytes()}
+
+
+def peak_megabytes() -> float:
+    """Return this process's peak memory; Linux's ru_maxrss would include the peak of its parent."""
+    status = Path("/proc/self/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    if found:
+        return int(found[1]) / 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (MIB if sys.platform == "darwin" else 1024)
+
+
+def _row(outcome: Outcome, raised: str) -> str:
+    text = re.sub(r"\S*broken\.urdf:?", "", outcome.message).strip()
+    text = text if raised == outcome.raised else f"[{outcome.raised or 'loaded'}] {text}"
+    mark = " " if outcome.passed(raised) else "!"
+    short = text if len(text) <= 110 else text[:109] + "…"
+    return f"{mark} {outcome.name:30} {outcome.seconds:7.3f} {outcome.megabytes:6.0f}  {short}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table; the exit code is 1 when a case ends otherwise than it should or costs too much."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given:
+        print(json.dumps(measure(Path(given[1]), parse=given[0] == "--parse")))
+        return 0
+    wanted = ["hinge.errors.FormatError"] * len(CASES) + [""] * len(VALID)
+    outcomes = run_all([*CASES, *VALID])
+    print(f"  {'case':30} {'seconds':>7} {'MB':>6}  message")
+    for outcome, raised in zip(outcomes, wanted, strict=True):
+        print(_row(outcome, raised))
+    passed = sum(o.passed(w) for o, w in zip(outcomes, wanted, strict=True))
+    print(f"{passed} of {len(outcomes)} cases as they should be ({len(CASES)} broken, {len(VALID)} valid but large)")
+    return 0 if passed == len(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

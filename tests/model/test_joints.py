@@ -1,0 +1,314 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from hinge.errors import ModelError
+from hinge.model import joints
+from hinge.model.joints import JOINT_TYPES
+from hinge.robots.random_tree import _random_type
+from hinge.spatial import Transform, matvec, motion, quaternion, rotation, unskew
+
+SHAPES = [(), (5,), (3, 4)]
+AXIAL = ["revolute", "continuous", "prismatic", "screw", "cylindrical", "planar"]
+STENCIL = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
+STEP = 1e-3
+
+
+@pytest.fixture(params=JOINT_TYPES)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(params=range(3))
+def joint(request, kind):
+    return _random_type(kind, np.random.default_rng(request.param))
+
+
+@pytest.fixture(params=SHAPES, ids=str)
+def shape(request):
+    return request.param
+
+
+@pytest.fixture
+def state(joint, shape):
+    rng = np.random.default_rng(7)
+    return joint.random(rng, shape, *joint.limits()), rng.standard_normal((*shape, joint.nv))
+
+
+def derivative(f):
+    """Return df/dt at 0 by a six-point central difference."""
+    return sum(w * (f(k * STEP) - f(-k * STEP)) for k, w in STENCIL.items()) / STEP
+
+
+def same_transform(a, b, atol=1e-13):
+    assert_allclose(*np.broadcast_arrays(a.matrix(), b.matrix()), atol=atol)
+
+
+def test_every_kind_is_listed_under_its_own_name():
+    assert all(t.kind == kind for kind, t in JOINT_TYPES.items())
+    assert all(len(t.q_names) >= len(t.qd_names) for t in JOINT_TYPES.values())
+
+
+def test_shapes_follow_the_batch(joint, state, shape):
+    q, qd = state
+    assert q.shape == (*shape, joint.nq)
+    assert joint.subspace(q).shape == (*shape, 6, joint.nv)
+    assert joint.bias(q, qd).shape == (*shape, 6)
+    assert joint.integrate(q, qd).shape == (*shape, joint.nq)
+    assert joint.difference(q, q).shape == (*shape, joint.nv)
+    assert joint.neutral().shape == (joint.nq,)
+    x = joint.placement(q)
+    assert np.broadcast_shapes(x.E.shape[:-2], x.r.shape[:-1], shape) == shape
+
+
+def test_batches_of_q_and_qd_broadcast(joint):
+    rng = np.random.default_rng(8)
+    q, qd = joint.random(rng, (3, 1), *joint.limits()), rng.standard_normal((4, joint.nv))
+    assert joint.bias(q, qd).shape == (3, 4, 6)
+    assert joint.integrate(q, qd).shape == (3, 4, joint.nq)
+    row = joint.integrate(q[1], qd[2:3])
+    assert_allclose(joint.integrate(q, qd)[1, 2], row[0])
+
+
+def test_a_batch_is_its_members(joint, state, shape):
+    q, qd = state
+    whole = joint.placement(q)
+    matrix = np.broadcast_to(whole.matrix(), (*shape, 6, 6))
+    for i in np.ndindex(shape):
+        assert_allclose(matrix[i], joint.placement(q[i]).matrix())
+        assert_allclose(joint.subspace(q)[i], joint.subspace(q[i]))
+        assert_allclose(joint.bias(q, qd)[i], joint.bias(q[i], qd[i]))
+
+
+def test_velocity_across_the_joint_is_s_qd(joint, state):
+    q, qd = state
+
+    def placement(t):
+        return joint.placement(joint.integrate(q, t * qd))
+
+    back = placement(0).E
+    angular = unskew(back @ derivative(lambda t: placement(t).rotation))
+    linear = matvec(back, derivative(lambda t: placement(t).position))
+    expected = matvec(joint.subspace(q), qd)
+    assert_allclose(np.broadcast_to(motion(angular, linear), expected.shape), expected, atol=1e-9)
+
+
+def test_bias_is_the_rate_of_s_qd_with_qd_held(joint, state):
+    q, qd = state
+    rate = derivative(lambda t: matvec(joint.subspace(joint.integrate(q, t * qd)), qd))
+    assert_allclose(joint.bias(q, qd), rate, atol=1e-9)
+
+
+def test_columns_of_the_subspace_are_independent(joint):
+    q = joint.random(np.random.default_rng(9), (20,), *joint.limits())
+    assert (np.linalg.matrix_rank(joint.subspace(q)) == joint.nv).all()
+
+
+def test_frames_coincide_at_neutral(joint):
+    same_transform(joint.placement(joint.neutral()), Transform.identity())
+
+
+def test_difference_inverts_integrate(joint, state):
+    q, v = state
+    assert_allclose(joint.difference(q, joint.integrate(q, 0.5 * v)), 0.5 * v, atol=1e-12)
+
+
+def test_integrate_inverts_difference(joint, shape):
+    rng = np.random.default_rng(10)
+    a, b = (joint.random(rng, shape, *joint.limits()) for _ in range(2))
+    there = joint.integrate(a, joint.difference(a, b))
+    same_transform(joint.placement(there), joint.placement(b), atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [0, 1e-300, 1e-12, 1e-7, 0.049999, 0.050001, 3.0])
+def test_difference_inverts_integrate_for_steps_of_any_size(joint, size):
+    rng = np.random.default_rng(11)
+    q, v = joint.random(rng, (), *joint.limits()), rng.standard_normal(joint.nv)
+    v = size * v / max(np.linalg.norm(v), 1e-9)
+    assert_allclose(joint.difference(q, joint.integrate(q, v)), v, atol=1e-12)
+
+
+def test_two_steps_of_one_velocity_are_a_step_of_twice_the_velocity(joint, state):
+    q, v = state
+    twice = joint.integrate(joint.integrate(q, v), v)
+    same_transform(joint.placement(twice), joint.placement(joint.integrate(q, 2 * v)), atol=1e-12)
+
+
+def test_integrate_keeps_quaternions_of_unit_length(joint, state):
+    q, v = state
+    if joint.kind in ("spherical", "free"):
+        assert_allclose(np.linalg.norm(joint.integrate(q, v)[..., :4], axis=-1), 1, rtol=1e-15)
+
+
+def test_limits_are_ordered_and_hold_neutral(joint):
+    low, high = joint.limits()
+    assert low.shape == high.shape == (joint.nq,)
+    assert (low < high).all()
+    assert (low <= joint.neutral()).all() and (joint.neutral() <= high).all()
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(-0.2, 0.3), (7.0, 8.0), (7.0, np.inf), (-np.inf, -7.0), (-np.inf, np.inf), (0.1, 0.1)]
+)
+def test_random_keeps_within_limits(joint, shape, low, high):
+    free = slice(4 if joint.kind in ("spherical", "free") else 0, None)
+    lower, upper = (x.copy() for x in joint.limits())
+    lower[free], upper[free] = low, high
+    q = joint.random(np.random.default_rng(12), shape, lower, upper)
+    assert q.shape == (*shape, joint.nq)
+    assert np.isfinite(q).all()
+    assert (q >= lower).all() and (q <= upper).all()
+
+
+def test_random_repeats_for_the_same_seed(joint):
+    a, b = (joint.random(np.random.default_rng(3), (4,), *joint.limits()) for _ in range(2))
+    assert (a == b).all()
+
+
+def test_reversed_placement_is_the_inverse(joint, state):
+    back, _ = joint.reverse_state(*state)
+    same_transform(joint.reversed().placement(back), joint.placement(state[0]).inv())
+
+
+def test_reversed_velocity_is_the_opposite_seen_from_the_other_side(joint, state):
+    q, qd = state
+    back, back_qd = joint.reverse_state(q, qd)
+    there = matvec(joint.reversed().subspace(back), back_qd)
+    here = -joint.placement(q).inv().motion(matvec(joint.subspace(q), qd))
+    assert_allclose(*np.broadcast_arrays(there, here), atol=1e-13)
+
+
+def test_reversing_twice_changes_nothing(joint, state):
+    q, qd = state
+    other = joint.reversed()
+    assert other.reversed() == joint
+    again, again_qd = other.reverse_state(*joint.reverse_state(q, qd))
+    same_transform(joint.placement(again), joint.placement(q))
+    assert_allclose(again_qd, qd, atol=1e-13)
+
+
+def test_reversed_keeps_the_kind(joint):
+    assert joint.reversed().kind == joint.kind
+
+
+def test_joint_types_are_values(kind):
+    one, two = (_random_type(kind, np.random.default_rng(1)) for _ in range(2))
+    assert one == two and hash(one) == hash(two)
+    assert JOINT_TYPES[kind]() == JOINT_TYPES[kind]()
+
+
+def with_axis(kind, axis):
+    return JOINT_TYPES[kind](axis)
+
+
+@pytest.mark.parametrize("kind", AXIAL)
+@pytest.mark.parametrize("axis", [(3, 0, 4), (1e-6, 1e-6, 0), (1e6, 2e6, 3e6), (1e200, 0, 1e200)])
+def test_axes_are_made_unit_vectors(kind, axis):
+    made = np.array(with_axis(kind, axis).axis)
+    assert_allclose(np.linalg.norm(made), 1)
+    assert_allclose(np.cross(made, np.array(axis) / max(axis)), 0, atol=1e-15)
+
+
+BAD = {
+    "zero": (0, 0, 0),
+    "tiny": (1e-13, 0, 0),
+    "nan": (np.nan, 0, 1),
+    "infinite": (np.inf, 0, 0),
+    "two numbers": (1, 0),
+    "four numbers": (1, 0, 0, 0),
+    "one number": 1.0,
+    "letters": "xyz",
+    "ragged": ((1, 2), 3, 4),
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize("kind", AXIAL)
+@pytest.mark.parametrize("axis", BAD.values(), ids=BAD)
+def test_a_bad_axis_is_refused_by_name(kind, axis):
+    with pytest.raises(ModelError, match=r"^axis: "):
+        with_axis(kind, axis)
+
+
+@pytest.mark.parametrize("axis", BAD.values(), ids=BAD)
+def test_a_bad_axis_of_several_is_refused_by_its_name(axis):
+    with pytest.raises(ModelError, match=r"^first: "):
+        joints.Universal(axis, (0, 0, 1))
+    with pytest.raises(ModelError, match=r"^second: "):
+        joints.Universal((0, 0, 1), axis)
+    with pytest.raises(ModelError, match=r"^axes\[2\]: "):
+        joints.SphericalAngles(((1, 0, 0), (0, 1, 0), axis))
+
+
+@pytest.mark.parametrize("sign", [1, -2])
+def test_parallel_axes_are_refused(sign):
+    a, b = (0.6, 0.8, 0), (0.6 * sign, 0.8 * sign, 1e-9)
+    with pytest.raises(ModelError, match=r"first, second: .*parallel"):
+        joints.Universal(a, b)
+    with pytest.raises(ModelError, match=r"axes\[0\], axes\[1\]: .*parallel"):
+        joints.SphericalAngles((a, b, (0, 0, 1)))
+    with pytest.raises(ModelError, match=r"axes\[1\], axes\[2\]: .*parallel"):
+        joints.SphericalAngles(((0, 0, 1), a, b))
+
+
+def test_first_and_third_angle_may_share_an_axis():
+    assert joints.SphericalAngles(((0, 0, 1), (1, 0, 0), (0, 0, 1))).nv == 3
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+def test_three_angles_need_three_axes(count):
+    axes = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0))[:count]
+    with pytest.raises(ModelError, match=r"^axes: "):
+        joints.SphericalAngles(axes)
+
+
+@pytest.mark.parametrize("pitch", [np.inf, -np.inf, np.nan])
+def test_an_infinite_pitch_is_refused(pitch):
+    with pytest.raises(ModelError, match=r"^pitch: .*Prismatic"):
+        joints.Screw((0, 0, 1), pitch)
+
+
+def test_screw_without_pitch_is_revolute():
+    q = np.array([0.7])
+    same_transform(joints.Screw((0, 0, 1), 0.0).placement(q), joints.Revolute((0, 0, 1)).placement(q))
+
+
+def test_three_angles_about_x_y_z_are_scipys_moving_axes():
+    from scipy.spatial.transform import Rotation
+
+    q = np.random.default_rng(13).uniform(-3, 3, (6, 3))
+    expected = Rotation.from_euler("XYZ", q).as_matrix()
+    assert_allclose(joints.SphericalAngles().placement(q).rotation, expected, atol=1e-14)
+
+
+def test_free_in_the_plane_is_planar():
+    q, v = np.array([0.4, 0.1, -0.2]), np.array([0.3, 0.5, -0.7])
+    free_q = np.concatenate([quaternion.exp(np.array([0, 0, q[0]])), [*q[1:], 0]])
+    free_v = np.array([0, 0, v[0], v[1], v[2], 0])
+    there = joints.Free().integrate(free_q, free_v)
+    same_transform(joints.Free().placement(there), joints.Planar().placement(joints.Planar().integrate(q, v)))
+
+
+@pytest.mark.parametrize("off", [0, 1e-15, 1e-12, 1e-9, 1e-4])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_plane_is_across_the_axis_however_near_the_axis_is_to_z(off, sign):
+    p = joints.Planar((0.6 * off, 0.8 * off, sign))
+    assert_allclose(p.plane.T @ p.plane, np.eye(2), atol=1e-14)
+    assert_allclose(p.plane.T @ p.axis, 0, atol=1e-14)
+
+
+def test_planar_directions_are_x_and_y_for_z():
+    assert_allclose(joints.Planar().plane, np.eye(3)[:, :2])
+    assert_allclose(joints.Planar((0, 0, 1)).placement(np.array([np.pi / 2, 1, 2])).position, (1, 2, 0))
+
+
+def test_continuous_does_not_wrap():
+    c = joints.Continuous()
+    assert_allclose(c.difference(np.array([0.0]), c.integrate(np.array([0.0]), np.array([9.0]))), [9.0])
+
+
+def test_a_quaternion_and_its_opposite_are_no_step_apart():
+    p = quaternion.random(np.random.default_rng(14))
+    assert_allclose(joints.Spherical().difference(p, -p), 0, atol=1e-15)
+    r = joints.Spherical().placement(-p).rotation
+    assert_allclose(r, rotation.from_quaternion(p))

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.io.test_mjcf import MODEL
+from tests.oracles.compare import BOUND
+from tests.oracles.data import package_root, packaged_mjcfs
+from tests.oracles.mujoco import compare
+
+#: Reasons for which a file may be refused: it is no whole model, or MuJoCo itself refuses it.
+REASONS = ("holds no body", "MuJoCo does not compile it", "root element <element>", "cannot be read")
+
+
+@pytest.mark.parametrize("path", packaged_mjcfs(), ids=lambda p: "/".join(p.parts[-3:]))
+def test_dynamics_agrees_with_mujoco(path):
+    row = compare(path, package_root(path), states=4)
+    assert row.passed or any(r in row.refused for r in REASONS), row
+
+
+def test_references_springs_and_anchors_agree(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(MODEL)
+    row = compare(path, tmp_path)
+    assert row.passed and max(row.found.values()) < BOUND, row
