@@ -1,0 +1,1 @@
+"""Measurements next to peers; `python -m benchmarks` runs them all."""

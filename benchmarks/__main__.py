@@ -1,0 +1,16 @@
+"""Run every benchmark."""
+
+from __future__ import annotations
+
+from benchmarks import import_time, load_urdf
+
+
+def main() -> None:
+    """Print the tables one after the other."""
+    import_time.main()
+    print()
+    load_urdf.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hinge.errors import ModelError, ModelWarning
+from hinge.model import Body, Frame, Joint, Problem, assemble, check, enforce
+from hinge.model.joints import Planar, Revolute
+from hinge.robots import chain, double_pendulum, panda, quadruped, random_tree, spacecraft
+from hinge.spatial import Inertia, Transform
+
+SOUND = Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.diag([1.0, 1.0, 1.5]))
+NAN = float("nan")
+
+
+def robot(inertia=SOUND, type_=None, **joint):
+    """Return a robot of two bodies, "arm" the outer one on joint "elbow"."""
+    return assemble(
+        "r",
+        [Body("base", SOUND), Body("arm", inertia)],
+        [
+            Joint("shoulder", Revolute(), None, "base"),
+            Joint("elbow", type_ or Revolute(), "base", "arm", **joint),
+        ],
+    )
+
+
+def bent(i, j, value):
+    matrix = SOUND.I.copy()
+    matrix[i, j] += value
+    return replace(SOUND, I=matrix)
+
+
+def at(**placement):
+    return Transform.place(**placement)
+
+
+def with_moments(*moments):
+    return Inertia.from_com(1.0, (0, 0, 0), np.diag(moments))
+
+
+#: condition: (robot, where, whether always an error)
+WRONG = {
+    "negative mass": (robot(replace(SOUND, m=np.array(-1.0))), "body 'arm'", "mass ≥ 0", True),
+    "mass not a number": (robot(replace(SOUND, m=np.array(NAN))), "body 'arm'", "inertia finite", True),
+    "mass infinite": (robot(replace(SOUND, m=np.array(np.inf))), "body 'arm'", "inertia finite", True),
+    "moment not a number": (robot(replace(SOUND, h=np.full(3, NAN))), "body 'arm'", "inertia finite", True),
+    "inertia not a number": (robot(bent(0, 1, NAN)), "body 'arm'", "inertia finite", True),
+    "inner not a number": (
+        robot(inner=at(position=(NAN, 0, 0))),
+        "joint 'elbow'",
+        "placement finite",
+        True,
+    ),
+    "outer not a number": (
+        robot(outer=at(rotation=np.full((3, 3), NAN))),
+        "joint 'elbow'",
+        "placement finite",
+        True,
+    ),
+    "limit not a number": (robot(lower=NAN), "joint 'elbow'", "limits are numbers", True),
+    "damping not a number": (robot(damping=NAN), "joint 'elbow'", "limits are numbers", True),
+    "asymmetric": (robot(bent(0, 1, 0.01)), "body 'arm'", "inertia symmetric", False),
+    "indefinite": (robot(with_moments(-0.1, 1, 1)), "body 'arm'", "inertia positive", False),
+    "triangle": (robot(with_moments(1, 1, 2.1)), "body 'arm'", "triangle inequality", False),
+    "massless with a moment": (
+        robot(replace(Inertia.zero(), h=np.array([0.0, 0.0, 1.0]), I=np.eye(3))),
+        "body 'arm'",
+        "massless has no moment",
+        False,
+    ),
+    "limits reversed": (robot(lower=1, upper=-1), "joint 'elbow'", "limits ordered", False),
+    "massless leaf": (robot(Inertia.zero()), "joint 'elbow'", "carries inertia", False),
+    **{
+        f"negative {name}": (robot(**{name: -0.1}), "joint 'elbow'", f"{name} ≥ 0", False)
+        for name in ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
+    },
+}
+DOUBTS = {k: v for k, v in WRONG.items() if not v[3]}
+ERRORS = {k: v for k, v in WRONG.items() if v[3]}
+
+
+@pytest.mark.parametrize(("r", "where", "condition", "fatal"), WRONG.values(), ids=WRONG)
+def test_each_condition_is_found_alone_and_in_its_place(r, where, condition, fatal):
+    (problem,) = check(r)
+    assert (problem.where, problem.condition, problem.fatal) == (where, condition, fatal)
+    assert str(problem) == f"{where}: {problem.message} [{condition}]"
+
+
+@pytest.mark.parametrize("strict", [True, False, None])
+@pytest.mark.parametrize(("r", "where", "condition", "fatal"), ERRORS.values(), ids=ERRORS)
+def test_an_error_is_raised_however_strict(r, where, condition, fatal, strict):
+    with pytest.raises(ModelError, match=re.escape(f"robot 'r': {where}: ") + f".*{condition}"):
+        enforce(r, strict=strict)
+
+
+@pytest.mark.parametrize(("r", "where", "condition", "fatal"), DOUBTS.values(), ids=DOUBTS)
+def test_a_doubt_is_a_warning_or_with_strict_an_error_or_with_none_silent(r, where, condition, fatal):
+    with pytest.warns(ModelWarning, match=re.escape(f"robot 'r': {where}: ")):
+        assert enforce(r) is r
+    with pytest.raises(ModelError, match=condition):
+        enforce(r, strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert enforce(r, strict=None) is r
+
+
+def test_a_frame_placed_nowhere_is_an_error():
+    r = assemble(
+        "r",
+        [Body("arm", SOUND)],
+        [Joint("j", Revolute(), None, "arm")],
+        frames=[Frame("tip", "arm", at(position=(NAN, 0, 0)))],
+    )
+    (problem,) = check(r)
+    assert problem.where == "frame 'tip'" and problem.fatal
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        robot(),
+        robot(with_moments(1, 1, 2)),
+        robot(with_moments(0, 0, 0)),
+        robot(Inertia.zero(), rotor_inertia=0.1),
+        robot(lower=-np.inf, upper=np.inf, velocity=np.inf),
+        robot(lower=0.5, upper=0.5),
+        chain(4),
+        double_pendulum(),
+        panda(),
+        spacecraft(),
+        random_tree(10, 4),
+        assemble("none", [], []),
+    ],
+    ids=repr,
+)
+def test_a_sound_robot_has_no_problem_however_strict(sound):
+    assert check(sound) == []
+    assert enforce(sound, strict=True) is sound
+
+
+def test_a_massless_body_may_carry_one_with_mass():
+    r = assemble(
+        "r",
+        [Body("base"), Body("arm", SOUND)],
+        [Joint("a", Revolute(), None, "base"), Joint("b", Revolute(), "base", "arm")],
+    )
+    assert check(r) == []
+
+
+def test_reversed_limits_are_named_by_coordinate():
+    found = check(robot(type_=Planar(), lower=(0, 1, 2), upper=(1, 0, 0)))
+    assert ["of x " in p.message for p in found] == [True, False]
+    assert ["of y " in p.message for p in found] == [False, True]
+
+
+def test_rounding_in_a_file_is_no_problem():
+    assert check(robot(bent(0, 1, 1e-8))) == []
+    assert check(robot(with_moments(1, 1, 2 + 1e-7))) == []
+
+
+def test_all_problems_are_counted_in_the_order_of_bodies():
+    r = robot(bent(0, 1, 0.01), damping=-1, lower=1, upper=-1)
+    assert [p.condition for p in check(r)] == ["inertia symmetric", "limits ordered", "damping ≥ 0"]
+    with pytest.raises(ModelError, match=r"inertia symmetric\] \(and 2 more\)"):
+        enforce(r, strict=True)
+
+
+def test_problems_met_by_the_caller_come_first():
+    met = Problem("joint 'elbow'", "axis of unit length", "its axis was normalised")
+    with pytest.warns(ModelWarning, match="normalised"):
+        enforce(robot(), found=[met])
+    with pytest.raises(ModelError, match="normalised"):
+        enforce(robot(), strict=True, found=[met])
+
+
+def test_a_published_robot_with_a_known_flaw_is_still_told_of():
+    assert {p.condition for p in check(quadruped())} == {"triangle inequality"}
