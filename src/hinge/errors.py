@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: A file's own words in a message are cut off here.
+LONGEST_MESSAGE = 300
+
 
 class HingeError(Exception):
     """Base class of everything that Hinge raises on purpose."""
@@ -18,6 +21,8 @@ class FormatError(ModelError):
     """
 
     def __init__(self, message: str, *, source: str = "<string>", line: int | None = None) -> None:
+        if len(message) > LONGEST_MESSAGE:
+            message = message[: LONGEST_MESSAGE - 1] + "…"
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {message}")
         self.source = source

@@ -14,6 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from hinge.io.urdf import MAX_LINKS
+from hinge.io.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
+
 ROOT = Path(__file__).parents[2]
 MAX_SECONDS = 2.0
 MAX_MEGABYTES = 500.0
@@ -102,17 +105,27 @@ def star(count: int) -> bytes:
 def ring(count: int) -> bytes:
     """Return a root beside a loop of all the other links."""
     links = (link(f"l{k}") for k in range(count))
-    return robot(link("root"), *links, *(joint(f"j{k}", f"l{k}", f"l{(k + 1) % count}") for k in range(count)))
+    return robot(
+        link("root"), *links, *(joint(f"j{k}", f"l{k}", f"l{(k + 1) % count}") for k in range(count))
+    )
 
 
 def many_joints() -> bytes:
-    """Return as many joints as the limit of elements allows, all but the first ones superfluous."""
-    links = [link(f"l{k}") for k in range(9_999)]
-    return robot(*links, *(joint(f"j{k}", "l0", "l1") for k in range(60_000)))
+    """Return as many joints as the limits allow, all but the first one superfluous."""
+    links = robot(*(f'<link name="l{k}"/>' for k in range(MAX_LINKS)))
+    size = len(joint("j100000", "l0", "l1")) + 1
+    count = min((MAX_ELEMENTS - MAX_LINKS - 1) // 3, (MAX_BYTES - len(links)) // size)
+    joints = "\n".join(joint(f"j{k}", "l0", "l1") for k in range(count))
+    return links.replace(b"</robot>", f"{joints}</robot>".encode())
 
 
 def many_attributes() -> bytes:
-    return b"<robot>\n<link " + b" ".join(b'a%x=""' % k for k in range(1_450_000)) + b"/></robot>"
+    count = (MAX_BYTES - 100) // len(' a00000=""')
+    return b"<robot>\n<link" + b"".join(b' a%05x=""' % k for k in range(count)) + b"/></robot>"
+
+
+def many_numbers() -> bytes:
+    return pair(f'<origin xyz="{"00 " * ((MAX_BYTES - 1000) // 3)}"/>')
 
 
 def truncated() -> bytes:
@@ -121,7 +134,7 @@ def truncated() -> bytes:
 
 
 def declared(encoding: str, text: str = "") -> bytes:
-    return f'<?xml version="1.0" encoding="{encoding}"?>\n<robot name="r{text}"><link name="a"/></robot>'.encode()
+    return f'<?xml version="1.0" encoding="{encoding}"?>\n'.encode() + robot(link("a" + text))
 
 
 def elf() -> bytes:
@@ -154,11 +167,17 @@ def _entities() -> Iterator[Case]:
 def _topology() -> Iterator[Case]:
     abc = [link("a"), link("b"), link("c")]
     loop = [joint("p", "a", "b"), joint("q", "b", "c"), joint("s", "c", "a")]
-    yield Case("parent not there", lambda: robot(link("a"), joint("j", "no", "a")), r":3: joint 'j'.*parent.*'no'")
-    yield Case("child not there", lambda: robot(link("a"), joint("j", "a", "no")), r":3: joint 'j'.*child.*'no'")
-    yield Case("loop beside a root", lambda: robot(link("root"), *abc, *loop), r"loop.*'a', 'b', 'c'")
+    yield Case(
+        "parent not there", lambda: robot(link("a"), joint("j", "no", "a")), r":3: joint 'j'.*parent.*'no'"
+    )
+    yield Case(
+        "child not there", lambda: robot(link("a"), joint("j", "a", "no")), r":3: joint 'j'.*child.*'no'"
+    )
+    yield Case(
+        "loop beside a root", lambda: robot(link("root"), *abc, *loop), r"loop(?=.*'a')(?=.*'b')(?=.*'c')"
+    )
     yield Case("loop without a root", lambda: robot(*abc, *loop), r":1: .*loop.*no link is the root")
-    yield Case("loop of 9000 links", lambda: ring(9_000), r"loop.*'l0', 'l1'")
+    yield Case("loop of all links allowed", lambda: ring(MAX_LINKS - 1), r"loop.*'l\d+', 'l\d+'")
     yield Case(
         "child of two joints",
         lambda: robot(*abc, joint("p", "a", "c"), joint("q", "b", "c")),
@@ -169,9 +188,11 @@ def _topology() -> Iterator[Case]:
         lambda: robot(*abc[:2], joint("p", "a", "b"), joint("q", "a", "b")),
         r":5: joint 'q': link 'b' is already the child",
     )
-    yield Case("joint to itself", lambda: robot(*abc[:2], joint("j", "a", "a")), r":4: joint 'j'.*'a' to itself")
+    yield Case(
+        "joint to itself", lambda: robot(*abc[:2], joint("j", "a", "a")), r":4: joint 'j'.*'a' to itself"
+    )
     yield Case("two roots", lambda: robot(*abc, joint("j", "a", "b")), r":1: 2 links.*'a', 'c'.*one root")
-    yield Case("no links", lambda: robot(), r":1: .*no <link>")
+    yield Case("no links", robot, r":1: .*no <link>")
     yield Case("joints but no links", lambda: robot(joint("j", "a", "b")), r":1: .*no <link>")
 
 
@@ -194,7 +215,9 @@ def _masses() -> Iterator[Case]:
     for text, words in bad.items():
         yield Case(f"mass {text!r}", lambda text=text: mass(text), rf":3: link 'b': .*{words}")
     yield Case("mass of 1 MB of digits", lambda: mass("9" * MIB), r":3: link 'b': value='9+…' is")
-    yield Case("mass of 1 MB of letters", lambda: mass("x" * MIB), r":3: link 'b': value='x+…' is not a number")
+    yield Case(
+        "mass of 1 MB of letters", lambda: mass("x" * MIB), r":3: link 'b': value='x+…' is not a number"
+    )
     yield Case("inertial without mass", lambda: robot(link("a", "<inertial/>")), r":2: link 'a'.*no <mass")
     no_value = "<inertial><mass/></inertial>"
     yield Case("mass without value", lambda: robot(link("a", no_value)), r":2: link 'a'.*<mass>.*'value'")
@@ -210,11 +233,15 @@ def _placements() -> Iterator[Case]:
 
     yield Case("origin NaN", origin('xyz="0 nan 0"'), r":4: joint 'j': xyz='nan' is not finite")
     yield Case("origin of two", origin('xyz="0 0"'), r":4: joint 'j': xyz.*holds 2 numbers; wanted 3")
-    yield Case("origin of four", origin('xyz="0 0 0 0"'), r":4: joint 'j': xyz.*holds 4 numbers; wanted 3")
+    yield Case(
+        "origin of four",
+        origin('xyz="0 0 0 0"'),
+        r":4: joint 'j': xyz.*holds (4|more than 3) numbers; wanted 3",
+    )
     yield Case("origin empty", origin('xyz=""'), r":4: joint 'j': xyz.*holds 0 numbers; wanted 3")
     yield Case("origin of words", origin('rpy="0 a 0"'), r":4: joint 'j': rpy='a' is not a number")
     yield Case("origin inf", origin('rpy="0 inf 0"'), r":4: joint 'j': rpy='inf' is not finite")
-    yield Case("origin of 5 million", lambda: pair(f'<origin xyz="{"00 " * 5_000_000}"/>'), r":4: joint 'j': xyz")
+    yield Case("origin as long as allowed", many_numbers, r":4: joint 'j': xyz.*wanted 3")
     yield Case("axis zero", lambda: pair('<axis xyz="0 0 0"/>'), r":4: joint 'j': its axis is zero")
     yield Case("axis NaN", lambda: pair('<axis xyz="0 0 nan"/>'), r":4: joint 'j': xyz='nan' is not finite")
     yield Case("axis without xyz", lambda: pair("<axis/>"), r":4: joint 'j': <axis>.*'xyz'")
@@ -224,7 +251,9 @@ def _placements() -> Iterator[Case]:
             lambda key=key: pair(f'<limit {key}="nan"/>'),
             rf":4: joint 'j': {key}='nan' is not",
         )
-    yield Case("damping inf", lambda: pair('<dynamics damping="inf"/>'), r":4: joint 'j': damping.*not finite")
+    yield Case(
+        "damping inf", lambda: pair('<dynamics damping="inf"/>'), r":4: joint 'j': damping.*not finite"
+    )
     yield Case("mimic of nothing", lambda: pair("<mimic/>"), r":4: .*<mimic>.*'joint'")
 
 
@@ -233,7 +262,9 @@ def _words() -> Iterator[Case]:
     ab = [link("a"), link("b")]
     yield Case("joint type unknown", lambda: pair("", "hinge"), r":4: joint 'j'.*unknown joint type 'hinge'")
     yield Case("joint without type", lambda: robot(*ab, f'<joint name="j">{ends}</joint>'), r":4: .*'type'")
-    yield Case("joint without name", lambda: robot(*ab, f'<joint type="fixed">{ends}</joint>'), r":4: .*'name'")
+    yield Case(
+        "joint without name", lambda: robot(*ab, f'<joint type="fixed">{ends}</joint>'), r":4: .*'name'"
+    )
     no_parent = '<joint name="j" type="fixed"><child link="b"/></joint>'
     no_child = '<joint name="j" type="fixed"><parent link="a"/></joint>'
     no_link = '<joint name="j" type="fixed"><parent/><child link="b"/></joint>'
@@ -241,20 +272,26 @@ def _words() -> Iterator[Case]:
     yield Case("joint without child", lambda: robot(*ab, no_child), r":4: joint 'j'.*no <child")
     yield Case("parent without link", lambda: robot(*ab, no_link), r":4: .*<parent>.*'link'")
     yield Case("link without name", lambda: robot(link("a"), "<link/>"), r":3: <link>.*'name'")
-    yield Case("link twice", lambda: robot(*ab, link("a")), r":4: link name 'a' is used twice, first on line 2")
+    yield Case(
+        "link twice", lambda: robot(*ab, link("a")), r":4: link name 'a' is used twice, first on line 2"
+    )
     yield Case(
         "joint twice",
         lambda: robot(*ab, link("c"), joint("j", "a", "b"), joint("j", "b", "c")),
         r":6: joint name 'j' is used twice, first on line 5",
     )
-    yield Case("geometry missing", lambda: robot(link("a", "<visual/>")), r":2: link 'a'.*<visual>.*<geometry>")
+    yield Case(
+        "geometry missing", lambda: robot(link("a", "<visual/>")), r":2: link 'a'.*<visual>.*<geometry>"
+    )
     hollow = "<collision><geometry/></collision>"
     yield Case("geometry empty", lambda: robot(link("a", hollow)), r":2: link 'a'.*<collision>.*<geometry>")
     flat = '<visual><geometry><box size="1 1"/></geometry></visual>'
     yield Case("box of two sides", lambda: robot(link("a", flat)), r":2: link 'a': size.*2 numbers; wanted 3")
     no_file = "<visual><geometry><mesh/></geometry></visual>"
     yield Case("mesh without file", lambda: robot(link("a", no_file)), r":2: .*<mesh>.*'filename'")
-    yield Case("link name of 1 MB twice", lambda: robot(*[link("a" * MIB)] * 2), r":3: link name 'a+.*used twice")
+    yield Case(
+        "link name of 1 MB twice", lambda: robot(*[link("a" * MIB)] * 2), r":3: link name 'a+.*used twice"
+    )
     yield Case("joint type of 1 MB", lambda: pair("", "x" * MIB), r":4: joint 'j'.*unknown joint type 'x+")
     long_name = "j" * MIB
     yield Case(
@@ -274,7 +311,9 @@ def _documents() -> Iterator[Case]:
     yield Case("MJCF", lambda: mjcf, r":1: is MJCF, not URDF", parse=True)
     yield Case("xacro macro", lambda: robot(link("a"), xacro), r":3: is a xacro macro file; expand it")
     yield Case("truncated", truncated, r":4: is not well-formed XML")
-    yield Case("tag not closed", lambda: b'<robot name="r">\n<link name="a">\n</robot>', r":3: .*mismatched tag")
+    yield Case(
+        "tag not closed", lambda: b'<robot name="r">\n<link name="a">\n</robot>', r":3: .*mismatched tag"
+    )
     yield Case("two root elements", lambda: b"<robot/>\n<robot/>", r":2: .*junk after document element")
     yield Case("empty", lambda: b"", r"is empty")
     yield Case("only whitespace", lambda: b" \n\t\r\n" * 9, r"is empty")
@@ -287,12 +326,16 @@ def _documents() -> Iterator[Case]:
 
 def _encodings() -> Iterator[Case]:
     yield Case("UTF-16 declared, UTF-8 given", lambda: declared("utf-16"), r":1: .*encoding")
-    yield Case("encoding unknown", lambda: declared("klingon"), r"unknown encoding.*klingon")
-    yield Case("encoding of several bytes", lambda: declared("shift_jis"), r"cannot be decoded: .*encoding")
-    yield Case("encoding no text", lambda: declared("base64"), r"cannot be decoded: .*base64")
-    yield Case("encoding unicode_escape", lambda: declared("unicode_escape", "\\q"), r"cannot be decoded|encoding")
+    yield Case("encoding unknown", lambda: declared("klingon"), r"encoding.*klingon")
+    yield Case("encoding of several bytes", lambda: declared("shift_jis"), r"encoding.*shift_jis")
+    yield Case("encoding no text", lambda: declared("base64"), r"encoding.*base64")
+    yield Case(
+        "encoding unicode_escape", lambda: declared("unicode_escape", "\\q"), r"encoding.*unicode_escape"
+    )
     yield Case("UTF-8 invalid", lambda: robot(link("a")).replace(b'"a"', b'"\xc3\x28"'), r":2: .*well-formed")
-    yield Case("UTF-8 overlong", lambda: robot(link("a")).replace(b'"a"', b'"\xc0\xaf"'), r":2: .*well-formed")
+    yield Case(
+        "UTF-8 overlong", lambda: robot(link("a")).replace(b'"a"', b'"\xc0\xaf"'), r":2: .*well-formed"
+    )
     yield Case(
         "Latin-1 undeclared",
         lambda: robot(link("Glücksrad")).decode().encode("latin-1"),
@@ -301,13 +344,18 @@ def _encodings() -> Iterator[Case]:
 
 
 def _sizes() -> Iterator[Case]:
-    yield Case("nested 100000 deep", lambda: b"<robot>\n" + b"<a>" * 100_000, r":2: nests.*deeper than 100\b")
-    yield Case("over 16 MiB", lambda: robot(f"<!--{' ' * 16 * MIB}-->", link("a")), r"larger than 16 MiB")
-    yield Case("250000 elements", lambda: robot("<a/>" * 250_000), r":2: holds more than 200000 elements")
-    yield Case("199000 elements, no link", lambda: robot('<a b="c"/>\n' * 199_000), r":1: .*no <link>")
-    yield Case("20000 links", lambda: star(20_000), r":1: .*20000 links, more than 10000")
-    yield Case("60000 joints on 9999 links", many_joints, r":\d+: joint 'j1': link 'l1' is already the child")
-    yield Case("1.4 million attributes", many_attributes, r":2: <link>.*'name'")
+    few = MAX_ELEMENTS - 1
+    deep = rf":2: nests.*deeper than {MAX_DEPTH}, the limit"
+    elements = rf":2: holds more than {MAX_ELEMENTS} elements, the limit"
+    links = rf":1: .*20000 links, more than {MAX_LINKS}, the limit"
+    yield Case("nested 100000 deep", lambda: b"<robot>\n" + b"<a>" * 100_000, deep)
+    yield Case("over 16 MiB", lambda: robot(f"<!--{' ' * 16 * MIB}-->"), r"larger than \d+ MiB, the limit")
+    yield Case("one byte too large", lambda: robot().ljust(MAX_BYTES + 1), r"larger than \d+ MiB, the limit")
+    yield Case("250000 elements", lambda: robot("<a/>" * 250_000), elements)
+    yield Case("all elements allowed, no link", lambda: robot('<a b="c"/>' * few), r":1: .*no <link>")
+    yield Case("20000 links", lambda: robot(*(f'<link name="l{k}"/>' for k in range(20_000))), links)
+    yield Case("all joints allowed", many_joints, r":\d+: joint 'j1': link 'l1' is already the child")
+    yield Case("all attributes allowed", many_attributes, r":2: <link>.*'name'")
 
 
 CASES: tuple[Case, ...] = (
@@ -323,7 +371,8 @@ CASES: tuple[Case, ...] = (
 
 VALID: tuple[Case, ...] = (
     Case("chain of 9000 links", lambda: chain(9_000), ""),
-    Case("star of 9000 links", lambda: star(9_000), ""),
+    Case("chain of all links allowed", lambda: chain(MAX_LINKS), ""),
+    Case("star of all links allowed", lambda: star(MAX_LINKS), ""),
 )
 
 NASTY = (
@@ -331,8 +380,8 @@ NASTY = (
     "quadratic entity",
     "nested 100000 deep",
     "250000 elements",
-    "60000 joints on 9999 links",
-    "1.4 million attributes",
+    "all joints allowed",
+    "all attributes allowed",
 )
 
 
@@ -341,11 +390,23 @@ def run(case: Case) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "broken.urdf"
         path.write_bytes(case.make())
-        command = [sys.executable, "-m", "tests.errors.broken_urdf", "--parse" if case.parse else "--load", path]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.errors.broken_urdf",
+            "--parse" if case.parse else "--load",
+            path,
+        ]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
         try:
             done = subprocess.run(
-                command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+                command,
+                cwd=ROOT,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             return Outcome(case.name, "timeout", "did not end", TIMEOUT, 0.0)
@@ -388,7 +449,7 @@ def peak_megabytes() -> float:
 
 
 def _row(outcome: Outcome, raised: str) -> str:
-    text = re.sub(r"\S*broken\.urdf:?", "", outcome.message).strip()
+    text = outcome.message.split("broken.urdf:", 1)[-1].strip()
     text = text if raised == outcome.raised else f"[{outcome.raised or 'loaded'}] {text}"
     mark = " " if outcome.passed(raised) else "!"
     short = text if len(text) <= 110 else text[:109] + "…"
@@ -407,7 +468,8 @@ def main(arguments: list[str] | None = None) -> int:
     for outcome, raised in zip(outcomes, wanted, strict=True):
         print(_row(outcome, raised))
     passed = sum(o.passed(w) for o, w in zip(outcomes, wanted, strict=True))
-    print(f"{passed} of {len(outcomes)} cases as they should be ({len(CASES)} broken, {len(VALID)} valid but large)")
+    kinds = f"{len(CASES)} broken, {len(VALID)} valid but large"
+    print(f"{passed} of {len(outcomes)} cases as they should be ({kinds})")
     return 0 if passed == len(outcomes) else 1
 
 

@@ -46,7 +46,7 @@ def names(cases: tuple[Case, ...]) -> list[str]:
 def raised(case: Case, path: Path) -> Exception:
     data = case.make()
     path.write_bytes(data)
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:
         if case.parse:
             parse_urdf(data, source=str(path))
         else:

@@ -14,7 +14,9 @@ ROD = Inertia.from_com(1.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
 def pendulum():
     b = Builder("pendulum", gravity=(0, 0, -1.62))
     b.body("rod", joint=Revolute((0, 1, 0)), inertia=ROD, position=(1, 2, 3), damping=0.1, lower=-1, upper=2)
-    b.body("slider", parent="rod", joint=Prismatic(), inertia=ROD, joint_name="slide", outer=Transform.identity())
+    b.body(
+        "slider", parent="rod", joint=Prismatic(), inertia=ROD, joint_name="slide", outer=Transform.identity()
+    )
     b.frame("tip", "slider", position=(0, 0, -1))
     return b
 
@@ -84,14 +86,14 @@ def test_a_refused_body_is_not_kept(wrong):
         ({"rotation": (1, 2, 3)}, "rotation"),
         ({"rotation": np.eye(4)}, "rotation"),
     ],
-    ids=repr,
+    ids=["two numbers", "letters", "one number", "three angles", "homogeneous"],
 )
 def test_a_placement_of_the_wrong_shape_is_refused_by_name(place, name):
     b = Builder("r")
     b.body("base")
-    with pytest.raises(ModelError, match=f"body 'a': {name}"):
+    with pytest.raises(ModelError, match=f"'a'.*{name}"):
         b.body("a", **place)
-    with pytest.raises(ModelError, match=f"frame 'f': {name}"):
+    with pytest.raises(ModelError, match=f"'f'.*{name}"):
         b.frame("f", "base", **place)
 
 

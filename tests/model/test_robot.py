@@ -208,7 +208,7 @@ def test_an_unknown_name_is_refused_with_a_suggestion(look, name, hint):
 
 
 def test_a_long_list_of_names_is_cut():
-    with pytest.raises(UnknownNameError, match="…$"):
+    with pytest.raises(UnknownNameError, match=r"…$"):
         chain(20).body("qqq")
 
 

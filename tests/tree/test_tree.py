@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -85,7 +86,7 @@ def test_runs_are_maximal_chains_that_hold_each_body_once(parents):
     t = Tree(parents)
     assert sorted(b for run in t.runs for b in run) == list(range(len(t)))
     for run in t.runs:
-        for inner, outer in zip(run, run[1:], strict=False):
+        for inner, outer in pairwise(run):
             assert t.children[inner] == (outer,)
         assert len(t.children[run[-1]]) != 1
         assert parents[run[0]] == WORLD or len(t.children[parents[run[0]]]) > 1

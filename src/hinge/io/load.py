@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hinge.errors import FormatError
 from hinge.io.mjcf import read_mjcf
-from hinge.io.urdf import parse_urdf
+from hinge.io.urdf import robot_of
 from hinge.io.xml import parse, read_bytes
 from hinge.model import Robot
 
@@ -32,6 +32,7 @@ def load(
         raise FormatError(
             f"is a xacro file; expand it first: xacro {path.name} > {path.stem}.urdf", source=str(path)
         )
-    if parse(data, str(path)).tag == "mujoco":
+    document = parse(data, str(path))
+    if document.tag == "mujoco":
         return read_mjcf(path, floating=floating, strict=strict, root=root)
-    return parse_urdf(data, floating=floating, strict=strict, source=str(path))
+    return robot_of(document, floating=floating, strict=strict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,11 @@ from hinge.spatial import Array
 
 #: Larger magnitudes than this are no quantity of a robot in SI units.
 LARGEST = 1e30
+
+#: What a number looks like; Python's own float() takes more, such as 1_000 and digits of any script.
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE
+)
 
 
 def number(
@@ -33,17 +39,17 @@ def numbers(e: Element, name: str, count: int, where: str, default: Sequence[flo
         if default is None:
             e.fail(f"{where}: <{e.tag}> has no attribute {name!r}")
         return np.array(default)
-    words = text.split()
+    words = text.split(maxsplit=count)
     if len(words) != count:
-        e.fail(f"{where}: {name}={_short(text)!r} holds {len(words)} numbers; wanted {count}")
+        amount = len(words) if len(words) <= count else f"more than {count}"
+        e.fail(f"{where}: {name}={_short(text)!r} holds {amount} numbers; wanted {count}")
     return np.array([_read(e, name, w, where, False) for w in words])
 
 
 def _read(e: Element, name: str, text: str, where: str, infinite: bool) -> float:
-    try:
-        value = float(text)
-    except ValueError:
+    if not _NUMBER.fullmatch(text.strip()):
         e.fail(f"{where}: {name}={_short(text)!r} is not a number")
+    value = float(text)
     if math.isnan(value) or (not infinite and math.isinf(value)):
         e.fail(f"{where}: {name}={_short(text)!r} is not finite")
     if not infinite and abs(value) > LARGEST:

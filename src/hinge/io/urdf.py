@@ -33,7 +33,7 @@ from hinge.model import (
 from hinge.spatial import Inertia, Transform, rotation
 
 #: More links than this in one file are refused; build such a robot with `Builder`.
-MAX_LINKS = 10_000
+MAX_LINKS = 3_000
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
@@ -53,24 +53,32 @@ def parse_urdf(
     in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
     Doubtful physics is a warning, or with `strict` an error, with None nothing (see `hinge.model.check`).
     """
-    root = parse(text, source)
+    return robot_of(parse(text, source), floating=floating, strict=strict)
+
+
+def robot_of(root: Element, *, floating: bool, strict: bool | None) -> Robot:
+    """Return the robot of a parsed URDF document."""
+    source = root.source
     _refuse_other_formats(root)
-    reader = _Reader(source, _materials(root))
-    bodies = [reader.body(e) for e in root.all("link")]
-    if not bodies:
+    links = _named(root, "link")
+    if not links:
         root.fail("<robot> has no <link>; wanted at least one")
-    if len(bodies) > MAX_LINKS:
-        root.fail(f"<robot> has {len(bodies)} links, more than {MAX_LINKS}, the limit")
-    _refuse_repeated(root, "link")
-    _refuse_repeated(root, "joint")
-    moving = [reader.joint(e, {b.name for b in bodies}) for e in root.all("joint")]
+    if len(links) > MAX_LINKS:
+        root.fail(f"<robot> has {len(links)} links, more than {MAX_LINKS}, the limit")
+    joint_elements = _named(root, "joint")
+    _refuse_two_parents(joint_elements)
+    reader = _Reader(source, _materials(root))
+    bodies = [reader.body(e) for e in links.values()]
+    names = set(links)
+    moving = [reader.joint(e, names) for e in joint_elements.values()]
     reader.check_couplings()
-    _refuse_loops(root, bodies, moving)
+    if len(moving) == len(bodies):
+        root.fail("every link is the child of a joint, so the joints form a loop and no link is the root")
     name = root.get("name") or "robot"
     all_joints = hang_roots(root, bodies, moving, floating=floating)
     try:
         robot = assemble(name, bodies, all_joints, couplings=reader.couplings)
-        enforce(robot, strict=strict, found=reader.problems, stacklevel=4)
+        enforce(robot, strict=strict, found=reader.problems, stacklevel=3)
     except FormatError:
         raise
     except ModelError as error:
@@ -80,7 +88,7 @@ def parse_urdf(
             f"{source}: joint {c.joint!r} mimics {c.master!r}; it is loaded with a coordinate of its own, "
             "and the relation is kept in robot.couplings",
             ModelWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return robot
 
@@ -106,28 +114,30 @@ def _walk(root: Element) -> list[Element]:
     return found
 
 
-def _refuse_repeated(root: Element, tag: str) -> None:
-    seen: dict[str, int] = {}
+def _named(root: Element, tag: str) -> dict[str, Element]:
+    """Return the children of a tag by their names, which must be unique."""
+    found: dict[str, Element] = {}
     for e in root.all(tag):
         name = e.need("name")
-        if name in seen:
-            e.fail(f"{tag} name {name!r} is used twice, first on line {seen[name]}; names must be unique")
-        seen[name] = e.line
+        if name in found:
+            first = found[name].line
+            e.fail(f"{tag} name {name!r} is used twice, first on line {first}; names must be unique")
+        found[name] = e
+    return found
 
 
-def _refuse_loops(root: Element, bodies: list[Body], moving: list[Joint]) -> None:
-    """Refuse a child of two joints and a document without a root link, at their lines."""
-    lines = {e.get("name"): e for e in root.all("joint")}
-    carrier: dict[str, str] = {}
-    for j in moving:
-        if j.child in carrier:
-            lines[j.name].fail(
-                f"joint {j.name!r}: link {j.child!r} is already the child of joint {carrier[j.child]!r}; "
+def _refuse_two_parents(elements: dict[str, Element]) -> None:
+    """Refuse a link that is the child of two joints, before anything else is read."""
+    carrier: dict[str | None, str] = {}
+    for name, e in elements.items():
+        child = e.first("child")
+        link = None if child is None else child.get("link")
+        if link is not None and link in carrier:
+            e.fail(
+                f"joint {name!r}: link {link!r} is already the child of joint {carrier[link]!r}; "
                 "URDF describes trees, so a link has one parent"
             )
-        carrier[j.child] = j.name
-    if all(b.name in carrier for b in bodies):
-        root.fail("every link is the child of a joint, so the joints form a loop and no link is the root")
+        carrier[link] = name
 
 
 def _materials(root: Element) -> dict[str, Element]:

@@ -14,9 +14,12 @@ from xml.parsers import expat
 
 from hinge.errors import ArgumentError, FormatError
 
-MAX_BYTES = 16 * 2**20
+MAX_BYTES = 4 * 2**20
 MAX_DEPTH = 100
-MAX_ELEMENTS = 200_000
+MAX_ELEMENTS = 100_000
+
+#: Encodings that a document may declare; the others that Python knows are not all text.
+ENCODINGS = {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1"}
 
 
 @dataclass
@@ -68,7 +71,10 @@ def read_bytes(path: str | Path) -> bytes:
 
 def parse(data: bytes | str, source: str = "<string>") -> Element:
     """Return the root element of a document."""
-    raw = data.encode() if isinstance(data, str) else data
+    try:
+        raw = data.encode() if isinstance(data, str) else data
+    except UnicodeEncodeError as error:
+        raise FormatError(f"cannot be encoded: {error.reason}", source=source) from None
     if len(raw) > MAX_BYTES:
         raise FormatError(f"is larger than {MAX_BYTES // 2**20} MiB, the limit", source=source)
     if not raw.strip():
@@ -86,6 +92,7 @@ class _Reader:
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self.start
         self.parser.EndElementHandler = self.end
+        self.parser.XmlDeclHandler = self.declaration
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
         self.parser.EntityDeclHandler = self.refuse_doctype
 
@@ -118,6 +125,10 @@ class _Reader:
 
     def end(self, tag: str) -> None:
         self.open.pop()
+
+    def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in ENCODINGS:
+            self.fail(f"declares the encoding {encoding!r}; wanted one of {', '.join(sorted(ENCODINGS))}")
 
     def refuse_doctype(self, *_: object) -> None:
         self.fail("holds a DOCTYPE or entity declaration, which is refused; remove it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.errors import ModelError
+from hinge.errors import ArgumentError, ModelError
 from hinge.model.checks import enforce
 from hinge.model.geometry import Shape
 from hinge.model.joints import Fixed, JointType
@@ -49,8 +49,7 @@ class Builder:
         the joint's outer frame. `physics` are further fields of `Joint`: outer, lower, upper,
         velocity, effort, rotor_inertia, damping, friction, stiffness, rest, effort_subspace.
         """
-        self._bodies.append(Body(name, inertia or Inertia.zero(), shapes))
-        inner = Transform.place(rotation, position)
+        inner = _placed(f"body {name!r}", rotation, position)
         label = joint_name or f"{name}_joint"
         unknown = set(physics) - _PHYSICS
         if unknown:
@@ -59,6 +58,7 @@ class Builder:
                 f"there are {', '.join(sorted(_PHYSICS))}"
             )
         self._joints.append(Joint(label, joint or Fixed(), parent, name, inner, **physics))
+        self._bodies.append(Body(name, inertia or Inertia.zero(), shapes))
         return name
 
     def frame(
@@ -70,7 +70,7 @@ class Builder:
         position: ArrayLike | None = None,
     ) -> str:
         """Add a named frame on a body."""
-        self._frames.append(Frame(name, body, Transform.place(rotation, position)))
+        self._frames.append(Frame(name, body, _placed(f"frame {name!r}", rotation, position)))
         return name
 
     def couple(self, joint: str, master: str, *, ratio: float = 1.0, offset: float = 0.0) -> None:
@@ -88,6 +88,13 @@ class Builder:
             gravity=self.gravity,
         )
         return enforce(robot, strict=strict)
+
+
+def _placed(where: str, rotation: ArrayLike | None, position: ArrayLike | None) -> Transform:
+    try:
+        return Transform.place(rotation, position)
+    except ArgumentError as error:
+        raise ModelError(f"{where}: {error}") from None
 
 
 _PHYSICS = {

@@ -51,6 +51,10 @@ def check(robot: Robot) -> list[Problem]:
         if joint.nv and not inertia and not (joint.rotor_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
+    for frame in robot.frames:
+        if not (np.isfinite(frame.placement.E).all() and np.isfinite(frame.placement.r).all()):
+            message = "its placement is not finite"
+            found.append(Problem(f"frame {frame.name!r}", "placement finite", message, True))
     return found
 
 
@@ -109,7 +113,7 @@ def _joint_problems(joint: Joint) -> Iterator[Problem]:
         if not (np.isfinite(x.E).all() and np.isfinite(x.r).all()):
             yield Problem(where, "placement finite", f"its {side} placement is not finite", True)
     numbers = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
-    for name in ("lower", "upper", *numbers):
+    for name in ("lower", "upper", "rest", *numbers):
         if np.isnan(getattr(joint, name)).any():
             yield Problem(where, "limits are numbers", f"its {name} is not a number", True)
     low, high = joint.lower, joint.upper

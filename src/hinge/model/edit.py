@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -160,6 +160,8 @@ def reroot(robot: Robot, body: str) -> Robot:
             f"robot {robot.name!r} hangs on the world by a {base.type.kind} joint, {base.name!r}; only a "
             "floating robot can be re-rooted: load it with floating=True"
         )
+    if base.rotor_inertia.any():
+        _cannot_turn(base, "a rotor inertia between a body and the world does not move along")
     turned = {base.name: Joint(base.name, Free(), None, body)}
     for i in robot.tree.support(new)[1:]:
         j = robot.joints[i]
@@ -178,14 +180,24 @@ def reroot(robot: Robot, body: str) -> Robot:
 
 def _reversed_physics(j: Joint) -> dict[str, Any]:
     """Return limits and physics of a joint in its reversed type's coordinates."""
-    zero = np.zeros(j.nv)
-    turned: dict[str, Any] = {"rest": j.type.reverse_state(j.rest, zero)[0], "effort_subspace": None}
+    zero, physics = np.zeros(j.nv), ("rotor_inertia", "damping", "friction", "stiffness")
+    if j.effort_subspace is not None:
+        _cannot_turn(j, "its effort subspace belongs to one side")
+    turned: dict[str, Any] = {"rest": j.type.reverse_state(j.rest, zero)[0]}
     if not isinstance(j.type, joints.VectorJoint):
+        for name in physics:
+            values = getattr(j, name)
+            if values.any() and not (j.type.kind == "spherical" and np.ptp(values) == 0):
+                _cannot_turn(j, f"its {name} belongs to axes of the outer frame")
         return turned | {"lower": None, "upper": None}
     ends = [j.type.reverse_state(end, zero)[0] for end in (j.lower, j.upper)]
-    for name in ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness"):
+    for name in ("velocity", "effort", *physics):
         turned[name] = np.abs(j.type.reverse_state(j.rest, getattr(j, name))[1])
     return turned | {"lower": np.minimum(*ends), "upper": np.maximum(*ends)}
+
+
+def _cannot_turn(j: Joint, why: str) -> NoReturn:
+    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be turned round: {why}; remove it first")
 
 
 def _moved_joint(joint: Joint, onto: Mapping[str, tuple[str, Transform]]) -> Joint:

@@ -96,7 +96,7 @@ class Joint:
             self._fill(name, t.nv, np.zeros(t.nv))
         self._fill("rest", t.nq, t.neutral())
         if self.effort_subspace is not None:
-            f = np.asarray(self.effort_subspace, dtype=np.float64)
+            f = numbers(self.effort_subspace, f"joint {self.name!r}: effort_subspace")
             if f.shape != (6, t.nv):
                 raise ModelError(
                     f"joint {self.name!r}: effort_subspace has shape {f.shape}; wanted (6, {t.nv})"
@@ -109,7 +109,7 @@ class Joint:
         if given is None:
             value = default
         else:
-            value = np.asarray(given, dtype=np.float64)
+            value = numbers(given, f"joint {self.name!r}: {name}")
             if value.ndim == 0:
                 value = np.full(size, value)
             if value.shape != (size,):
@@ -140,3 +140,11 @@ class Joint:
     def bias(self, q: Array, qd: Array) -> Array:
         """Return Ṡ qd (…, 6) in child-body coordinates, the derivative taken in the child."""
         return self.outer.inv().motion(self.type.bias(q, qd))
+
+
+def numbers(given: object, what: str) -> Array:
+    """Return what was given as a float array, or a ModelError that says what it is for."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: {given!r} is not an array of real numbers") from None

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from hinge.errors import ModelError, UnknownNameError
-from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.parts import Body, Coupling, Frame, Joint, numbers
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order
 
@@ -119,7 +119,7 @@ def assemble(
             raise ModelError(f"frame {frame.name!r}: its body {frame.body!r} is not in the robot")
     parents = [WORLD if (p := carrier[b.name].parent) is None else index[p] for b in bodies]
     order = _order(parents, joints, [b.name for b in bodies])
-    g = np.asarray(gravity, dtype=np.float64)
+    g = numbers(gravity, "gravity")
     if g.shape != (3,) or not np.isfinite(g).all():
         raise ModelError(f"gravity: {gravity!r} is not an acceleration; give three finite numbers")
     robot = Robot(
@@ -171,7 +171,7 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
         loop = _unreached(shuffled)
         raise ModelError(
             "the joints form a loop that the world does not reach, through the bodies "
-            + ", ".join(repr(names[by_joint[k]]) for k in loop[:6])
+            + ", ".join(repr(names[i]) for i in sorted(by_joint[k] for k in loop)[:6])
             + (" …" if len(loop) > 6 else "")
         ) from None
     return tuple(by_joint[k] for k in order)

@@ -77,15 +77,17 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
     have is at its neutral configuration and at rest.
     """
     q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
-    batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1])
+    batch = _batch("q", q, "qd", qd)
     known = {j.name: j for j in old.joints}
     parts: list[tuple[Array, Array]] = []
     for joint in new.joints:
         before = known.get(joint.name)
         if before is None:
             part = (joint.type.neutral(), np.zeros(joint.nv))
-        elif joint.type.kind == "free" and joint.parent is None and before.child != joint.child:
+        elif _hangs_anew(joint, before):
             part = _free_state(old, joint, q, qd)
+        elif joint.type.kind != before.type.kind:
+            part = (joint.type.neutral(), np.zeros(joint.nv))
         else:
             part = q[..., before.q_slice], qd[..., before.qd_slice]
             if joint.child == before.parent:
@@ -95,6 +97,17 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
         _joined([p for p, _ in parts], batch),
         _joined([v for _, v in parts], batch),
     )
+
+
+def _hangs_anew(joint: Joint, before: Joint) -> bool:
+    """Tell whether a free joint to the world is not the one that was there before."""
+    same = (
+        before.child == joint.child
+        and before.parent is None
+        and before.inner is joint.inner
+        and before.outer is joint.outer
+    )
+    return joint.type.kind == "free" and joint.parent is None and not same
 
 
 def _free_state(old: Robot, joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -127,13 +140,17 @@ def _each_joint(
     rule: Callable[[Joint, Array, Array], Array],
     b_is_tangent: bool,
 ) -> Array:
-    try:
-        batch = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    except ValueError:
-        raise ArgumentError(
-            f"{name_a}, {name_b}: batch shapes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast"
-        ) from None
+    batch = _batch(name_a, a, name_b, b)
     parts = [
         rule(j, a[..., j.q_slice], b[..., j.qd_slice if b_is_tangent else j.q_slice]) for j in robot.joints
     ]
     return _joined(parts, batch)
+
+
+def _batch(name_a: str, a: Array, name_b: str, b: Array) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise ArgumentError(
+            f"{name_a}, {name_b}: batch shapes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast"
+        ) from None

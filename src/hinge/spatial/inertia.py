@@ -117,5 +117,5 @@ class ArticulatedInertia:
 
 def _steiner(m: Array, c: Array) -> Array:
     """Return m (c·c 1 − c cᵀ), the second moment of a point mass."""
-    square = (c * c).sum(axis=-1)[..., None, None] * np.eye(3)
+    square = (c * c).sum(axis=-1, keepdims=True)[..., None] * np.eye(3)
     return m[..., None, None] * (square - outer(c, c))

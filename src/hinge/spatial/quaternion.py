@@ -25,7 +25,7 @@ def conjugate(p: Array) -> Array:
 def multiply(p: Array, q: Array) -> Array:
     """Return the product p q: first q, then p."""
     pw, pv, qw, qv = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
-    w = pw * qw - dot(pv, qv)[..., None]
+    w = pw * qw - (pv * qv).sum(axis=-1, keepdims=True)
     return np.concatenate([w, pw * qv + qw * pv + cross(pv, qv)], axis=-1)
 
 
@@ -38,7 +38,7 @@ def rotate(p: Array, x: Array) -> Array:
 
 def normalize(p: Array) -> Array:
     """Return p / |p|."""
-    return p / np.sqrt(dot(p, p))[..., None]
+    return p / np.sqrt((p * p).sum(axis=-1, keepdims=True))
 
 
 def rate(p: Array, omega: Array) -> Array:

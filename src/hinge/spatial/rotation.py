@@ -20,7 +20,7 @@ def about(axis: ArrayLike, angle: ArrayLike) -> Array:
     """
     n, angle = as_array(axis), as_array(angle)
     along = outer(n, n)
-    c, s = np.cos(angle)[..., None, None], np.sin(angle)[..., None, None]
+    c, s = (as_array(f(angle))[..., None, None] for f in (np.cos, np.sin))
     return along + c * (np.eye(3) - along) + s * skew(n)
 
 
@@ -88,13 +88,16 @@ def left_jacobian(phi: Array) -> Array:
 
 
 def aligning(a: ArrayLike, b: ArrayLike) -> Array:
-    """Return the smallest rotation that turns the unit vector a into the unit vector b."""
+    """Return the smallest rotation that turns the unit vector a into the unit vector b.
+
+    Two reflections, one across a and one across the direction m halfway between: R = (1 − 2 m mᵀ)
+    (1 − 2 a aᵀ). Where a and b are opposite, m is any direction across them. Floats only.
+    """
     a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    axis = np.cross(a, b)
-    sine, cosine = float(np.linalg.norm(axis)), float(a @ b)
-    if sine > 1e-15:
-        return about(axis / sine, np.arctan2(sine, cosine))
-    if cosine > 0:
-        return np.eye(3)
-    side = np.cross(a, np.eye(3)[int(np.abs(a).argmin())])
-    return about(side / np.linalg.norm(side), np.pi)
+    m = a + b
+    if a @ b < 0:  # the sum is small: keep it exactly across the difference
+        along = (a - b) / np.linalg.norm(a - b)
+        m = np.eye(3)[int(np.abs(a).argmin())] if float(np.linalg.norm(m)) < 1e-14 else m
+        m = m - along * (along @ m)
+    m = m / np.linalg.norm(m)
+    return (np.eye(3) - 2 * outer(m, m)) @ (np.eye(3) - 2 * outer(a, a))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hinge.errors import ArgumentError
 from hinge.spatial.force import force
 from hinge.spatial.inertia import ArticulatedInertia, Inertia
 from hinge.spatial.motion import motion
@@ -31,8 +32,8 @@ class Transform:
     @staticmethod
     def place(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Transform:
         """Return X_BA for the frame B placed in A with this rotation matrix and position."""
-        e = np.eye(3) if rotation is None else transpose(as_array(rotation))
-        r = np.zeros(3) if position is None else as_array(position)
+        e = np.eye(3) if rotation is None else transpose(_shaped("rotation", rotation, 3, 3))
+        r = np.zeros(3) if position is None else _shaped("position", position, 3)
         return Transform(e, r)
 
     @property
@@ -106,6 +107,19 @@ class Transform:
 
     def homogeneous(self) -> Array:
         """Return the 4 × 4 matrix that takes points from B to A: B's pose in A."""
-        low = np.broadcast_to(np.array([0.0, 0.0, 0.0, 1.0]), (*self.E.shape[:-2], 1, 4))
-        r = np.broadcast_to(self.r, self.E.shape[:-1])
-        return np.concatenate([np.concatenate([self.rotation, r[..., None]], axis=-1), low], axis=-2)
+        batch = np.broadcast_shapes(self.E.shape[:-2], self.r.shape[:-1])
+        out = np.zeros((*batch, 4, 4), dtype=np.result_type(self.E, self.r))
+        out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = self.rotation, self.r, 1.0
+        return out
+
+
+def _shaped(name: str, given: ArrayLike, *last: int) -> Array:
+    """Return an array whose last dimensions are these, or say what came."""
+    try:
+        a = as_array(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name}: {given!r} is not an array of numbers") from None
+    if a.shape[-len(last) :] != last:
+        wanted = ", ".join(map(str, last))
+        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {wanted})")
+    return a

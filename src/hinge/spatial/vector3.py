@@ -24,7 +24,14 @@ def as_array(x: ArrayLike) -> Array:
 
 def stack(*components: ArrayLike) -> Array:
     """Stack scalars (each of batch shape) into a vector on a new last axis."""
-    return np.stack(np.broadcast_arrays(*components), axis=-1)
+    parts = [np.asarray(c) for c in components]
+    shape = parts[0].shape
+    if any(p.shape != shape for p in parts):
+        shape = np.broadcast_shapes(*(p.shape for p in parts))
+    out = np.empty((*shape, len(parts)), dtype=np.result_type(*parts))
+    for k, part in enumerate(parts):
+        out[..., k] = part
+    return out
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -36,9 +43,11 @@ def cross(a: Array, b: Array) -> Array:
 
 def skew(a: Array) -> Array:
     """Return the matrix a× with (a×) b = a × b. Featherstone (2.8). (…, 3) → (…, 3, 3)."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    o = x * 0
-    return np.stack([stack(o, -z, y), stack(z, o, -x), stack(-y, x, o)], axis=-2)
+    out = np.zeros((*a.shape, 3), dtype=a.dtype)
+    out[..., 0, 1], out[..., 0, 2] = -a[..., 2], a[..., 1]
+    out[..., 1, 0], out[..., 1, 2] = a[..., 2], -a[..., 0]
+    out[..., 2, 0], out[..., 2, 1] = -a[..., 1], a[..., 0]
+    return out
 
 
 def unskew(m: Array) -> Array:

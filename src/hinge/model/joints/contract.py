@@ -110,14 +110,23 @@ class VectorJoint(JointType):
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad or ±1 m."""
-        span = np.where(self.lengths, SPAN_LENGTH, SPAN_ANGLE)
-        low = np.where(np.isfinite(lower), lower, np.minimum(-span, upper - 2 * span))
-        high = np.where(np.isfinite(upper), upper, np.maximum(span, low + 2 * span))
-        return low + (high - low) * rng.random((*shape, self.nq))
+        return uniform(rng, shape, lower, upper, np.where(self.lengths, SPAN_LENGTH, SPAN_ANGLE))
 
     def limits(self) -> tuple[Array, Array]:
         """Return no limits."""
         return np.full(self.nq, -np.inf), np.full(self.nq, np.inf)
+
+
+def uniform(
+    rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array, span: Array
+) -> Array:
+    """Return numbers (*shape, n) between the limits, or, where there are none, within ±span.
+
+    With a limit on one side only they lie within 2 span of it, or on the nearer side of ±span.
+    """
+    low = np.where(np.isfinite(lower), lower, np.minimum(-span, upper - 2 * span))
+    high = np.where(np.isfinite(upper), upper, np.maximum(span, low + 2 * span))
+    return low + (high - low) * rng.random((*shape, len(span)))
 
 
 def constant(columns: Array, q: Array) -> Array:
@@ -133,9 +142,12 @@ def unit(axis: object, what: str = "axis") -> Axis:
         raise ModelError(f"{what}: {axis!r} is not a vector; give three numbers") from None
     if a.shape != (3,) or not np.isfinite(a).all():
         raise ModelError(f"{what}: {axis!r} is not a vector; give three finite numbers")
-    size = float(np.linalg.norm(a))
-    if size < 1e-12:
+    largest = float(np.abs(a).max())
+    if largest < 1e-12:
         raise ModelError(f"{what}: {axis!r} has no direction; give a vector that is not zero")
+    if largest > 1e100:
+        a = a / largest
+    size = float(np.linalg.norm(a))
     if abs(size - 1) > 1e-15:
         a = a / size
     return float(a[0]), float(a[1]), float(a[2])

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hinge.model.joints.contract import SPAN_LENGTH, JointType, constant
+from hinge.model.joints.contract import SPAN_LENGTH, JointType, constant, uniform
 from hinge.spatial import Array, Transform, matvec, motion, quaternion, rotation
 
 
@@ -51,9 +51,7 @@ class Free(JointType):
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly and positions within the limits, or within ±1 m."""
-        low = np.where(np.isfinite(lower), lower, -SPAN_LENGTH)[4:]
-        high = np.where(np.isfinite(upper), upper, SPAN_LENGTH)[4:]
-        x = low + (high - low) * rng.random((*shape, 3))
+        x = uniform(rng, shape, lower[4:], upper[4:], np.full(3, SPAN_LENGTH))
         return np.concatenate([quaternion.random(rng, shape), x], axis=-1)
 
     def limits(self) -> tuple[Array, Array]:

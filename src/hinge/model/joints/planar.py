@@ -15,6 +15,7 @@ from hinge.model.joints.contract import (
     Z,
     constant,
     opposite,
+    uniform,
     unit,
 )
 from hinge.spatial import Array, Transform, matvec, rotation, stack, transpose
@@ -76,10 +77,7 @@ class Planar(JointType):
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad and ±1 m."""
-        span = np.array([SPAN_ANGLE, SPAN_LENGTH, SPAN_LENGTH])
-        low = np.where(np.isfinite(lower), lower, -span)
-        high = np.where(np.isfinite(upper), upper, span)
-        return low + (high - low) * rng.random((*shape, 3))
+        return uniform(rng, shape, lower, upper, np.array([SPAN_ANGLE, SPAN_LENGTH, SPAN_LENGTH]))
 
     def limits(self) -> tuple[Array, Array]:
         """Return no limits."""
