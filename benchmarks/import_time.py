@@ -16,7 +16,9 @@ print(time.perf_counter() - start)
 def main(repeats: int = 15) -> None:
     """Print the least and the median time over fresh interpreters."""
     times = sorted(
-        float(subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout)
+        float(
+            subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout
+        )
         for _ in range(repeats)
     )
     print("Import hinge beyond NumPy, fresh interpreters")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-#: A file's own words in a message are cut off here.
+#: A message that a file's own words make longer than this loses its middle.
 LONGEST_MESSAGE = 300
 
 
@@ -22,7 +22,7 @@ class FormatError(ModelError):
 
     def __init__(self, message: str, *, source: str = "<string>", line: int | None = None) -> None:
         if len(message) > LONGEST_MESSAGE:
-            message = message[: LONGEST_MESSAGE - 1] + "…"
+            message = message[: LONGEST_MESSAGE // 2] + " … " + message[-LONGEST_MESSAGE // 2 :]
         place = source if line is None else f"{source}:{line}"
         super().__init__(f"{place}: {message}")
         self.source = source

@@ -65,6 +65,6 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
 
 def _is_module(package: str, name: str) -> bool:
     """Tell whether a package hands out a module, not a function, under this name."""
-    if package.split(".")[0] != "hinge":
+    if package.split(".", maxsplit=1)[0] != "hinge":
         return False
     return isinstance(getattr(importlib.import_module(package), name, None), types.ModuleType)

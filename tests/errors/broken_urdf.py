@@ -370,7 +370,6 @@ CASES: tuple[Case, ...] = (
 )
 
 VALID: tuple[Case, ...] = (
-    Case("chain of 9000 links", lambda: chain(9_000), ""),
     Case("chain of all links allowed", lambda: chain(MAX_LINKS), ""),
     Case("star of all links allowed", lambda: star(MAX_LINKS), ""),
 )

@@ -34,8 +34,8 @@ def test_poses_follow_the_product_of_elementary_matrices(convention):
     robot = from_dh(rows, convention=convention)
     q = rng.uniform(-1, 1, 4)
     pose = np.eye(4)
-    for (a, alpha, d, theta), kind, qi in zip(table, kinds, q, strict=True):
-        theta, d = (theta + qi, d) if kind == "revolute" else (theta, d + qi)
+    for (a, alpha, shift, turn), kind, qi in zip(table, kinds, q, strict=True):
+        theta, d = (turn + qi, shift) if kind == "revolute" else (turn, shift + qi)
         if convention == "standard":
             pose = pose @ _rz(theta) @ _shift(0, d) @ _shift(a, 0) @ _rx(alpha)
         else:

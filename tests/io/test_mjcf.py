@@ -13,7 +13,8 @@ MODEL = """<mujoco model="m">
   <worldbody>
     <body name="cart" pos="1 2 3">
       <joint name="x" type="slide" axis="1 0 0" damping="0.3" range="-1 1" limited="true"/>
-      <joint name="turn" type="hinge" axis="0 0 1" pos="0.1 0 0" armature="0.2" ref="30" springref="10" stiffness="2"/>
+      <joint name="turn" type="hinge" axis="0 0 1" pos="0.1 0 0" armature="0.2"
+        ref="30" springref="10" stiffness="2"/>
       <geom type="box" size="0.1 0.2 0.3"/>
       <site name="top" pos="0 0 0.3"/>
       <body name="ball" pos="0 0 1">

@@ -26,19 +26,14 @@ def number(
     """Return a number attribute; without a default it must be there."""
     if default is not None and e.get(name) is None:
         return default
-    text = e.attributes.get(name)
-    if text is None:
-        e.fail(f"{where}: <{e.tag}> has no attribute {name!r}")
-    return _read(e, name, text, where, infinite)
+    return _read(e, name, e.need(name, where), where, infinite)
 
 
 def numbers(e: Element, name: str, count: int, where: str, default: Sequence[float] | None = None) -> Array:
     """Return an attribute of `count` numbers separated by spaces."""
-    text = e.get(name)
-    if text is None:
-        if default is None:
-            e.fail(f"{where}: <{e.tag}> has no attribute {name!r}")
+    if default is not None and e.get(name) is None:
         return np.array(default)
+    text = e.need(name, where)
     words = text.split(maxsplit=count)
     if len(words) != count:
         amount = len(words) if len(words) <= count else f"more than {count}"

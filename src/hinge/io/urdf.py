@@ -40,7 +40,7 @@ _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 def read_urdf(path: str | Path, *, floating: bool = False, strict: bool | None = False) -> Robot:
     """Return the robot of a URDF file; see `parse_urdf`."""
-    return parse_urdf(read_bytes(path), floating=floating, strict=strict, source=str(path))
+    return robot_of(parse(read_bytes(path), str(path)), floating=floating, strict=strict)
 
 
 def parse_urdf(
@@ -187,8 +187,9 @@ class _Reader:
         return float(r), float(g), float(b), float(a)
 
     def joint(self, e: Element, links: set[str]) -> Joint:
-        name, kind = e.need("name"), e.need("type")
+        name = e.need("name")
         where = f"joint {name!r}"
+        kind = e.need("type", where)
         if kind not in _TYPES:
             e.fail(f"{where}: unknown joint type {kind!r}; URDF has {', '.join(_TYPES)}")
         ends: list[str] = []
@@ -196,7 +197,7 @@ class _Reader:
             end = e.first(role)
             if end is None:
                 e.fail(f"{where}: has no <{role} link=…>")
-            link = end.need("link")
+            link = end.need("link", where)
             if link not in links:
                 end.fail(f"{where}: its {role} link {link!r} is not in the file")
             ends.append(link)
@@ -236,7 +237,7 @@ class _Reader:
             return
         where = f"joint {name!r}"
         ratio, offset = number(m, "multiplier", where, 1.0), number(m, "offset", where, 0.0)
-        self.couplings.append(Coupling(name, m.need("joint"), ratio, offset))
+        self.couplings.append(Coupling(name, m.need("joint", where), ratio, offset))
 
     def check_couplings(self) -> None:
         """Keep the mimics that mean something; note the others as problems."""
@@ -279,8 +280,10 @@ def _inertia(e: Element, name: str) -> Inertia:
         xx, yy, zz = (number(tensor, k, where) for k in ("ixx", "iyy", "izz"))
         xy, xz, yz = (number(tensor, k, where, 0.0) for k in ("ixy", "ixz", "iyz"))
         i = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    x = _origin(inertial, where)
-    return x.inv().inertia(Inertia.from_com(m, np.zeros(3), i))
+    central = Inertia.from_com(m, np.zeros(3), i)
+    if inertial.first("origin") is None:
+        return central
+    return _origin(inertial, where).inv().inertia(central)
 
 
 def _geometry(e: Element, body: str) -> Geometry | None:
@@ -295,7 +298,7 @@ def _geometry(e: Element, body: str) -> Geometry | None:
         return Sphere(number(e, "radius", where))
     if e.tag == "mesh":
         x, y, z = numbers(e, "scale", 3, where, (1.0, 1.0, 1.0))
-        return Mesh(e.need("filename"), (float(x), float(y), float(z)))
+        return Mesh(e.need("filename", where), (float(x), float(y), float(z)))
     return None
 
 

@@ -19,7 +19,19 @@ MAX_DEPTH = 100
 MAX_ELEMENTS = 100_000
 
 #: Encodings that a document may declare; the others that Python knows are not all text.
-ENCODINGS = {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "latin-1", "latin1"}
+ENCODINGS = {
+    "utf-8",
+    "utf8",
+    "utf-16",
+    "utf-16le",
+    "utf-16be",
+    "us-ascii",
+    "ascii",
+    "iso-8859-1",
+    "latin-1",
+    "latin1",
+    "windows-1252",
+}
 
 
 @dataclass
@@ -44,11 +56,11 @@ class Element:
         """Return an attribute, or the default."""
         return self.attributes.get(name, default)
 
-    def need(self, name: str) -> str:
-        """Return an attribute that must be there."""
+    def need(self, name: str, where: str = "") -> str:
+        """Return an attribute that must be there; `where` names what the element belongs to."""
         value = self.attributes.get(name)
         if value is None:
-            self.fail(f"<{self.tag}> has no attribute {name!r}")
+            self.fail(f"{where}: <{self.tag}> has no attribute {name!r}".removeprefix(": "))
         return value
 
     def fail(self, message: str) -> NoReturn:

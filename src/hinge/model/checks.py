@@ -106,24 +106,29 @@ def _moment_problems(where: str, central: np.ndarray, scale: float) -> Iterator[
         yield Problem(where, "triangle inequality", message)
 
 
+_SIZES = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
+
+
 def _joint_problems(joint: Joint) -> Iterator[Problem]:
     where = f"joint {joint.name!r}"
     for side in ("inner", "outer"):
         x = getattr(joint, side)
         if not (np.isfinite(x.E).all() and np.isfinite(x.r).all()):
             yield Problem(where, "placement finite", f"its {side} placement is not finite", True)
-    numbers = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
-    for name in ("lower", "upper", "rest", *numbers):
-        if np.isnan(getattr(joint, name)).any():
-            yield Problem(where, "limits are numbers", f"its {name} is not a number", True)
+    if joint.nv == 0:
+        return
     low, high = joint.lower, joint.upper
+    sizes = {name: getattr(joint, name) for name in _SIZES}
+    for name, values in {"lower": low, "upper": high, "rest": joint.rest, **sizes}.items():
+        if np.isnan(values).any():
+            yield Problem(where, "limits are numbers", f"its {name} is not a number", True)
     for k in np.flatnonzero(low > high):
         label = joint.type.q_names[k]
         message = f"its limits of {label} are the wrong way round: lower {low[k]:g}, upper {high[k]:g}"
         yield Problem(where, "limits ordered", message)
-    for name in numbers:
-        if (np.asarray(getattr(joint, name)) < 0).any():
-            yield Problem(where, f"{name} ≥ 0", f"its {name} is negative: {getattr(joint, name)}")
+    for name, values in sizes.items():
+        if values.min() < 0:
+            yield Problem(where, f"{name} ≥ 0", f"its {name} is negative: {values}")
 
 
 def _carried_inertia(robot: Robot) -> list[bool]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -198,7 +199,10 @@ def _numbered(joints: Sequence[Joint]) -> tuple[Joint, ...]:
     found: list[Joint] = []
     q = v = 0
     for j in joints:
-        found.append(replace(j, q_slice=slice(q, q + j.nq), qd_slice=slice(v, v + j.nv)))
+        numbered = copy(j)  # `replace` would check everything again
+        object.__setattr__(numbered, "q_slice", slice(q, q + j.nq))
+        object.__setattr__(numbered, "qd_slice", slice(v, v + j.nv))
+        found.append(numbered)
         q, v = q + j.nq, v + j.nv
     return tuple(found)
 

@@ -30,10 +30,11 @@ class SphericalAngles(VectorJoint):
     lengths: ClassVar[tuple[bool, ...]] = (False, False, False)
 
     def __post_init__(self) -> None:
+        given: object = self.axes
+        if not isinstance(given, tuple | list) or len(self.axes) != 3:
+            raise ModelError(f"axes: {given!r} was given; three angles need three axes")
         axes = tuple(unit(n, f"axes[{k}]") for k, n in enumerate(self.axes))
         object.__setattr__(self, "axes", axes)
-        if len(axes) != 3:
-            raise ModelError(f"axes: {len(axes)} were given; three angles need three axes")
         for k in (0, 1):
             if np.linalg.norm(np.cross(axes[k], axes[k + 1])) < 1e-6:
                 raise ModelError(f"axes[{k}], axes[{k + 1}]: {axes[k]} and {axes[k + 1]} are parallel")
