@@ -30,9 +30,8 @@ class SphericalAngles(VectorJoint):
     lengths: ClassVar[tuple[bool, ...]] = (False, False, False)
 
     def __post_init__(self) -> None:
-        given: object = self.axes
-        if not isinstance(given, tuple | list) or len(self.axes) != 3:
-            raise ModelError(f"axes: {given!r} was given; three angles need three axes")
+        if np.shape(self.axes) != (3, 3):
+            raise ModelError(f"axes: {self.axes!r} was given; three angles need three axes of three numbers")
         axes = tuple(unit(n, f"axes[{k}]") for k, n in enumerate(self.axes))
         object.__setattr__(self, "axes", axes)
         for k in (0, 1):
