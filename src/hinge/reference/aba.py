@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hinge.model import Robot, as_configuration, as_tangent
-from hinge.reference.external import base_acceleration, body_forces
+from hinge.reference.external import base_acceleration, bias_forces
 from hinge.reference.hinge_inverse import hinge_inverse
+from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
 from hinge.reference.stacking import stacked
 from hinge.reference.velocities import velocities
-from hinge.spatial import (
-    Array,
-    ArrayLike,
-    ArticulatedInertia,
-    force_cross,
-    matvec,
-    motion_cross,
-    transpose,
-)
+from hinge.spatial import Array, ArrayLike, ArticulatedInertia, matvec, transpose
 
 
 def forward_dynamics(
@@ -33,24 +26,18 @@ def forward_dynamics(
     """Return qdd (…, nv) for the forces tau: equations (6.56)–(6.65), matrices as in (7.19)."""
     q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
     tau = as_tangent(robot, tau, "tau")
-    v, x, fx = velocities(robot, q, qd), link_transforms(robot, q), body_forces(robot, external)
-    parents, n = robot.tree.parents, len(robot.bodies)
-
-    s = [j.subspace(q[..., j.q_slice]) for j in robot.joints]
-    c: list[Array] = []
-    for i, j in enumerate(robot.joints):
-        qdi = qd[..., j.qd_slice]
-        c.append(j.bias(q[..., j.q_slice], qdi) + motion_cross(v[i], matvec(s[i], qdi)))  # (6.56)
+    parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)
+    v = velocities(robot, q, qd)  # (6.60)
+    c = velocity_products(robot, q, qd, v)  # (6.56)
+    p = bias_forces(robot, v, external)  # (6.61)
     inertia = [b.inertia.articulated() for b in robot.bodies]
-    p = [force_cross(vi, b.inertia.apply(vi)) - fi for vi, b, fi in zip(v, robot.bodies, fx, strict=True)]
 
     steps: list[tuple[Array, Array, Array]] = []
-    for i in reversed(range(n)):
+    for i in reversed(range(len(robot.bodies))):
         j, parent = robot.joints[i], parents[i]
-        st = transpose(s[i])
         h = inertia[i].matrix() @ s[i]  # (6.57)
         d = hinge_inverse(j, s[i], h)  # (6.58)
-        u = tau[..., j.qd_slice] - matvec(transpose(h), c[i]) - matvec(st, p[i])  # (6.59)
+        u = tau[..., j.qd_slice] - matvec(transpose(h), c[i]) - matvec(transpose(s[i]), p[i])  # (6.59)
         steps.insert(0, (h, d, u))
         if parent >= 0:
             back = x[i].inv()

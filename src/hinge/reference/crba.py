@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hinge.model import Robot, as_configuration
+from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
 from hinge.spatial import Array, ArrayLike, transpose
 
@@ -16,8 +17,7 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
     H_ij = H_jiᵀ = Fᵀ Sⱼ (5.14, 7.18); rotor inertias on the diagonal.
     """
     q = as_configuration(robot, q)
-    x, parents = link_transforms(robot, q), robot.tree.parents
-    s = [j.subspace(q[..., j.q_slice]) for j in robot.joints]
+    x, s, parents = link_transforms(robot, q), subspaces(robot, q), robot.tree.parents
     composite = [b.inertia for b in robot.bodies]
     out = np.zeros((*q.shape[:-1], robot.nv, robot.nv))
     for i in reversed(range(len(robot.bodies))):

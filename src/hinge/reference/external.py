@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hinge.model import Robot, as_vector
-from hinge.spatial import Array, ArrayLike, motion
+from hinge.spatial import Array, ArrayLike, force_cross, motion
 
 
 def body_forces(robot: Robot, external: Mapping[str, ArrayLike] | None) -> list[Array]:
@@ -22,6 +22,12 @@ def body_forces(robot: Robot, external: Mapping[str, ArrayLike] | None) -> list[
         i = robot.body_index(frame.body)
         found[i] = found[i] + frame.placement.inv().force(f)
     return found
+
+
+def bias_forces(robot: Robot, v: list[Array], external: Mapping[str, ArrayLike] | None) -> list[Array]:
+    """Return the force vᵢ ×̂* Iᵢ vᵢ − fˣᵢ (…, 6) on each body at zero acceleration: (6.61), (6.28)."""
+    loads = zip(robot.bodies, v, body_forces(robot, external), strict=True)
+    return [force_cross(vi, b.inertia.apply(vi)) - fx for b, vi, fx in loads]
 
 
 def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hinge.model import Robot, as_configuration, as_tangent
-from hinge.reference.external import base_acceleration, body_forces
+from hinge.reference.external import base_acceleration, bias_forces
+from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
 from hinge.reference.stacking import stacked
 from hinge.reference.velocities import accelerations, velocities
-from hinge.spatial import Array, ArrayLike, force_cross, matvec, transpose
+from hinge.spatial import Array, ArrayLike, matvec, transpose
 
 
 def inverse_dynamics(
@@ -29,16 +30,12 @@ def inverse_dynamics(
     q, qdd = as_configuration(robot, q), as_tangent(robot, qdd, "qdd")
     v = velocities(robot, q, qd)
     a = accelerations(robot, q, qd, qdd, base=base_acceleration(robot, gravity))
-    x, fx = link_transforms(robot, q), body_forces(robot, external)
-    f = [
-        b.inertia.apply(ai) + force_cross(vi, b.inertia.apply(vi)) - fxi
-        for b, vi, ai, fxi in zip(robot.bodies, v, a, fx, strict=True)
-    ]
+    x, s, bias = link_transforms(robot, q), subspaces(robot, q), bias_forces(robot, v, external)
+    f = [b.inertia.apply(ai) + p for b, ai, p in zip(robot.bodies, a, bias, strict=True)]
     tau: list[Array] = []
     for i in reversed(range(len(f))):
         j, parent = robot.joints[i], robot.tree.parents[i]
-        s = j.subspace(q[..., j.q_slice])
-        tau.insert(0, matvec(transpose(s), f[i]) + j.rotor_inertia * qdd[..., j.qd_slice])
+        tau.insert(0, matvec(transpose(s[i]), f[i]) + j.rotor_inertia * qdd[..., j.qd_slice])
         if parent >= 0:
             f[parent] = f[parent] + x[i].inv().force(f[i])
     return stacked(tau)

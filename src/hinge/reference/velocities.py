@@ -5,16 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from hinge.model import Robot, as_configuration, as_tangent
+from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
-from hinge.spatial import Array, ArrayLike, matvec, motion_cross
+from hinge.spatial import Array, ArrayLike, matvec
 
 
 def velocities(robot: Robot, q: ArrayLike, qd: ArrayLike) -> list[Array]:
     """Return the velocity (…, 6) of each body in its own coordinates: vᵢ = ᵢX_λ v_λ + Sᵢ q̇ᵢ."""
     q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
     v: list[Array] = []
-    for j, x, p in zip(robot.joints, link_transforms(robot, q), robot.tree.parents, strict=True):
-        across = matvec(j.subspace(q[..., j.q_slice]), qd[..., j.qd_slice])
+    s = subspaces(robot, q)
+    for i, (j, x, p) in enumerate(
+        zip(robot.joints, link_transforms(robot, q), robot.tree.parents, strict=True)
+    ):
+        across = matvec(s[i], qd[..., j.qd_slice])
         v.append(across if p < 0 else x.motion(v[p]) + across)
     return v
 
@@ -29,13 +33,12 @@ def accelerations(
     """
     q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
     qdd = as_tangent(robot, qdd, "qdd")
-    v, start = velocities(robot, q, qd), np.asarray(base, dtype=np.float64)
+    s, start = subspaces(robot, q), np.asarray(base, dtype=np.float64)
+    c = velocity_products(robot, q, qd, velocities(robot, q, qd))
     a: list[Array] = []
     for i, (j, x, p) in enumerate(
         zip(robot.joints, link_transforms(robot, q), robot.tree.parents, strict=True)
     ):
-        qi, qdi = q[..., j.q_slice], qd[..., j.qd_slice]
-        s = j.subspace(qi)
-        own = matvec(s, qdd[..., j.qd_slice]) + j.bias(qi, qdi) + motion_cross(v[i], matvec(s, qdi))
+        own = matvec(s[i], qdd[..., j.qd_slice]) + c[i]
         a.append(x.motion(start if p < 0 else a[p]) + own)
     return a

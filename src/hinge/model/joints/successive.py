@@ -5,41 +5,64 @@ R = R(n₁, q₁) R(n₂, q₂) …; each axis is fixed in the frame that the ro
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import reduce
 from operator import matmul
 
 import numpy as np
 
-from hinge.model.joints.contract import Axis
+from hinge.errors import ModelError
+from hinge.model.joints.contract import Axis, VectorJoint, unit
 from hinge.spatial import Array, Transform, cross, matvec, rotation, transpose
 
 
-def placement(axes: tuple[Axis, ...], q: Array) -> Transform:
-    """Return the product of the rotations."""
-    turns = [rotation.about(n, q[..., k]) for k, n in enumerate(axes)]
-    return Transform.place(reduce(matmul, turns))
+class SuccessiveRotations(VectorJoint):
+    """Turn by q[0], q[1], … about one axis after the other; qd holds the rates of the angles."""
+
+    @abstractmethod
+    def turns(self) -> tuple[Axis, ...]:
+        """Return the axes in their order."""
+
+    def placement(self, q: Array) -> Transform:
+        """Return the rotations, one after the other."""
+        return Transform.place(
+            reduce(matmul, (rotation.about(n, q[..., k]) for k, n in enumerate(self.turns())))
+        )
+
+    def subspace(self, q: Array) -> Array:
+        """Return [… (R_{k+1} … R_r)ᵀ n_k …; 0]: each axis seen from the outer frame."""
+        columns: list[Array] = []
+        after = np.eye(3)
+        for k, axis in reversed(list(enumerate(self.turns()))):
+            columns.insert(0, matvec(transpose(after), np.array(axis)))
+            after = rotation.about(axis, q[..., k]) @ after
+        angular = np.stack(np.broadcast_arrays(*columns), axis=-1)
+        return np.concatenate([angular, np.zeros_like(angular)], axis=-2)
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Return Ṡ qd = [Σ_{j<k} (S_j qd_j) × (S_k qd_k); 0].
+
+        The axis j is carried, seen from the outer frame, by the opposite of the rotations after it.
+        """
+        terms = self.subspace(q)[..., :3, :] * qd[..., None, :]
+        total = before = terms[..., 0] * 0
+        for k in range(self.nv):
+            total = total + cross(before, terms[..., k])
+            before = before + terms[..., k]
+        return np.concatenate([total, np.zeros_like(total)], axis=-1)
+
+    def reverse_state(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the coordinates in the opposite order."""
+        return q[..., ::-1], qd[..., ::-1]
 
 
-def subspace(axes: tuple[Axis, ...], q: Array) -> Array:
-    """Return [… (R_{k+1} … R_r)ᵀ n_k …; 0]: each axis seen from the outer frame."""
-    columns: list[Array] = []
-    after = np.eye(3)
-    for k in reversed(range(len(axes))):
-        columns.insert(0, matvec(transpose(after), np.array(axes[k])))
-        after = rotation.about(axes[k], q[..., k]) @ after
-    angular = np.stack(np.broadcast_arrays(*columns), axis=-1)
-    return np.concatenate([angular, np.zeros_like(angular)], axis=-2)
-
-
-def bias(axes: tuple[Axis, ...], q: Array, qd: Array) -> Array:
-    """Return Ṡ qd = [Σ_{j<k} (S_j qd_j) × (S_k qd_k); 0].
-
-    The axis j is carried, seen from the outer frame, by the opposite of the rotations after it.
-    """
-    terms = subspace(axes, q)[..., :3, :] * qd[..., None, :]
-    total = terms[..., 0] * 0
-    before = total
-    for k in range(len(axes)):
-        total = total + cross(before, terms[..., k])
-        before = before + terms[..., k]
-    return np.concatenate([total, np.zeros_like(total)], axis=-1)
+def crossing(axes: tuple[object, ...], names: tuple[str, ...]) -> tuple[Axis, ...]:
+    """Return the axes as unit vectors, none parallel to the one before it."""
+    found = tuple(unit(n, name) for n, name in zip(axes, names, strict=True))
+    for k in range(len(found) - 1):
+        if np.linalg.norm(np.cross(found[k], found[k + 1])) < 1e-6:
+            raise ModelError(
+                f"{names[k]}, {names[k + 1]}: {found[k]} and {found[k + 1]} are parallel; successive "
+                "rotations need axes that cross"
+            )
+    return found
