@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from hinge.model.frozen import frozen_transform
 from hinge.spatial import Transform
 
 
@@ -58,3 +59,6 @@ class Shape:
     placement: Transform = field(default_factory=Transform.identity)
     name: str = ""
     rgba: tuple[float, float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "placement", frozen_transform(self.placement))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hinge.errors import ModelError
+from hinge.model.frozen import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.model.geometry import Shape
 from hinge.model.joints import JointType
 from hinge.spatial import Array, Inertia, Transform
@@ -26,6 +27,9 @@ class Body:
     inertia: Inertia = field(default_factory=Inertia.zero)
     shapes: tuple[Shape, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", frozen_inertia(self.inertia))
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -34,6 +38,9 @@ class Frame:
     name: str
     body: str
     placement: Transform = field(default_factory=Transform.identity)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "placement", frozen_transform(self.placement))
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,8 @@ class Joint:
 
     def __post_init__(self) -> None:
         t = self.type
+        object.__setattr__(self, "inner", frozen_transform(self.inner))
+        object.__setattr__(self, "outer", frozen_transform(self.outer))
         low, high = t.limits()
         self._fill("lower", t.nq, low)
         self._fill("upper", t.nq, high)
@@ -106,12 +115,11 @@ class Joint:
     def _fill(self, name: str, size: int, default: Array) -> None:
         """Replace a missing value by its default, a number by an array, and check its size."""
         given = getattr(self, name)
-        if given is None:
-            value = default
-        else:
+        value = frozen(default)
+        if given is not None:
             value = numbers(given, f"joint {self.name!r}: {name}")
             if value.ndim == 0:
-                value = np.full(size, value)
+                value = frozen(np.full(size, value))
             if value.shape != (size,):
                 raise ModelError(
                     f"joint {self.name!r}: {name} has shape {value.shape}; a {self.type.kind} joint "
@@ -140,11 +148,3 @@ class Joint:
     def bias(self, q: Array, qd: Array) -> Array:
         """Return Ṡ qd (…, 6) in child-body coordinates, the derivative taken in the child."""
         return self.outer.inv().motion(self.type.bias(q, qd))
-
-
-def numbers(given: object, what: str) -> Array:
-    """Return what was given as a float array, or a ModelError that says what it is for."""
-    try:
-        return np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what}: {given!r} is not an array of real numbers") from None

@@ -11,7 +11,8 @@ from typing import TypeVar
 import numpy as np
 
 from hinge.errors import ModelError, UnknownNameError
-from hinge.model.parts import Body, Coupling, Frame, Joint, numbers
+from hinge.model.frozen import frozen, numbers
+from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order
 
@@ -42,6 +43,7 @@ class Robot:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        put(self, "gravity", frozen(self.gravity))
         put(self, "_body_index", {b.name: i for i, b in enumerate(self.bodies)})
         put(self, "_joint_index", {j.name: i for i, j in enumerate(self.joints)})
         put(self, "_frame_index", {f.name: i for i, f in enumerate(self.frames)})
