@@ -9,6 +9,7 @@ Rooms: `spatial` (six-dimensional algebra), `tree` (topology), `model` (robots a
 robots for tests).
 """
 
+from hinge import robots as robots
 from hinge.io import load, to_urdf, write_urdf
 from hinge.model import (
     Body,

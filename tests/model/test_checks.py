@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hinge.errors import ModelError, ModelWarning
-from hinge.model import Body, Frame, Joint, Problem, assemble, check, enforce
+from hinge.model import Body, Builder, Frame, Joint, Problem, assemble, check, enforce, joints
 from hinge.model.joints import Planar, Revolute
 from hinge.robots import chain, double_pendulum, panda, quadruped, random_tree, spacecraft
 from hinge.spatial import Inertia, Transform
@@ -178,3 +178,31 @@ def test_problems_met_by_the_caller_come_first():
 
 def test_a_published_robot_with_a_known_flaw_is_still_told_of():
     assert {p.condition for p in check(quadruped())} == {"triangle inequality"}
+
+
+@pytest.mark.parametrize(
+    "q, condition, fatal",
+    [
+        ([np.nan, 1, 0, 0, 0], "q finite", True),
+        ([0, 2, 0, 0, 0], "quaternion unit", True),
+        ([0, 0, 0, 0, 0], "quaternion unit", True),
+        ([9, 1, 0, 0, 0], "q within limits", False),
+    ],
+)
+def test_a_configuration_is_checked_with_the_robot(q, condition, fatal):
+    b = Builder("r")
+    ball = Inertia.from_com(1.0, (0, 0, 0), np.eye(3))
+    b.body("a", joint=joints.Revolute(), inertia=ball, lower=-1, upper=1)
+    b.body("b", parent="a", joint=joints.Spherical(), inertia=ball)
+    robot = b.build()
+    assert check(robot) == check(robot, [0, 1, 0, 0, 0]) == []
+    problems = {p.condition: p.fatal for p in check(robot, q)}
+    assert problems[condition] == fatal
+
+
+@pytest.mark.parametrize("rotation", [2 * np.eye(3), np.diag([1.0, 1.0, -1.0])])
+def test_a_placement_that_is_no_rotation_is_an_error(rotation):
+    b = Builder("r")
+    b.body("a", inertia=Inertia.from_com(1.0, (0, 0, 0), np.eye(3)), rotation=rotation)
+    with pytest.raises(ModelError, match=r"joint 'a_joint'.*not orthogonal"):
+        b.build()

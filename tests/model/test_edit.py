@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import count, islice
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hinge import reference
-from hinge.errors import ArgumentError, ModelError, UnknownNameError
+from hinge.errors import ArgumentError, ModelError, ModelWarning, UnknownNameError
 from hinge.model import (
     Body,
     Box,
@@ -359,7 +360,7 @@ def test_merge_is_side_by_side(robot, s):
 def test_merge_names_the_robot_and_refuses_equal_names():
     assert merge(chain(2), chain(2), prefix="b_").name == "chain(2)+chain(2)"
     assert merge(chain(2), chain(2), prefix="b_", name="pair").name == "pair"
-    with pytest.raises(ModelError, match="'link1' is used twice"):
+    with pytest.raises(ModelError, match="both have a body or frame 'link1'; give prefix="):
         merge(chain(2), chain(2))
 
 
@@ -474,8 +475,11 @@ def coupled():
 def test_couplings_follow_their_joints():
     r = coupled()
     assert lock(r, {"joint1": 0.1}).couplings == r.couplings
-    assert lock(r, {"joint3": 0.1}).couplings == lock(r, {"joint4": 0.1}).couplings == ()
-    rest, loose = detach(r, "link4")
+    for name in ("joint3", "joint4"):
+        with pytest.warns(ModelWarning, match="the coupling of 'joint4' to 'joint3' is gone"):
+            assert lock(r, {name: 0.1}).couplings == ()
+    with pytest.warns(ModelWarning, match="coupling"):
+        rest, loose = detach(r, "link4")
     assert rest.couplings == loose.couplings == ()
     assert detach(r, "link2")[1].couplings == r.couplings
     (c,) = merge(chain(2), r, prefix="b_").couplings
@@ -520,3 +524,34 @@ def test_kinetic_energy_of_a_rerooted_robot_is_a_form_of_its_own_mass_matrix(flo
     s = random_state(new, 7, 3)
     m = reference.mass_matrix(new, s.q)
     close(0.5 * (s.qd * matvec(m, s.qd)).sum(axis=-1), reference.kinetic_energy(new, s.q, s.qd))
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [([2, 0.5, 0, 0], "quaternion has norm"), ([0, 0, 0, 0], "norm 0"), ([np.nan, 0, 0, 0], "not finite")],
+)
+def test_lock_refuses_a_configuration_that_is_none(value, words):
+    robot = random_tree(1, 0, ["spherical"])
+    with pytest.raises(ArgumentError, match=words):
+        lock(robot, {"joint0": value})
+
+
+def test_lock_wants_a_mapping():
+    with pytest.raises(ArgumentError, match=r"at: .* is no mapping"):
+        lock(chain(2), ["joint1"])  # type: ignore[arg-type]
+
+
+def test_two_robots_from_files_are_joined_without_a_clash_of_their_root_joints():
+    a, b = panda(), random_tree(1, 0, ["revolute"])
+    b = assemble("b", b.bodies, [replace(j, name="root_joint") if j.parent is None else j for j in b.joints])
+    assert attach(a, b, "tool").joint("body0_joint").type.kind == "fixed"
+    assert merge(a, b).joint("body0_joint").type.kind == "revolute"
+
+
+def test_a_state_is_carried_to_a_base_joint_of_another_name():
+    a = random_tree(4, 1)
+    b = assemble("b", a.bodies, [replace(j, name="base") if j.parent is None else j for j in a.joints])
+    s = random_state(a, 1)
+    q, qd = carry_state(a, b, s.q, s.qd)
+    assert_allclose(np.abs(q), np.abs(s.q), atol=1e-12)
+    assert_allclose(qd, s.qd, atol=1e-12)

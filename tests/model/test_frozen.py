@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hinge import robots
+from hinge.errors import ModelError
 from hinge.model import Body, Joint, joints
 from hinge.spatial import Inertia, Transform
 
@@ -42,3 +43,24 @@ def test_a_robot_does_not_follow_the_arrays_it_was_made_from():
     com[:] = place[:] = lower[:] = 9.0
     assert np.array_equal(body.inertia.h, (0, 0, 1))
     assert np.array_equal(joint.inner.r, (1, 2, 3)) and joint.lower == [-1]
+
+
+@pytest.mark.parametrize(
+    "make, words",
+    [
+        (lambda: Joint("j", joints.Revolute, None, "b"), r"joint 'j': .* is no joint type"),
+        (lambda: Body("b", 1.0), r"body 'b': 1.0 is not an Inertia"),
+        (lambda: Body("b", Inertia.from_com([1.0, 2.0], np.zeros((2, 3)), np.zeros((2, 3, 3)))), "no batch"),
+        (
+            lambda: Joint("j", joints.Fixed(), None, "b", np.eye(4)),
+            r"(?s)joint 'j': inner: .* not a Transform",
+        ),
+        (
+            lambda: Joint("j", joints.Fixed(), None, "b", Transform.place(position=np.zeros((2, 3)))),
+            "no batch",
+        ),
+    ],
+)
+def test_parts_of_the_wrong_kind_are_named(make, words):
+    with pytest.raises(ModelError, match=words):
+        make()

@@ -166,6 +166,33 @@ def test_a_massless_moving_body_is_named():
     "call, error, words",
     [
         (
+            lambda r: reference.inverse_dynamics(r, np.zeros((4, 2)), np.zeros((3, 2)), [0, 0]),
+            ArgumentError,
+            r"q, qd, qdd: batch shapes do not broadcast: q \(4,\), qd \(3,\), qdd \(\)",
+        ),
+        (
+            lambda r: reference.forward_dynamics(
+                r, np.zeros((4, 2)), [0, 0], [0, 0], external={"tip": np.zeros((3, 6))}
+            ),
+            ArgumentError,
+            r"external on 'lower': batch shapes do not broadcast",
+        ),
+        (
+            lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0, 0], external=[[0] * 6]),
+            ArgumentError,
+            "external: list came",
+        ),
+        (
+            lambda r: reference.hybrid_dynamics(r, [0, 0], [0, 0], [0, 0], [0, 0], prescribed="elbow"),
+            ArgumentError,
+            "prescribed: the string 'elbow'",
+        ),
+        (
+            lambda r: reference.accelerations(r, [0, 0], [0, 0], [0, 0], base=(0, 0, 9.81)),
+            ArgumentError,
+            "base: has",
+        ),
+        (
             lambda r: reference.inverse_dynamics(r, [0.0], [0, 0], [0, 0]),
             ArgumentError,
             r"q: has shape \(1,\)",

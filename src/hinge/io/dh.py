@@ -49,6 +49,11 @@ def from_dh(
         raise ArgumentError(f"convention: {convention!r} is unknown; wanted 'standard' or 'modified'")
     if not rows:
         raise ArgumentError("rows: the table is empty; wanted one DHRow for each joint")
+    for i, row in enumerate(rows):
+        if not isinstance(row, DHRow):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"rows[{i}]: {row!r} is not a DHRow; wanted DHRow(a=…, alpha=…, d=…, theta=…)"
+            )
     bodies, chain = [Body("base")], [root_joint("base", set(), floating=floating)]
     for i, row in enumerate(rows, start=1):
         if row.joint not in ("revolute", "prismatic"):

@@ -14,6 +14,9 @@ from hinge.spatial import Array
 #: Larger magnitudes than this are no quantity of a robot in SI units.
 LARGEST = 1e30
 
+#: A joint limit of this size or more stands for none: URDF has no word for infinity.
+UNLIMITED = 1e9
+
 #: What a number looks like; Python's own float() takes more, such as 1_000 and digits of any script.
 _NUMBER = re.compile(
     r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE

@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.errors import FormatError, ModelError, ModelWarning
 from hinge.io.base import hang_roots
-from hinge.io.numbers import number, numbers
+from hinge.io.numbers import UNLIMITED, number, numbers
 from hinge.io.xml import Element, parse, read_bytes
 from hinge.model import (
     Body,
@@ -51,7 +51,8 @@ def parse_urdf(
     The root link hangs on the world by a fixed joint, or with `floating` by a free one. A link
     without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
     in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
-    Doubtful physics is a warning, or with `strict` an error, with None nothing (see `hinge.model.check`).
+    A limit of 1e9 or more is none. Doubtful physics is a warning, or with `strict` an error, with
+    None nothing (see `hinge.model.check`).
     """
     return robot_of(parse(text, source), floating=floating, strict=strict)
 
@@ -309,11 +310,16 @@ def _limits(e: Element, kind: str, where: str) -> dict[str, Any]:
     found: dict[str, float] = {}
     for key in ("velocity", "effort"):
         if limit.get(key) is not None:
-            found[key] = number(limit, key, where, infinite=True)
+            found[key] = _bound(limit, key, where)
     if kind != "continuous":
-        found["lower"] = number(limit, "lower", where, 0.0, infinite=True)
-        found["upper"] = number(limit, "upper", where, 0.0, infinite=True)
+        found["lower"] = _bound(limit, "lower", where)
+        found["upper"] = _bound(limit, "upper", where)
     return found
+
+
+def _bound(limit: Element, name: str, where: str) -> float:
+    value = number(limit, name, where, 0.0, infinite=True)
+    return value if abs(value) < UNLIMITED else float(np.copysign(np.inf, value))
 
 
 def _dynamics(e: Element, nv: int, where: str) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from xml.etree import ElementTree as Et
 
 import numpy as np
 
-from hinge.errors import ModelError
+from hinge.errors import ModelError, ModelWarning
+from hinge.io.numbers import UNLIMITED
 from hinge.model import (
+    STANDARD_GRAVITY,
     Body,
     Box,
     Capsule,
@@ -45,14 +48,19 @@ def to_urdf(robot: Robot) -> str:
     URDF puts a link's frame at its joint: a body whose frame is elsewhere is written with its frame
     moved there, its old frame as a massless link. Frames become massless links on fixed joints. A
     root body on an identity joint is the root link (fixed and free alike: load a floating robot
-    with floating=True); otherwise a link "world" is the root. Gravity, rotor inertia, springs and
-    effort subspaces have no place in URDF and are not written.
+    with floating=True); otherwise a link "world" is the root. No limit is written as 1e9. Gravity
+    other than the standard, rotor inertia, springs and effort subspaces have no place in URDF: a
+    warning lists which are left out.
     """
     for j in robot.joints:
         if j.type.kind not in _TYPES:
             raise ModelError(
                 f"joint {j.name!r}: URDF has no {j.type.kind} joint; it has {', '.join(_TYPES.values())}"
             )
+    left_out = _left_out(robot)
+    if left_out:
+        message = f"robot {robot.name!r}: URDF has no place for {', '.join(left_out)}; left out"
+        warnings.warn(message, ModelWarning, stacklevel=2)
     robot = at_joints(robot)
     root = Et.Element("robot", name=robot.name)
     base = _root_link(robot)
@@ -67,6 +75,16 @@ def to_urdf(robot: Robot) -> str:
         _write_frame(root, frame)
     Et.indent(root)
     return '<?xml version="1.0"?>\n' + Et.tostring(root, encoding="unicode") + "\n"
+
+
+def _left_out(robot: Robot) -> list[str]:
+    losses = {
+        "gravity": not np.array_equal(robot.gravity, STANDARD_GRAVITY),
+        "rotor inertia": any(j.rotor_inertia.any() for j in robot.joints),
+        "springs": any(j.stiffness.any() for j in robot.joints),
+        "effort subspaces": any(j.effort_subspace is not None for j in robot.joints),
+    }
+    return [what for what, lost in losses.items() if lost]
 
 
 def _root_link(robot: Robot) -> str | None:
@@ -119,11 +137,9 @@ def _write_joint(root: Et.Element, joint: Joint, robot: Robot) -> None:
     if isinstance(joint.type, joints.Revolute | joints.Prismatic | joints.Planar):
         Et.SubElement(e, "axis", xyz=_text(joint.type.axis))
     if joint.nv == 1:
-        limit = {k: float(getattr(joint, k)[0]) for k in ("effort", "velocity", "lower", "upper")}
-        if joint.type.kind == "continuous":
-            limit = {k: v for k, v in limit.items() if k in ("effort", "velocity") and np.isfinite(v)}
-        if limit:
-            Et.SubElement(e, "limit", {k: repr(v) for k, v in limit.items()})
+        keys = ("effort", "velocity", *(("lower", "upper") if joint.type.kind != "continuous" else ()))
+        bounds = {k: np.clip(getattr(joint, k)[0], -UNLIMITED, UNLIMITED) for k in keys}
+        Et.SubElement(e, "limit", {k: repr(float(v)) for k, v in bounds.items()})
     if joint.nv and (joint.damping.any() or joint.friction.any()):
         damping, friction = float(joint.damping[0]), float(joint.friction[0])
         Et.SubElement(e, "dynamics", damping=repr(damping), friction=repr(friction))

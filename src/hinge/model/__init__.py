@@ -16,16 +16,8 @@ from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, rer
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
-from hinge.model.state import (
-    as_configuration,
-    as_tangent,
-    as_vector,
-    carry_state,
-    difference,
-    integrate,
-    neutral,
-    random_configuration,
-)
+from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
+from hinge.model.vectors import as_configuration, as_tangent, as_vector, common_batch
 
 __all__ = [
     "STANDARD_GRAVITY",
@@ -53,6 +45,7 @@ __all__ = [
     "attach",
     "carry_state",
     "check",
+    "common_batch",
     "describe",
     "detach",
     "difference",

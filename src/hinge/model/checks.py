@@ -2,7 +2,7 @@
 
 | condition | severity |
 |---|---|
-| mass finite and ≥ 0, inertia and placements finite, limits not NaN | always an error |
+| mass finite and ≥ 0, inertia and placements finite, rotations orthogonal, limits not NaN | always an error |
 | inertia symmetric, positive, triangle inequality; massless yet with a moment | warning |
 | joint axis of unit length (a reader says so; it is normalised) | warning |
 | limits ordered | warning |
@@ -21,8 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.errors import ModelError, ModelWarning
+from hinge.model.joints import Free, Spherical
 from hinge.model.parts import Body, Joint
 from hinge.model.robot import Robot
+from hinge.model.vectors import as_vector
+from hinge.spatial import Array, ArrayLike, Inertia, transpose
 
 #: Relative slack for the triangle inequality and positivity, for numbers rounded in a file.
 TOLERANCE = 1e-6
@@ -41,20 +44,24 @@ class Problem:
         return f"{self.where}: {self.message} [{self.condition}]"
 
 
-def check(robot: Robot) -> list[Problem]:
-    """Return all problems of a robot, in the order of its bodies; an empty list is a sound robot."""
+def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
+    """Return all problems of a robot, in the order of its bodies; an empty list is a sound robot.
+
+    With a configuration (nq,) also those of q: not finite, a quaternion that is not unit (both
+    errors; dynamics uses q as given), outside the limits.
+    """
     found: list[Problem] = []
-    carries = _carried_inertia(robot)
-    for body, joint, inertia in zip(robot.bodies, robot.joints, carries, strict=True):
-        found.extend(_body_problems(body))
+    if q is not None:
+        values = as_vector(q, "q", robot.nq, f"nq = {robot.nq} of robot {robot.name!r}")
+        for j in robot.joints:
+            found.extend(configuration_problems(j, values[j.q_slice]))
+    found.extend(_body_problems(robot.bodies))
+    found.extend(_placement_problems(robot))
+    for joint, inertia in zip(robot.joints, _carried_inertia(robot), strict=True):
         found.extend(_joint_problems(joint))
         if joint.nv and not inertia and not (joint.rotor_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
-    for frame in robot.frames:
-        if not (np.isfinite(frame.placement.E).all() and np.isfinite(frame.placement.r).all()):
-            message = "its placement is not finite"
-            found.append(Problem(f"frame {frame.name!r}", "placement finite", message, True))
     return found
 
 
@@ -76,34 +83,76 @@ def enforce(
     return robot
 
 
-def _body_problems(body: Body) -> Iterator[Problem]:
-    where, inertia = f"body {body.name!r}", body.inertia
-    m = float(inertia.m)
-    if not (np.isfinite(m) and np.isfinite(inertia.h).all() and np.isfinite(inertia.I).all()):
-        yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)
+def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
+    """Check all bodies at once; the conditions hold for most, and the words are for the others."""
+    if not bodies:
         return
-    if m < 0:
-        yield Problem(where, "mass ≥ 0", f"its mass is {m:g} kg; wanted a mass ≥ 0", True)
-        return
-    scale = float(np.abs(inertia.I).max())
-    if np.abs(inertia.I - inertia.I.T).max() > TOLERANCE * scale:
-        yield Problem(where, "inertia symmetric", "its inertia matrix is not symmetric")
-        return
-    if m == 0 and np.abs(inertia.h).max() > 0:
-        yield Problem(where, "massless has no moment", "it has no mass but a first moment of mass")
-    yield from _moment_problems(where, inertia.central, scale)
+    parts = [(b.inertia.m, b.inertia.h, b.inertia.I) for b in bodies]
+    m, h, i = (np.stack(column) for column in zip(*parts, strict=True))
+    finite = np.isfinite(m) & np.isfinite(h).all(axis=-1) & np.isfinite(i).all(axis=(-1, -2))
+    m, h = np.where(finite, m, 0.0), np.where(finite[:, None], h, 0.0)
+    i = np.where(finite[:, None, None], i, 0.0)
+    scale = np.abs(i).max(axis=(-1, -2))
+    skewed = np.abs(i - transpose(i)).max(axis=(-1, -2)) > TOLERANCE * scale
+    central = Inertia(m, h, i).central
+    a, b, c = np.linalg.eigvalsh(0.5 * (central + transpose(central))).T
+    slack = TOLERANCE * np.maximum(scale, 1e-300)
+    odd = (m < 0) | skewed | ((m == 0) & h.any(axis=-1)) | (a < -slack) | (a + b < c - slack)
+    for k in map(int, np.flatnonzero(~finite | odd)):
+        where = f"body {bodies[k].name!r}"
+        moments = f"principal moments {a[k]:.4g}, {b[k]:.4g}, {c[k]:.4g} kg m² about the centre of mass"
+        if not finite[k]:
+            yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)
+        elif m[k] < 0:
+            yield Problem(where, "mass ≥ 0", f"its mass is {m[k]:g} kg; wanted a mass ≥ 0", True)
+        elif skewed[k]:
+            yield Problem(where, "inertia symmetric", "its inertia matrix is not symmetric")
+        else:
+            if m[k] == 0 and h[k].any():
+                message = "it has no mass but a first moment of mass"
+                yield Problem(where, "massless has no moment", message)
+            if a[k] < -slack[k]:
+                yield Problem(where, "inertia positive", f"its inertia is not positive: {moments}")
+            elif a[k] + b[k] < c[k] - slack[k]:
+                message = f"no body has its inertia: {moments}, the last exceeds the others' sum"
+                yield Problem(where, "triangle inequality", message)
 
 
-def _moment_problems(where: str, central: np.ndarray, scale: float) -> Iterator[Problem]:
-    """Check the principal moments about the centre of mass."""
-    a, b, c = np.linalg.eigvalsh(0.5 * (central + central.T))
-    slack = TOLERANCE * max(scale, 1e-300)
-    moments = f"principal moments {a:.4g}, {b:.4g}, {c:.4g} kg m² about the centre of mass"
-    if a < -slack:
-        yield Problem(where, "inertia positive", f"its inertia is not positive: {moments}")
-    elif a + b < c - slack:
-        message = f"no distribution of mass has its inertia: {moments}, the last exceeds the others' sum"
-        yield Problem(where, "triangle inequality", message)
+def _placement_problems(robot: Robot) -> Iterator[Problem]:
+    """Check that every placement is finite and its rotation one."""
+    placed = [(f"joint {j.name!r}", "inner placement", j.inner) for j in robot.joints]
+    placed += [(f"joint {j.name!r}", "outer placement", j.outer) for j in robot.joints]
+    placed += [(f"frame {f.name!r}", "placement", f.placement) for f in robot.frames]
+    if not placed:
+        return
+    e, r = np.stack([x.E for _, _, x in placed]), np.stack([x.r for _, _, x in placed])
+    finite = np.atleast_1d(np.isfinite(np.concatenate([e.reshape(-1, 9), r], axis=-1)).all(axis=-1))
+    e = np.where(finite[:, None, None], e, np.eye(3))
+    off = np.abs(e @ transpose(e) - np.eye(3)).max(axis=(-1, -2))
+    turned = (off > TOLERANCE) | (np.linalg.det(e) < 0)
+    for k in map(int, np.flatnonzero(~finite | turned)):
+        where, what, _ = placed[k]
+        if not finite[k]:
+            yield Problem(where, "placement finite", f"its {what} is not finite", True)
+        else:
+            message = f"the rotation of its {what} is not orthogonal and right-handed"
+            yield Problem(where, "placement a rotation", message, True)
+
+
+def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
+    """Yield what is wrong with a joint's own configuration (nq,)."""
+    where = f"joint {joint.name!r}"
+    if not np.isfinite(q).all():
+        yield Problem(where, "q finite", f"its configuration {q} is not finite", True)
+        return
+    if isinstance(joint.type, Spherical | Free):
+        norm = float(np.linalg.norm(q[:4]))
+        if abs(norm - 1) > TOLERANCE:
+            message = f"its quaternion has norm {norm:.6g}; normalise it, or start from neutral(robot)"
+            yield Problem(where, "quaternion unit", message, True)
+    for k in np.flatnonzero((q < joint.lower - TOLERANCE) | (q > joint.upper + TOLERANCE)):
+        span = f"[{joint.lower[k]:g}, {joint.upper[k]:g}]"
+        yield Problem(where, "q within limits", f"{joint.type.q_names[k]} = {q[k]:g} is outside {span}")
 
 
 _SIZES = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
@@ -111,10 +160,6 @@ _SIZES = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffne
 
 def _joint_problems(joint: Joint) -> Iterator[Problem]:
     where = f"joint {joint.name!r}"
-    for side in ("inner", "outer"):
-        x = getattr(joint, side)
-        if not (np.isfinite(x.E).all() and np.isfinite(x.r).all()):
-            yield Problem(where, "placement finite", f"its {side} placement is not finite", True)
     if joint.nv == 0:
         return
     low, high = joint.lower, joint.upper

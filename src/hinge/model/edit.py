@@ -5,18 +5,20 @@ The old robots stay as they are. `carry_state` takes a state along.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
 
-from hinge.errors import ArgumentError, ModelError
+from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model import joints
+from hinge.model.checks import configuration_problems
 from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, assemble
-from hinge.model.state import as_vector
+from hinge.model.vectors import as_vector
 from hinge.spatial import ArrayLike, Transform
 
 
@@ -33,7 +35,8 @@ def attach(
     """Return `robot` with `other` hung on the frame `to`, by a joint (fixed unless given).
 
     `rotation` and `position` place the joint's inner frame in `to`. The joint takes the place, and
-    the name, of the one that hung `other` on the world; `prefix` goes before all names of `other`.
+    the name, of the one that hung `other` on the world ("<body>_joint" if that is taken); `prefix`
+    goes before all names of `other`.
     """
     roots = [j for j in other.joints if j.parent is None]
     if len(roots) != 1:
@@ -44,8 +47,9 @@ def attach(
     part = _renamed(other, prefix)
     frame = robot.frame(to)
     old = next(j for j in part.joints if j.parent is None)
+    taken = {j.name for j in (*robot.joints, *part.joints) if j is not old}
     hook = Joint(
-        old.name,
+        f"{old.child}_joint" if old.name in taken else old.name,
         joint or Fixed(),
         frame.body,
         old.child,
@@ -56,9 +60,14 @@ def attach(
 
 
 def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str = "") -> Robot:
-    """Return one robot that holds both side by side on the world, with the first's gravity."""
-    label = name or f"{first.name}+{second.name}"
-    return _combine(label, first, _renamed(second, prefix), {})
+    """Return one robot that holds both side by side on the world, with the first's gravity.
+
+    `prefix` goes before all names of the second.
+    """
+    label, part = name or f"{first.name}+{second.name}", _renamed(second, prefix)
+    taken = {j.name for j in first.joints}
+    roots = [j for j in part.joints if j.parent is None and j.name in taken]
+    return _combine(label, first, part, {j.name: replace(j, name=f"{j.child}_joint") for j in roots})
 
 
 def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
@@ -75,12 +84,17 @@ def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
 def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
     """Return the robot with the named joints fixed at the given configurations."""
     frozen: dict[str, Joint] = {}
+    if not isinstance(at, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"at: {at!r} is no mapping; wanted {{joint name: configuration}}")
     for name, value in at.items():
         j = robot.joint(name)
         given = np.reshape(value, 1) if j.nq == 1 and np.ndim(value) == 0 else value
         q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:
             raise ArgumentError(f"at[{name!r}]: has shape {q.shape}; wanted one configuration")
+        for problem in configuration_problems(j, q):
+            if problem.fatal:
+                raise ArgumentError(f"at[{name!r}]: {problem.message}")
         inner = j.type.placement(q) @ j.inner
         frozen[name] = Joint(j.name, Fixed(), j.parent, j.child, inner, j.outer)
     return _part(robot, robot.name, frozen)
@@ -216,6 +230,11 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
     kept = {b.name for b in robot.bodies} if keep is None else keep
     made = [swap.get(j.name, j) for j in robot.joints if j.child in kept]
     single = {j.name for j in made if j.nv == 1}
+    there = {j.name for j in made}
+    for c in robot.couplings:
+        if there & {c.joint, c.master} and not {c.joint, c.master} <= single:
+            message = f"robot {robot.name!r}: the coupling of {c.joint!r} to {c.master!r} is gone"
+            warnings.warn(message, ModelWarning, stacklevel=3)
     return assemble(
         name,
         [b for b in robot.bodies if b.name in kept],
@@ -227,6 +246,13 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
 
 
 def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) -> Robot:
+    names = {b.name for b in first.bodies} | {f.name for f in first.frames}
+    clash = next((p.name for p in (*second.bodies, *second.frames) if p.name in names), None)
+    if clash is not None:
+        raise ModelError(
+            f"robots {first.name!r} and {second.name!r} both have a body or frame {clash!r}; "
+            "give prefix= to rename those of the second"
+        )
     return assemble(
         name,
         [*first.bodies, *second.bodies],

@@ -24,12 +24,25 @@ def frozen(a: Array) -> Array:
     return a
 
 
-def frozen_transform(x: Transform) -> Transform:
-    """Return the transform with read-only arrays; itself where it has them already."""
-    e, r = frozen(x.E), frozen(x.r)
+def frozen_transform(x: Transform, what: str) -> Transform:
+    """Return one transform with read-only arrays; itself where it has them already."""
+    if not isinstance(x, Transform):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"{what}: {x!r} is not a Transform; make one with Transform.place")
+    e, r = _one(x.E, (3, 3), f"{what}: rotation"), _one(x.r, (3,), f"{what}: position")
     return x if e is x.E and r is x.r else Transform(e, r)
 
 
-def frozen_inertia(i: Inertia) -> Inertia:
-    """Return the inertia with read-only arrays."""
-    return Inertia(frozen(np.asarray(i.m)), frozen(i.h), frozen(i.I))
+def frozen_inertia(i: Inertia, what: str) -> Inertia:
+    """Return one inertia with read-only arrays."""
+    if not isinstance(i, Inertia):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ModelError(f"{what}: {i!r} is not an Inertia; make one with Inertia.from_com")
+    parts = ((i.m, (), "mass"), (i.h, (3,), "first moment"), (i.I, (3, 3), "second moment"))
+    return Inertia(*(_one(a, shape, f"{what}: {name}") for a, shape, name in parts))
+
+
+def _one(a: Array, shape: tuple[int, ...], what: str) -> Array:
+    """Return a read-only array that is no batch."""
+    own = numbers(a, what)
+    if own.shape != shape:
+        raise ModelError(f"{what} has shape {own.shape}; a robot holds one of shape {shape}, no batch")
+    return own

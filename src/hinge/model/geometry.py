@@ -61,4 +61,4 @@ class Shape:
     rgba: tuple[float, float, float, float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "placement", frozen_transform(self.placement))
+        object.__setattr__(self, "placement", frozen_transform(self.placement, f"shape {self.name!r}"))

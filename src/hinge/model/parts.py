@@ -19,7 +19,7 @@ from hinge.spatial import Array, Inertia, Transform
 _UNSET: Any = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Body:
     """A rigid body: its name, its inertia about its own frame, and its shapes."""
 
@@ -28,10 +28,13 @@ class Body:
     shapes: tuple[Shape, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inertia", frozen_inertia(self.inertia))
+        object.__setattr__(self, "inertia", frozen_inertia(self.inertia, f"body {self.name!r}"))
+
+    def __repr__(self) -> str:
+        return f"<Body {self.name!r}: {float(self.inertia.m):g} kg>"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame:
     """A named frame fixed on a body; `placement` takes body coordinates to frame coordinates."""
 
@@ -40,7 +43,10 @@ class Frame:
     placement: Transform = field(default_factory=Transform.identity)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "placement", frozen_transform(self.placement))
+        object.__setattr__(self, "placement", frozen_transform(self.placement, f"frame {self.name!r}"))
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.name!r} on {self.body!r}>"
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Coupling:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Joint:
     """A joint between two bodies: its type, where it sits, its limits and its physics.
 
@@ -94,8 +100,10 @@ class Joint:
 
     def __post_init__(self) -> None:
         t = self.type
-        object.__setattr__(self, "inner", frozen_transform(self.inner))
-        object.__setattr__(self, "outer", frozen_transform(self.outer))
+        if not isinstance(t, JointType):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"joint {self.name!r}: {t!r} is no joint type; give a value such as Revolute()")
+        object.__setattr__(self, "inner", frozen_transform(self.inner, f"joint {self.name!r}: inner"))
+        object.__setattr__(self, "outer", frozen_transform(self.outer, f"joint {self.name!r}: outer"))
         low, high = t.limits()
         self._fill("lower", t.nq, low)
         self._fill("upper", t.nq, high)
@@ -111,6 +119,9 @@ class Joint:
                     f"joint {self.name!r}: effort_subspace has shape {f.shape}; wanted (6, {t.nv})"
                 )
             object.__setattr__(self, "effort_subspace", f)
+
+    def __repr__(self) -> str:
+        return f"<Joint {self.name!r}: {self.type!r} from {self.parent or 'the world'!r} to {self.child!r}>"
 
     def _fill(self, name: str, size: int, default: Array) -> None:
         """Replace a missing value by its default, a number by an array, and check its size."""

@@ -61,6 +61,29 @@ class Robot:
         return self.joints[-1].qd_slice.stop if self.joints else 0
 
     @property
+    def lower(self) -> Array:
+        """The lower limits of q (nq,), −inf where there is none."""
+        return self._stacked("lower")
+
+    @property
+    def upper(self) -> Array:
+        """The upper limits of q (nq,)."""
+        return self._stacked("upper")
+
+    @property
+    def velocity_limit(self) -> Array:
+        """The limits of |qd| (nv,)."""
+        return self._stacked("velocity")
+
+    @property
+    def effort_limit(self) -> Array:
+        """The limits of |tau| (nv,)."""
+        return self._stacked("effort")
+
+    def _stacked(self, field: str) -> Array:
+        return np.concatenate([np.zeros(0), *(getattr(j, field) for j in self.joints)])
+
+    @property
     def mass(self) -> float:
         """The mass of all bodies together, in kg."""
         return float(sum(b.inertia.m for b in self.bodies))
@@ -146,7 +169,9 @@ def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint
     for joint in joints:
         for role, body in (("parent", joint.parent), ("child", joint.child)):
             if body is not None and body not in index:
-                raise ModelError(f"joint {joint.name!r}: its {role} body {body!r} is not in the robot")
+                close = difflib.get_close_matches(body, index, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise ModelError(f"joint {joint.name!r}: its {role} body {body!r} is not in the robot{hint}")
         if joint.child in carrier:
             raise ModelError(
                 f"body {joint.child!r} is the child of two joints, {carrier[joint.child].name!r} and "

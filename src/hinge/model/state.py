@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hinge.errors import ArgumentError
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
+from hinge.model.vectors import as_configuration, as_tangent, common_batch
 from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 
 
@@ -45,48 +45,24 @@ def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:
     return _each_joint(robot, "q0", a, "q1", b, lambda j, x, y: j.type.difference(x, y), False)
 
 
-def as_configuration(robot: Robot, q: ArrayLike, name: str = "q") -> Array:
-    """Return q as a float array (…, nq), or raise an ArgumentError that says what came."""
-    return as_vector(q, name, robot.nq, f"nq = {robot.nq} of robot {robot.name!r}")
-
-
-def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
-    """Return v as a float array (…, nv), or raise an ArgumentError that says what came."""
-    return as_vector(v, name, robot.nv, f"nv = {robot.nv} of robot {robot.name!r}")
-
-
-def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
-    """Return x as a float array whose last dimension is `size`."""
-    try:
-        a = np.asarray(x)
-    except ValueError as error:
-        raise ArgumentError(f"{name}: is not an array ({error}); wanted shape (…, {size})") from None
-    if a.dtype.kind not in "fiu":
-        raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
-    if a.ndim == 0 or a.shape[-1] != size:
-        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {size}), since {wanted}")
-    return a.astype(np.float64, copy=False)
-
-
 def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
     """Return q and qd of `new` for the same motion of the bodies as in `old`.
 
     For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`:
     joints are matched by name and turned round where their bodies have changed places; a free
     joint to the world takes its body's pose and velocity from `old`. A joint that `old` does not
-    have is at its neutral configuration and at rest.
+    have is at its neutral configuration and at rest; a joint that `lock` has fixed stays where it
+    was locked, wherever q puts it.
     """
     q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
-    batch = _batch("q", q, "qd", qd)
-    known = {j.name: j for j in old.joints}
+    batch = common_batch({"q": q, "qd": qd})
+    known, bodies = {j.name: j for j in old.joints}, {b.name for b in old.bodies}
     parts: list[tuple[Array, Array]] = []
     for joint in new.joints:
         before = known.get(joint.name)
-        if before is None:
-            part = (joint.type.neutral(), np.zeros(joint.nv))
-        elif _hangs_anew(joint, before):
+        if _hangs_anew(joint, before) and joint.child in bodies:
             part = _free_state(old, joint, q, qd)
-        elif joint.type.kind != before.type.kind:
+        elif before is None or joint.type.kind != before.type.kind:
             part = (joint.type.neutral(), np.zeros(joint.nv))
         else:
             part = q[..., before.q_slice], qd[..., before.qd_slice]
@@ -99,10 +75,11 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
     )
 
 
-def _hangs_anew(joint: Joint, before: Joint) -> bool:
+def _hangs_anew(joint: Joint, before: Joint | None) -> bool:
     """Tell whether a free joint to the world is not the one that was there before."""
     same = (
-        before.child == joint.child
+        before is not None
+        and before.child == joint.child
         and before.parent is None
         and before.inner is joint.inner
         and before.outer is joint.outer
@@ -140,17 +117,8 @@ def _each_joint(
     rule: Callable[[Joint, Array, Array], Array],
     b_is_tangent: bool,
 ) -> Array:
-    batch = _batch(name_a, a, name_b, b)
+    batch = common_batch({name_a: a, name_b: b})
     parts = [
         rule(j, a[..., j.q_slice], b[..., j.qd_slice if b_is_tangent else j.q_slice]) for j in robot.joints
     ]
     return _joined(parts, batch)
-
-
-def _batch(name_a: str, a: Array, name_b: str, b: Array) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
-    except ValueError:
-        raise ArgumentError(
-            f"{name_a}, {name_b}: batch shapes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast"
-        ) from None

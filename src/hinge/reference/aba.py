@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hinge.model import Robot, as_configuration, as_tangent
-from hinge.reference.external import base_acceleration, bias_forces
+from hinge.model import Robot
+from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
@@ -23,9 +23,12 @@ def forward_dynamics(
     external: Mapping[str, ArrayLike] | None = None,
     gravity: ArrayLike | None = None,
 ) -> Array:
-    """Return qdd (…, nv) for the forces tau: equations (6.56)–(6.65), matrices as in (7.19)."""
-    q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
-    tau = as_tangent(robot, tau, "tau")
+    """Return qdd (…, nv) for the forces tau: equations (6.56)–(6.65), matrices as in (7.19).
+
+    `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
+    origin; `gravity` (3,) replaces the robot's own.
+    """
+    q, qd, tau = state(robot, q, qd=qd, tau=tau)
     parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)
     v = velocities(robot, q, qd)  # (6.60)
     c = velocity_products(robot, q, qd, v)  # (6.56)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from hinge.model import Robot, as_configuration, as_tangent
-from hinge.reference.external import base_acceleration, bias_forces
+from hinge.errors import ArgumentError
+from hinge.model import Robot
+from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
@@ -30,9 +31,13 @@ def hybrid_dynamics(
     Joints named in `prescribed` take their part of `qdd`, the others theirs of `tau`. A forced joint
     goes as in the articulated-body algorithm, (6.57)–(6.65); a prescribed one passes its child's
     inertia on as if it were rigid, (7.36), (7.37), and its force is (7.38).
+
+    `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
+    origin; `gravity` (3,) replaces the robot's own.
     """
-    q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
-    tau, qdd = as_tangent(robot, tau, "tau"), as_tangent(robot, qdd, "qdd")
+    q, qd, tau, qdd = state(robot, q, qd=qd, tau=tau, qdd=qdd)
+    if isinstance(prescribed, str):
+        raise ArgumentError(f"prescribed: the string {prescribed!r} came; wanted a list of joint names")
     held = {robot.joint(name).name for name in prescribed}
     parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)
     v = velocities(robot, q, qd)

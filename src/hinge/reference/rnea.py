@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hinge.model import Robot, as_configuration, as_tangent
-from hinge.reference.external import base_acceleration, bias_forces
+from hinge.model import Robot
+from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
 from hinge.reference.stacking import stacked
@@ -26,8 +26,11 @@ def inverse_dynamics(
 
     f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.8), fᵢ = f*ᵢ − fˣᵢ + Σ_μ fⱼ (7.4), Qᵢ = Sᵢᵀ fᵢ (4.10), and the
     rotor inertia's share of Qᵢ.
+
+    `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
+    origin; `gravity` (3,) replaces the robot's own.
     """
-    q, qdd = as_configuration(robot, q), as_tangent(robot, qdd, "qdd")
+    q, qd, qdd = state(robot, q, qd=qd, qdd=qdd)
     v = velocities(robot, q, qd)
     a = accelerations(robot, q, qd, qdd, base=base_acceleration(robot, gravity))
     x, s, bias = link_transforms(robot, q), subspaces(robot, q), bias_forces(robot, v, external)

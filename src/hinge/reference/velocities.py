@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from hinge.model import Robot, as_configuration, as_tangent
+from hinge.model import Robot, as_vector
+from hinge.reference.arguments import state
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
 from hinge.spatial import Array, ArrayLike, matvec
@@ -12,7 +11,7 @@ from hinge.spatial import Array, ArrayLike, matvec
 
 def velocities(robot: Robot, q: ArrayLike, qd: ArrayLike) -> list[Array]:
     """Return the velocity (…, 6) of each body in its own coordinates: vᵢ = ᵢX_λ v_λ + Sᵢ q̇ᵢ."""
-    q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
+    q, qd = state(robot, q, qd=qd)
     v: list[Array] = []
     s = subspaces(robot, q)
     for i, (j, x, p) in enumerate(
@@ -31,9 +30,8 @@ def accelerations(
     aᵢ = ᵢX_λ a_λ + Sᵢ q̈ᵢ + Ṡᵢ q̇ᵢ + vᵢ ×̂ Sᵢ q̇ᵢ, (7.16). `base` is the acceleration of the world
     frame; −gravity there stands for gravity on all bodies (section 4.4).
     """
-    q, qd = as_configuration(robot, q), as_tangent(robot, qd, "qd")
-    qdd = as_tangent(robot, qdd, "qdd")
-    s, start = subspaces(robot, q), np.asarray(base, dtype=np.float64)
+    q, qd, qdd = state(robot, q, qd=qd, qdd=qdd)
+    s, start = subspaces(robot, q), as_vector(base, "base", 6, "it is a spatial acceleration")
     c = velocity_products(robot, q, qd, velocities(robot, q, qd))
     a: list[Array] = []
     for i, (j, x, p) in enumerate(

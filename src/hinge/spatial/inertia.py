@@ -16,10 +16,10 @@ from hinge.spatial.force import force
 from hinge.spatial.vector3 import (
     Array,
     ArrayLike,
-    as_array,
     cross,
     matvec,
     outer,
+    shaped,
     skew,
     transpose,
 )
@@ -48,7 +48,7 @@ class Inertia:
 
         Parallel axes, (3.3): I = I* + m (c·c 1 − c cᵀ).
         """
-        m, c, i = as_array(mass), as_array(com), as_array(central)
+        m, c, i = shaped("mass", mass), shaped("com", com, 3), shaped("central", central, 3, 3)
         return Inertia(m, m[..., None] * c, i + _steiner(m, c))
 
     @property

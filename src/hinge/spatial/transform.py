@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.errors import ArgumentError
 from hinge.spatial.force import force
 from hinge.spatial.inertia import ArticulatedInertia, Inertia
 from hinge.spatial.motion import motion
-from hinge.spatial.vector3 import Array, ArrayLike, as_array, cross, matvec, skew, transpose
+from hinge.spatial.vector3 import Array, ArrayLike, cross, matvec, shaped, skew, transpose
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +31,8 @@ class Transform:
     @staticmethod
     def place(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -> Transform:
         """Return X_BA for the frame B placed in A with this rotation matrix and position."""
-        e = np.eye(3) if rotation is None else transpose(_shaped("rotation", rotation, 3, 3))
-        r = np.zeros(3) if position is None else _shaped("position", position, 3)
+        e = np.eye(3) if rotation is None else transpose(shaped("rotation", rotation, 3, 3))
+        r = np.zeros(3) if position is None else shaped("position", position, 3)
         return Transform(e, r)
 
     @property
@@ -111,15 +110,3 @@ class Transform:
         out = np.zeros((*batch, 4, 4), dtype=np.result_type(self.E, self.r))
         out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = self.rotation, self.r, 1.0
         return out
-
-
-def _shaped(name: str, given: ArrayLike, *last: int) -> Array:
-    """Return an array whose last dimensions are these, or say what came."""
-    try:
-        a = as_array(given)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: {given!r} is not an array of numbers") from None
-    if a.shape[-len(last) :] != last:
-        wanted = ", ".join(map(str, last))
-        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {wanted})")
-    return a

@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hinge.errors import ArgumentError
+
 Array: TypeAlias = npt.NDArray[Any]
 ArrayLike: TypeAlias = npt.ArrayLike
 
@@ -20,6 +22,18 @@ def as_array(x: ArrayLike) -> Array:
     """Return x as a float array, or as it is when it holds traced scalars."""
     a = np.asarray(x)
     return a if a.dtype == object else a.astype(np.float64, copy=False)
+
+
+def shaped(name: str, given: ArrayLike, *last: int) -> Array:
+    """Return an array whose last dimensions are these, or say what came."""
+    try:
+        a = as_array(given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name}: {given!r} is not an array of numbers") from None
+    if a.shape[len(a.shape) - len(last) :] != last:
+        wanted = ", ".join(map(str, last))
+        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {wanted})")
+    return a
 
 
 def stack(*components: ArrayLike) -> Array:

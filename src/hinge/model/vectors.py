@@ -1,0 +1,44 @@
+"""Arguments that are vectors of a robot: q (…, nq) and what lives in its tangent space (…, nv)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model.robot import Robot
+from hinge.spatial import Array, ArrayLike
+
+
+def as_configuration(robot: Robot, q: ArrayLike, name: str = "q") -> Array:
+    """Return q as a float array (…, nq), or raise an ArgumentError that says what came."""
+    return as_vector(q, name, robot.nq, f"nq = {robot.nq} of robot {robot.name!r}")
+
+
+def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
+    """Return v as a float array (…, nv), or raise an ArgumentError that says what came."""
+    return as_vector(v, name, robot.nv, f"nv = {robot.nv} of robot {robot.name!r}")
+
+
+def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
+    """Return x as a float array whose last dimension is `size`."""
+    try:
+        a = np.asarray(x)
+    except ValueError as error:
+        raise ArgumentError(f"{name}: is not an array ({error}); wanted shape (…, {size})") from None
+    if a.dtype.kind not in "fiu":
+        raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
+    if a.ndim == 0 or a.shape[-1] != size:
+        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {size}), since {wanted}")
+    return a.astype(np.float64, copy=False)
+
+
+def common_batch(arrays: Mapping[str, Array], *, last: int = 1) -> tuple[int, ...]:
+    """Return the batch shape of arrays whose `last` dimensions are their own, or name the clash."""
+    shapes = {name: a.shape[: a.ndim - last] for name, a in arrays.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ArgumentError(f"{', '.join(shapes)}: batch shapes do not broadcast: {listed}") from None
