@@ -59,8 +59,8 @@ def read_mjcf(
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else "unknown reason"
-        raise FormatError(f"MuJoCo does not compile it: {first}", source=str(path)) from None
+        reason = " ".join(str(error).split()) or "unknown reason"
+        raise FormatError(f"MuJoCo does not compile it: {reason}", source=str(path)) from None
     return from_mujoco(model, name=path.stem, floating=floating, strict=strict)
 
 
