@@ -28,8 +28,10 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 sweep: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.laws.sweep_laws
 	$(BIN)/python -m tests.oracles.sweep_robots
 	$(BIN)/python -m tests.oracles.sweep_mjcf
+	$(BIN)/python -m tests.errors.broken_urdf
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Hinge needs Python 3.11 or newer: make PYTHON=python3.11')"
