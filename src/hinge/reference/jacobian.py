@@ -1,4 +1,4 @@
-"""Frame Jacobians: the columns are joint axes seen from the frame. Featherstone section 5.3, 9.3."""
+"""Frame Jacobians: the columns are joint axes seen from the frame, as Ĵ of Featherstone (9.42)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Spatial motion vectors [ω; v]: angular first, v the velocity of the point at the origin.
 
-Plain arrays (…, 6). Featherstone chapter 2; screws are his section 2.3.
+Plain arrays (…, 6). Featherstone chapter 2; screws are his section 2.8.
 """
 
 from __future__ import annotations

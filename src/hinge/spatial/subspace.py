@@ -1,6 +1,6 @@
 """Subspaces of motion and force: a joint's freedoms, what it constrains, and dual bases.
 
-A subspace is the matrix (…, 6, r) of a basis: Featherstone section 3.4. Motion and force live in
+A subspace is the matrix (…, 6, r) of a basis: Featherstone section 3.10. Motion and force live in
 dual coordinates, so his spatial transpose is the ordinary one.
 """
 
