@@ -63,6 +63,18 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
     return found
 
 
+def breaches(path: Path) -> list[str]:
+    """Return what a file imports from the package against its room's row, one line each."""
+    room = room_of(path)
+    allowed = {room, "errors"} | MAY_IMPORT[room]
+    found: list[str] = []
+    for module, line, _ in imports(path):
+        parts = module.split(".")
+        if parts[0] == "hinge" and (len(parts) == 1 or parts[1] not in allowed):
+            found.append(f"{path}:{line}: {room} imports {module}")
+    return found
+
+
 def _is_module(package: str, name: str) -> bool:
     """Tell whether a package hands out a module, not a function, under this name."""
     if package.split(".", maxsplit=1)[0] != "hinge":

@@ -127,3 +127,49 @@ def test_without_mujoco_the_extra_is_named(model, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(MissingExtraError, match=r"pip install 'hinge\[mjcf\]'"):
         read_mjcf(model)
+
+
+def _outside(tmp_path):
+    """Return a model's path in a folder, beside a folder that it must not reach."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "secret.stl").write_text("solid")
+    folder = tmp_path / "in"
+    folder.mkdir()
+    return folder / "m.xml"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"m.xml": '<mujoco><include file="c.xml"/><asset><mesh file="secret.stl"/></asset></mujoco>',
+         "c.xml": '<mujoco><compiler meshdir="../out"/></mujoco>'},
+        {"m.xml": '<mujoco><asset><model name="s" file="s.xml"/></asset></mujoco>',
+         "s.xml": '<mujoco><asset><mesh file="/etc/secret.stl"/></asset></mujoco>'},
+        {"m.xml": '<mujoco><asset><texture type="cube" fileright="../out/secret.png"/></asset></mujoco>'},
+        {"m.xml": '<mujoco><compiler assetdir="/etc"/></mujoco>'},
+        {"m.xml": '<mujoco><asset><mesh file="C:\\\\secret.stl"/></asset></mujoco>'},
+    ],
+    ids=["folder by include", "attached model", "texture side", "absolute folder", "drive letter"],
+)  # fmt: skip
+def test_no_way_leads_out_of_the_folder(tmp_path, files):
+    path = _outside(tmp_path)
+    for name, text in files.items():
+        (path.parent / name).write_text(text)
+    with pytest.raises(FormatError, match="outside the folder"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "inside, words",
+    [
+        ('<asset><texture name="t" builtin="flat" width="30000" height="30000"/></asset>', "width × height"),
+        ('<asset><hfield name="h" nrow="20000" ncol="20000" size="1 1 1 1"/></asset>', "nrow × ncol"),
+        ('<size nuser_body="500000000"/>', "nuser_body='500000000'"),
+        ('<worldbody><replicate count="300000"><geom size="1"/></replicate></worldbody>', "count = 300000"),
+    ],
+)
+def test_a_small_file_cannot_ask_for_much(tmp_path, inside, words):
+    path = tmp_path / "m.xml"
+    path.write_text(f"<mujoco>{inside}</mujoco>")
+    with pytest.raises(FormatError, match=words):
+        load(path)

@@ -312,3 +312,8 @@ def test_a_quaternion_and_its_opposite_are_no_step_apart():
     assert_allclose(joints.Spherical().difference(p, -p), 0, atol=1e-15)
     r = joints.Spherical().placement(-p).rotation
     assert_allclose(r, rotation.from_quaternion(p))
+
+
+def test_rate_is_the_derivative_of_following_a_velocity(joint, state):
+    q, qd = state
+    assert_allclose(derivative(lambda t: joint.integrate(q, t * qd)), joint.rate(q, qd), atol=1e-9)

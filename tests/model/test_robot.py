@@ -259,3 +259,19 @@ def test_a_robot_cannot_be_changed():
 def test_gravity_is_standard_unless_given():
     assert_allclose(chain(1).gravity, STANDARD_GRAVITY)
     assert_allclose(assemble("moon", [], [], gravity=(0, 0, -1.62)).gravity, (0, 0, -1.62))
+
+
+@pytest.mark.parametrize(
+    "pairs, words",
+    [
+        ([("joint1", "joint9", 1.0)], "joint 'joint9' is not in the robot"),
+        ([("joint1", "joint1", 1.0)], "run in a circle"),
+        ([("joint1", "joint2", 1.0), ("joint2", "joint1", 1.0)], "run in a circle"),
+        ([("joint1", "joint2", 1.0), ("joint1", "joint3", 1.0)], "coupled to 'joint2' already"),
+        ([("joint1", "joint2", float("nan"))], "must be finite"),
+    ],
+)
+def test_couplings_that_cannot_be_are_refused(pairs, words):
+    robot = chain(3)
+    with pytest.raises(ModelError, match=words):
+        assemble("r", robot.bodies, robot.joints, couplings=[Coupling(a, b, r) for a, b, r in pairs])

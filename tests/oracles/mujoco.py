@@ -20,7 +20,7 @@ from hinge.io import load
 from hinge.model import PeerMap, Robot, mujoco_map
 from hinge.spatial import Array, matvec, transpose
 from hinge.testing import State, random_state
-from tests.oracles.compare import Differences, Row, relative
+from tests.oracles.compare import Differences, Row, relative, relative_jacobian, relative_mass
 
 COLUMNS = ["inverse", "mass", "forward", "residual", "jacobian"]
 
@@ -78,10 +78,10 @@ def differences(robot: Robot, model: mujoco.MjModel, peer: PeerMap, s: State) ->
     off = matvec(transpose(t) @ theirs["mass"], qacc - theirs["forward"])
     return {
         "inverse": relative(tau, peer.tau(s.q, theirs["inverse"])),
-        "mass": relative(mass, transpose(t) @ theirs["mass"] @ t),
+        "mass": relative_mass(mass, transpose(t) @ theirs["mass"] @ t),
         "forward": relative(qacc, theirs["forward"]),
         "residual": relative(tau + off, tau),
-        "jacobian": relative(
+        "jacobian": relative_jacobian(
             reference.jacobian(robot, s.q, name, expressed="world-aligned"), theirs["jacobian"] @ t
         ),
     }

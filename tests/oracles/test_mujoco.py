@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("mujoco", reason="MuJoCo has no wheel for this platform")
+
 from tests.io.test_mjcf import MODEL
 from tests.oracles.compare import BOUND
 from tests.oracles.data import package_root, packaged_mjcfs
@@ -22,3 +24,7 @@ def test_references_springs_and_anchors_agree(tmp_path):
     path.write_text(MODEL)
     row = compare(path, tmp_path)
     assert row.passed and max(row.found.values()) < BOUND, row
+
+
+def test_the_models_are_there():
+    assert len(packaged_mjcfs()) >= 70

@@ -6,6 +6,7 @@ import pytest
 from hinge import reference, robots
 from hinge.errors import ArgumentError, ModelError, UnknownNameError
 from hinge.model import Builder, integrate, joints, lock
+from hinge.spatial import Inertia
 from hinge.testing import random_state
 
 SEEDS = range(8)
@@ -239,3 +240,27 @@ def test_a_massless_moving_body_is_named():
 def test_bad_arguments_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call(robots.double_pendulum())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_external_force_at_a_frame_acts_through_its_jacobian(seed):
+    robot, s = _tree(seed), random_state(_tree(seed), seed)
+    force = np.random.default_rng(seed).standard_normal(6)
+    pushed = reference.jacobian(robot, s.q, "tip").T @ force
+    bare = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd)
+    loaded = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd, external={"tip": force})
+    assert np.allclose(bare - loaded, pushed)
+    forward = reference.forward_dynamics(robot, s.q, s.qd, s.tau, external={"tip": force})
+    assert np.allclose(forward, reference.forward_dynamics(robot, s.q, s.qd, s.tau + pushed))
+    hybrid, _ = reference.hybrid_dynamics(
+        robot, s.q, s.qd, s.tau, s.qdd, prescribed=[], external={"tip": force}
+    )
+    assert np.allclose(hybrid, forward)
+
+
+def test_a_point_mass_on_a_ball_joint_is_singular_in_one_direction():
+    b = Builder("r")
+    b.body("bob", joint=joints.Spherical(), inertia=Inertia.from_com(1.0, (0, 0, -1), np.zeros((3, 3))))
+    robot = b.build()
+    with pytest.raises(ModelError, match="no inertia in some direction"):
+        reference.forward_dynamics(robot, [1, 0, 0, 0], [0, 0, 0], [0, 0, 0])

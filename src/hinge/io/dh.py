@@ -61,8 +61,8 @@ def from_dh(
                 f"rows[{i - 1}].joint: {row.joint!r} is unknown; wanted revolute or prismatic"
             )
         type_ = joints.Revolute() if row.joint == "revolute" else joints.Prismatic()
-        along_x = Transform.place(rotation.about((1, 0, 0), row.alpha), (row.a, 0, 0))
-        along_z = Transform.place(rotation.about((0, 0, 1), row.theta), (0, 0, row.d))
+        along_x = Transform.place(rotation.tidied(rotation.about((1, 0, 0), row.alpha)), (row.a, 0, 0))
+        along_z = Transform.place(rotation.tidied(rotation.about((0, 0, 1), row.theta)), (0, 0, row.d))
         if convention == "standard":
             inner, outer = along_z, along_x.inv()
         else:

@@ -10,7 +10,6 @@ warning lists it.
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hinge.errors import FormatError, MissingExtraError, ModelError, ModelWarning
-from hinge.io.xml import Element, parse, read_bytes
+from hinge.io.mjcf_dangers import refuse_dangers
 from hinge.model import (
     Body,
     Box,
@@ -37,7 +36,6 @@ from hinge.model import (
 from hinge.spatial import Array, Inertia, Transform, rotation
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)
-MAX_INCLUDES = 100
 
 
 def read_mjcf(
@@ -54,11 +52,11 @@ def read_mjcf(
     """
     path = Path(path)
     folder = path.parent if root is None else Path(root)
-    _refuse_escapes(path, folder)
+    refuse_dangers(path, folder)
     mujoco = _mujoco()
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
         reason = " ".join(str(error).split()) or "unknown reason"
         raise FormatError(f"MuJoCo does not compile it: {reason}", source=str(path)) from None
     return from_mujoco(model, name=path.stem, floating=floating, strict=strict)
@@ -188,6 +186,10 @@ class _Reader:
             found.append(Frame(name, self.body_names[body], place))
         return found
 
+    def nonzero(self, name: str) -> int:
+        """Return how many entries of a field differ from zero; none where MuJoCo has no such field."""
+        return int(np.count_nonzero(getattr(self.m, name, 0)))
+
     def gravity(self) -> Array:
         off = self.m.opt.disableflags & self.mujoco.mjtDisableBit.mjDSBL_GRAVITY
         return np.zeros(3) if off else np.array(self.m.opt.gravity)
@@ -199,6 +201,9 @@ class _Reader:
             "tendons": m.ntendon,
             "actuators": m.nu,
             "bodies with gravity compensation": int(np.count_nonzero(m.body_gravcomp)),
+            "flexible bodies": m.nflex,
+            "mocap bodies (fixed here)": m.nmocap,
+            "nonlinear springs or dampers": sum(map(self.nonzero, ("jnt_stiffnesspoly", "dof_dampingpoly"))),
             "fluid forces": int(bool(m.opt.density or m.opt.viscosity)),
         }
         return [f"{n} {what}" if what != "fluid forces" else what for what, n in counts.items() if n]
@@ -232,45 +237,3 @@ def _floated(chain: list[Joint], name: str) -> list[Joint]:
         )
     free = Joint(welded[0].name, joints.Free(), None, welded[0].child, welded[0].inner)
     return [free if j is welded[0] else j for j in chain]
-
-
-def _refuse_escapes(path: Path, root: Path) -> None:
-    """Refuse a model that names files outside the root folder, itself or by what it includes."""
-    limit = root.resolve()
-    waiting, seen = [path], set[Path]()
-    while waiting:
-        current = waiting.pop()
-        if current.resolve() in seen:
-            continue
-        seen.add(current.resolve())
-        if len(seen) > MAX_INCLUDES:
-            raise FormatError(f"includes more than {MAX_INCLUDES} files, the limit", source=str(path))
-        document = parse(read_bytes(current), str(current))
-        if current == path and document.tag != "mujoco":
-            document.fail(f"has the root element <{document.tag}>; an MJCF file starts with <mujoco>")
-        folders = {"", *_asset_folders(document)}
-        for e in _elements(document):
-            file = e.get("file")
-            if file is None:
-                continue
-            for folder in folders:
-                target = (path.parent / folder / file).resolve()
-                if os.path.isabs(file) or os.path.isabs(folder) or not target.is_relative_to(limit):
-                    e.fail(
-                        f"<{e.tag}> names {file!r} outside the folder {str(root)!r}; move it inside, or "
-                        "pass root= with a folder that you trust"
-                    )
-            if e.tag == "include":
-                waiting.append(path.parent / file)
-
-
-def _asset_folders(document: Element) -> set[str]:
-    keys = ("meshdir", "texturedir", "assetdir")
-    return {e.attributes[k] for e in _elements(document) for k in keys if k in e.attributes}
-
-
-def _elements(root: Element) -> list[Element]:
-    found = [root]
-    for e in found:
-        found.extend(e.children)
-    return found

@@ -18,9 +18,10 @@ LARGEST = 1e30
 UNLIMITED = 1e9
 
 #: What a number looks like; Python's own float() takes more, such as 1_000 and digits of any script.
-_NUMBER = re.compile(
-    r"[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE
-)
+_NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+
+#: A longer word is no number that anybody wrote.
+LONGEST = 64
 
 
 def number(
@@ -45,7 +46,7 @@ def numbers(e: Element, name: str, count: int, where: str, default: Sequence[flo
 
 
 def _read(e: Element, name: str, text: str, where: str, infinite: bool) -> float:
-    if not _NUMBER.fullmatch(text.strip()):
+    if len(text) > LONGEST or not _NUMBER.fullmatch(text.strip()):
         e.fail(f"{where}: {name}={_short(text)!r} is not a number")
     value = float(text)
     if math.isnan(value) or (not infinite and math.isinf(value)):

@@ -101,18 +101,9 @@ def _refuse_other_formats(root: Element) -> None:
         root.fail("is MJCF, not URDF; use hinge.load on the .xml file, with the extra 'mjcf'")
     if root.tag != "robot":
         root.fail(f"has the root element <{root.tag}>; wanted <robot> (URDF) or, in a file, <mujoco> (MJCF)")
-    for e in _walk(root):
+    for e in root.walk():
         if e.tag.startswith("xacro:"):
             e.fail("is a xacro macro file; expand it first: xacro model.urdf.xacro > model.urdf")
-
-
-def _walk(root: Element) -> list[Element]:
-    waiting, found = [root], list[Element]()
-    while waiting:
-        e = waiting.pop()
-        found.append(e)
-        waiting.extend(reversed(e.children))
-    return found
 
 
 def _named(root: Element, tag: str) -> dict[str, Element]:
@@ -261,7 +252,7 @@ def _origin(e: Element, where: str) -> Transform:
         return Transform.identity()
     xyz = numbers(origin, "xyz", 3, where, (0.0, 0.0, 0.0))
     rpy = numbers(origin, "rpy", 3, where, (0.0, 0.0, 0.0))
-    return Transform.place(rotation.from_rpy(rpy) if rpy.any() else None, xyz)
+    return Transform.place(rotation.tidied(rotation.from_rpy(rpy)) if rpy.any() else None, xyz)
 
 
 def _inertia(e: Element, name: str) -> Inertia:

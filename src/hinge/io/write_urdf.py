@@ -65,23 +65,33 @@ def to_urdf(robot: Robot) -> str:
     root = Et.Element("robot", name=robot.name)
     base = _root_link(robot)
     if base is None:
+        if any(part.name == "world" for part in (*robot.bodies, *robot.frames)):
+            raise ModelError("body or frame 'world': that name is wanted for the root link; rename it")
         Et.SubElement(root, "link", name="world")
     for body in robot.bodies:
         _write_body(root, body)
     for joint in robot.joints:
         if joint.child != base:
             _write_joint(root, joint, robot)
+    taken = set(robot.joint_names)
     for frame in robot.frames:
-        _write_frame(root, frame)
+        _write_frame(root, frame, taken)
     Et.indent(root)
     return '<?xml version="1.0"?>\n' + Et.tostring(root, encoding="unicode") + "\n"
 
 
 def _left_out(robot: Robot) -> list[str]:
+    several = [j for j in robot.joints if j.nv > 1]
     losses = {
         "gravity": not np.array_equal(robot.gravity, STANDARD_GRAVITY),
         "rotor inertia": any(j.rotor_inertia.any() for j in robot.joints),
         "springs": any(j.stiffness.any() for j in robot.joints),
+        "limits of planar and floating joints": any(
+            not all(map(np.array_equal, (j.lower, j.upper), j.type.limits())) for j in several
+        ),
+        "damping or friction that differ within a joint": any(
+            np.ptp(j.damping) or np.ptp(j.friction) for j in several
+        ),
         "effort subspaces": any(j.effort_subspace is not None for j in robot.joints),
     }
     return [what for what, lost in losses.items() if lost]
@@ -148,9 +158,13 @@ def _write_joint(root: Et.Element, joint: Joint, robot: Robot) -> None:
             Et.SubElement(e, "mimic", joint=c.master, multiplier=repr(c.ratio), offset=repr(c.offset))
 
 
-def _write_frame(root: Et.Element, frame: Frame) -> None:
+def _write_frame(root: Et.Element, frame: Frame, taken: set[str]) -> None:
     Et.SubElement(root, "link", name=frame.name)
-    e = Et.SubElement(root, "joint", name=f"{frame.name}_fixed", type="fixed")
+    name = f"{frame.name}_fixed"
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    e = Et.SubElement(root, "joint", name=name, type="fixed")
     _write_origin(e, frame.placement)
     Et.SubElement(e, "parent", link=frame.body)
     Et.SubElement(e, "child", link=frame.name)

@@ -63,6 +63,14 @@ class Element:
             self.fail(f"{where}: <{self.tag}> has no attribute {name!r}".removeprefix(": "))
         return value
 
+    def walk(self) -> Iterator[Element]:
+        """Yield this element and all below it, in the order of the document."""
+        waiting: list[Element] = [self]
+        while waiting:
+            e = waiting.pop()
+            yield e
+            waiting.extend(reversed(e.children))
+
     def fail(self, message: str) -> NoReturn:
         """Raise a FormatError at this element."""
         raise FormatError(message, source=self.source, line=self.line)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.errors import ArgumentError
+from hinge.model.joints import Planar
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
 from hinge.model.state import as_configuration, as_tangent
@@ -96,6 +97,12 @@ def pinocchio_map(
 
     Couplings (mimic) must be independent joints in the Pinocchio model, as they are in Hinge.
     """
+    for j in robot.joints:
+        if isinstance(j.type, Planar) and j.type.axis != (0.0, 0.0, 1.0):
+            raise ArgumentError(
+                f"robot: its planar joint {j.name!r} has the axis {j.type.axis}; Pinocchio's planar joint "
+                "moves across z whatever the file says, so there is no map"
+            )
     starts = {n: (int(a), int(b)) for n, a, b in zip(names, idx_qs, idx_vs, strict=True)}
     return _peer_map("pinocchio", robot, starts, nq, nv)
 

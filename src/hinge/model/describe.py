@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from hinge.model.robot import Robot
 
+#: Bodies further from the world than this are not indented more.
+DEEPEST = 20
+
 
 def describe(robot: Robot) -> str:
     """Return the robot's bodies as a table: tree, joint, coordinates, mass."""
@@ -12,7 +15,7 @@ def describe(robot: Robot) -> str:
     for body, joint, depth in zip(robot.bodies, robot.joints, robot.tree.depth, strict=True):
         rows.append(
             (
-                "  " * (depth - 1) + body.name,
+                "  " * min(depth - 1, DEEPEST) + body.name,
                 joint.name,
                 joint.type.kind,
                 _span(joint.q_slice),

@@ -203,6 +203,9 @@ def _reversed_physics(j: Joint) -> dict[str, Any]:
             values = getattr(j, name)
             if values.any() and not (j.type.kind == "spherical" and np.ptp(values) == 0):
                 _cannot_turn(j, f"its {name} belongs to axes of the outer frame")
+        low, high = j.type.limits()
+        if not (np.array_equal(j.lower, low) and np.array_equal(j.upper, high)):
+            _cannot_turn(j, "its limits belong to axes of the inner frame")
         return turned | {"lower": None, "upper": None}
     ends = [j.type.reverse_state(end, zero)[0] for end in (j.lower, j.upper)]
     for name in ("velocity", "effort", *physics):

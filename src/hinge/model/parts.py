@@ -73,7 +73,7 @@ class Joint:
     `lower`, `upper` (nq,) bound q; `velocity`, `effort` (nv,) bound |qd| and |tau|. The joint's own
     physics, all (nv,): `rotor_inertia` is added to the diagonal of the mass matrix; `damping`,
     `friction`, `stiffness` (about `rest`, (nq,)) are recorded for the passive force
-    −damping qd − friction sign(qd) − stiffness (q − rest).
+    −damping qd − friction sign(qd) − stiffness difference(rest, q).
 
     `effort_subspace` (6, nv) is Featherstone's F of (7.12) in the outer frame; None stands for the
     subspace dual to the motion, see `hinge.model.effort_subspace`.

@@ -61,6 +61,16 @@ class Robot:
         return self.joints[-1].qd_slice.stop if self.joints else 0
 
     @property
+    def joint_names(self) -> tuple[str, ...]:
+        """The joints' names in their order."""
+        return tuple(self._joint_index)
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        """The bodies' names in their order."""
+        return tuple(self._body_index)
+
+    @property
     def lower(self) -> Array:
         """The lower limits of q (nq,), −inf where there is none."""
         return self._stacked("lower")
@@ -100,8 +110,9 @@ class Robot:
         """Return the frame of this name; a body's name stands for its own frame."""
         if name in self._body_index:
             return Frame(name, name, Transform.identity())
-        known = {**self._body_index, **self._frame_index}
-        return self.frames[_look_up("frame", name, known, self.name)]
+        if name not in self._frame_index:
+            _look_up("frame", name, {**self._frame_index, **self._body_index}, self.name)
+        return self.frames[self._frame_index[name]]
 
     def body_index(self, name: str) -> int:
         """Return the number of the body of this name."""
@@ -156,11 +167,32 @@ def assemble(
         tuple(couplings),
         g,
     )
-    for c in robot.couplings:
-        for joint in (c.joint, c.master):
-            if robot.joint(joint).nv != 1:
-                raise ModelError(f"coupling of joint {c.joint!r}: joint {joint!r} has not one coordinate")
+    _refuse_couplings(robot)
     return robot
+
+
+def _refuse_couplings(robot: Robot) -> None:
+    """Refuse couplings that cannot be: to no joint or several coordinates, twice, in a circle, NaN."""
+    masters: dict[str, str] = {}
+    index = set(robot.joint_names)
+    for c in robot.couplings:
+        what = f"coupling of joint {c.joint!r} to {c.master!r}"
+        for joint in (c.joint, c.master):
+            if joint not in index:
+                raise ModelError(f"{what}: joint {joint!r} is not in the robot")
+            if robot.joint(joint).nv != 1:
+                raise ModelError(f"{what}: joint {joint!r} has not one coordinate")
+        if c.joint in masters:
+            raise ModelError(f"{what}: it is coupled to {masters[c.joint]!r} already")
+        if not (np.isfinite(c.ratio) and np.isfinite(c.offset)):
+            raise ModelError(f"{what}: ratio {c.ratio} and offset {c.offset} must be finite")
+        masters[c.joint] = c.master
+    for start in masters:
+        step, joint = 0, start
+        while joint in masters:
+            joint, step = masters[joint], step + 1
+            if step > len(masters):
+                raise ModelError(f"coupling of joint {start!r}: the couplings run in a circle")
 
 
 def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint]:

@@ -49,6 +49,6 @@ def bias_forces(robot: Robot, v: list[Array], external: Mapping[str, ArrayLike] 
 
 
 def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
-    """Return the fictitious acceleration [0; −g] of the base that stands for gravity (4.4)."""
+    """Return the acceleration [0; −g] of the base that stands for gravity: section 4.4, after (4.9)."""
     g = robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
     return motion(np.zeros(3), -g)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 
 from hinge.errors import ModelError
@@ -11,10 +13,17 @@ from hinge.spatial import Array, transpose
 
 def hinge_inverse(joint: Joint, s: Array, h: Array) -> Array:
     """Return (Sᵀ I^A S + rotor inertia)⁻¹ (…, nv, nv), D⁻¹ of (6.58) and (7.19)."""
-    try:
-        return np.linalg.inv(transpose(s) @ h + np.diag(joint.rotor_inertia))
-    except np.linalg.LinAlgError:
-        raise ModelError(
-            f"joint {joint.name!r} moves no inertia, so its acceleration is not determined; give the "
-            "bodies that it carries mass, lock the joint, or prescribe its motion"
-        ) from None
+    d = transpose(s) @ h + np.diag(joint.rotor_inertia)
+    if joint.nv:
+        size = np.abs(np.linalg.eigvalsh(0.5 * (d + transpose(d))))
+        least = 1e-13 * size.max(axis=-1) if joint.nv > 1 else 0.0
+        if bool((size.min(axis=-1) <= least).any()):
+            _singular(joint)
+    return np.linalg.inv(d)
+
+
+def _singular(joint: Joint) -> NoReturn:
+    raise ModelError(
+        f"joint {joint.name!r} moves no inertia in some direction, so its acceleration is not determined; "
+        "give the bodies that it carries mass, lock the joint, or prescribe its motion"
+    )

@@ -24,8 +24,8 @@ def inverse_dynamics(
 ) -> Array:
     """Return tau (…, nv) for the accelerations qdd.
 
-    f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.8), fᵢ = f*ᵢ − fˣᵢ + Σ_μ fⱼ (7.4), Qᵢ = Sᵢᵀ fᵢ (4.10), and the
-    rotor inertia's share of Qᵢ.
+    In link coordinates: f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.13), fᵢ = f*ᵢ − fˣᵢ + Σ_μ ᵢXⱼ fⱼ (4.14, 7.4; the
+    external force as after (4.9)), Qᵢ = Sᵢᵀ fᵢ (4.15), and the rotor inertia's share of Qᵢ.
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (3,) replaces the robot's own.

@@ -2,7 +2,9 @@
 
 Dimensions, masses and inertias as its makers published them with the robot (Katz, Di Carlo and Kim,
 "Mini Cheetah: a platform for pushing the limits of dynamic quadruped control", ICRA 2019, and the
-model that accompanies it, from CAD). Rotor inertias are reflected through the gears.
+model that accompanies it, from CAD). Rotor inertias about the spin axis are reflected
+through the gears. The maker turns the thigh's frame half round z; here it is not turned, so that q = 0
+is the same pose with all frames parallel.
 The thigh's moments break the triangle inequality slightly, and are kept as published.
 """
 
@@ -18,7 +20,7 @@ _BODY = Inertia.from_com(3.3, (0, 0, 0), np.diag([11253e-6, 36203e-6, 42673e-6])
 _LENGTH, _WIDTH = 0.38, 0.098
 _ABAD, _THIGH, _SHANK, _KNEE_OFFSET = 0.062, 0.209, 0.195, 0.004
 #: rotor inertia [kg m²], gear ratio
-_ABAD_DRIVE, _HIP_DRIVE, _KNEE_DRIVE = (33e-6, 6.0), (33e-6, 6.0), (63e-6, 9.33)
+_ABAD_DRIVE, _HIP_DRIVE, _KNEE_DRIVE = (63e-6, 6.0), (63e-6, 6.0), (63e-6, 9.33)
 
 
 def quadruped(*, floating: bool = True) -> Robot:
@@ -43,7 +45,7 @@ def quadruped(*, floating: bool = True) -> Robot:
             joint=Revolute((0, -1, 0)),
             position=(0, left * _ABAD, 0),
             inertia=_mirrored(
-                0.634, (0, 0.016, -0.02), [[1983, 245, 13], [245, 2103, 1.5], [13, 1.5, 408]], left
+                0.634, (0, -0.016, -0.02), [[1983, 245, -13], [245, 2103, -1.5], [-13, -1.5, 408]], left
             ),
             rotor_inertia=_reflected(_HIP_DRIVE),
             joint_name=f"{leg}_hip_pitch",
@@ -52,12 +54,12 @@ def quadruped(*, floating: bool = True) -> Robot:
             f"{leg}_shank",
             parent=f"{leg}_thigh",
             joint=Revolute((0, -1, 0)),
-            position=(0, left * _KNEE_OFFSET, -_THIGH),
+            position=(0, 0, -_THIGH),
             inertia=_mirrored(0.064, (0, 0, -0.061), np.diag([245, 248, 6]), left),
             rotor_inertia=_reflected(_KNEE_DRIVE),
             joint_name=f"{leg}_knee",
         )
-        b.frame(f"{leg}_foot", f"{leg}_shank", position=(0, 0, -_SHANK))
+        b.frame(f"{leg}_foot", f"{leg}_shank", position=(0, -left * _KNEE_OFFSET, -_SHANK))
     return b.build(strict=None)
 
 

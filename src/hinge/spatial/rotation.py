@@ -101,3 +101,12 @@ def aligning(a: ArrayLike, b: ArrayLike) -> Array:
         m = m - along * (along @ m)
     m = m / np.linalg.norm(m)
     return (np.eye(3) - 2 * outer(m, m)) @ (np.eye(3) - 2 * outer(a, a))
+
+
+def tidied(r: Array) -> Array:
+    """Return a constant rotation with entries within rounding of 0 and ±1 made exact.
+
+    cos(π/2) is 6e-17 in floats; a compiler that folds zeros wants the zero.
+    """
+    whole = np.round(r)
+    return np.where(np.abs(r - whole) < 1e-15, whole, r) + 0.0

@@ -19,9 +19,9 @@ ArrayLike: TypeAlias = npt.ArrayLike
 
 
 def as_array(x: ArrayLike) -> Array:
-    """Return x as a float array, or as it is when it holds traced scalars."""
+    """Return x as an array of floats, complex numbers or traced scalars; integers become floats."""
     a = np.asarray(x)
-    return a if a.dtype == object else a.astype(np.float64, copy=False)
+    return a if a.dtype.kind in "fcO" else a.astype(np.float64)
 
 
 def shaped(name: str, given: ArrayLike, *last: int) -> Array:

@@ -4,8 +4,8 @@ A joint leads from its inner frame (on the parent body) to its outer frame (on t
 Featherstone section 8.2.2. A joint type is a frozen value that knows only its own geometry; where
 it sits, its limits and its name belong to `Joint`.
 
-All methods take q (…, nq) and v (…, nv) with any leading batch dimensions. `placement`, `subspace`
-and `bias` hold for any scalar type (see `hinge.spatial`); the others take floats.
+All methods take q (…, nq) and v (…, nv) with any leading batch dimensions. `placement`, `subspace`,
+`bias` and `rate` hold for any scalar type (see `hinge.spatial`); the others take floats.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class JointType(ABC):
         return np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), 6))
 
     @abstractmethod
+    def rate(self, q: Array, qd: Array) -> Array:
+        """Return dq/dt (…, nq) for the velocity qd."""
+
+    @abstractmethod
     def neutral(self) -> Array:
         """Return the q (nq,) at which inner and outer frame coincide."""
 
@@ -95,6 +99,10 @@ class VectorJoint(JointType):
 
     #: True for each coordinate that is a length, not an angle.
     lengths: ClassVar[tuple[bool, ...]]
+
+    def rate(self, q: Array, qd: Array) -> Array:
+        """Return qd."""
+        return qd
 
     def neutral(self) -> Array:
         """Return zero."""

@@ -1,4 +1,4 @@
-"""Free: six degrees of freedom, the joint of a floating base. JPL 88-11 part I, appendix B."""
+"""Free: six degrees of freedom, the joint of a floating base; q as in JPL 88-11 part I, appendix B."""
 
 from __future__ import annotations
 
@@ -30,6 +30,12 @@ class Free(JointType):
     def subspace(self, q: Array) -> Array:
         """Return the identity."""
         return constant(np.eye(6), q)
+
+    def rate(self, q: Array, qd: Array) -> Array:
+        """Return ½ p ω and R v."""
+        p = q[..., :4]
+        turning, moving = quaternion.rate(p, qd[..., :3]), quaternion.rotate(p, qd[..., 3:])
+        return np.concatenate([turning, moving], axis=-1)
 
     def neutral(self) -> Array:
         """Return no rotation at the origin."""

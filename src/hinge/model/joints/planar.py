@@ -27,8 +27,9 @@ class Planar(JointType):
 
     x and y are the outer frame's position along the two directions of `plane`, fixed in the inner
     frame; vx and vy are its velocity along the same two directions carried by the outer frame.
-    That keeps S constant as in Table 8-1 (whose text leaves open in which frame q₂ and q₃ are
-    taken), and makes the joint the plane's share of `Free`.
+    That keeps S constant as in Table 8-1. (Section 8.2.3 says that q₂ and q₃ are displacements along
+    the outer axes, but the table's r is in inner ones by (2.18), and neither has that constant S as a
+    derivative.) The joint is the plane's share of `Free`.
     """
 
     axis: Axis = Z
@@ -56,6 +57,11 @@ class Planar(JointType):
         s[:3, 0] = self.axis
         s[3:, 1:] = self.plane
         return constant(s, q)
+
+    def rate(self, q: Array, qd: Array) -> Array:
+        """Return ω and the turned velocity."""
+        moving = matvec(_turn(q[..., 0]), qd[..., 1:])
+        return np.concatenate([np.broadcast_to(qd[..., :1], (*moving.shape[:-1], 1)), moving], axis=-1)
 
     def neutral(self) -> Array:
         """Return zero."""

@@ -27,6 +27,10 @@ class Spherical(JointType):
         """Return [1; 0]."""
         return constant(np.eye(6)[:, :3], q)
 
+    def rate(self, q: Array, qd: Array) -> Array:
+        """Return ½ q ω, (8.1)."""
+        return quaternion.rate(q, qd)
+
     def neutral(self) -> Array:
         """Return the quaternion of no rotation."""
         return quaternion.identity()
