@@ -214,6 +214,11 @@ def _masses() -> Iterator[Case]:
     }
     for text, words in bad.items():
         yield Case(f"mass {text!r}", lambda text=text: mass(text), rf":3: link 'b': .*{words}")
+    yield Case(
+        "mass of 100 kB of digits and a letter",
+        lambda: mass("1" * 100_000 + "x"),
+        r":3: link 'b': value='1+…' is not a number",
+    )
     yield Case("mass of 1 MB of digits", lambda: mass("9" * MIB), r":3: link 'b': value='9+…' is")
     yield Case(
         "mass of 1 MB of letters", lambda: mass("x" * MIB), r":3: link 'b': value='x+…' is not a number"

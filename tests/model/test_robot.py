@@ -79,13 +79,13 @@ WRONG = {
         bodies("a", "b"),
         [joint("j", None, "a"), joint("k", "a", "b", Spherical())],
         {"couplings": [Coupling("j", "k")]},
-        "coupling of joint 'j': joint 'k'",
+        "coupling of joint 'j' to 'k': joint 'k'",
     ),
     "a fixed joint coupled": (
         bodies("a", "b"),
         [joint("j", None, "a", Fixed()), joint("k", "a", "b")],
         {"couplings": [Coupling("j", "k")]},
-        "coupling of joint 'j': joint 'j'",
+        "coupling of joint 'j' to 'k': joint 'j'",
     ),
 }
 

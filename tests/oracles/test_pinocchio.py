@@ -52,7 +52,7 @@ def _pinocchio_chain(kinds):
         last = model.addJoint(last, made[kind](), pin.SE3(turn, place), f"j{k}")
         body = pin.Inertia(float(inertia.m), inertia.com, inertia.central)
         model.appendBodyToJoint(last, body, pin.SE3.Identity())
-        model.addBodyFrame(f"b{k}", last, pin.SE3.Identity(), -1)
+        model.addFrame(pin.Frame(f"b{k}", last, 0, pin.SE3.Identity(), pin.FrameType.BODY))
     names, qs, vs = list(model.names)[1:], list(model.idx_qs)[1:], list(model.idx_vs)[1:]
     robot = b.build()
     return robot, model, pinocchio_map(robot, names, qs, vs, model.nq, model.nv)

@@ -68,9 +68,14 @@ def test_products_broadcast_leading_dimensions(left, right):
     assert_allclose(spatial.matvec(spatial.skew(a), b), np.cross(a, b), atol=1e-15)
 
 
-@pytest.mark.parametrize("given", [1, [1, 2], np.arange(3, dtype=np.int8), np.float32(0.5)])
-def test_as_array_makes_numbers_float64(given):
+@pytest.mark.parametrize("given", [1, [1, 2], np.arange(3, dtype=np.int8), [True]])
+def test_as_array_makes_whole_numbers_float64(given):
     assert spatial.as_array(given).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_as_array_keeps_the_precision_that_is_given(dtype):
+    assert spatial.as_array(np.ones(3, dtype=dtype)).dtype == dtype
 
 
 def test_as_array_leaves_objects_and_floats_uncopied():
