@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hinge.errors import ModelError, ModelWarning
+from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model import Body, Builder, Frame, Joint, Problem, assemble, check, enforce, joints
 from hinge.model.joints import Planar, Revolute
 from hinge.robots import chain, double_pendulum, panda, quadruped, random_tree, spacecraft
@@ -206,3 +206,8 @@ def test_a_placement_that_is_no_rotation_is_an_error(rotation):
     b.body("a", inertia=Inertia.from_com(1.0, (0, 0, 0), np.eye(3)), rotation=rotation)
     with pytest.raises(ModelError, match=r"joint 'a_joint'.*not orthogonal"):
         b.build()
+
+
+def test_a_batch_of_configurations_is_refused():
+    with pytest.raises(ArgumentError, match=r"q: has shape \(7, 7\); check looks at one"):
+        check(panda(), np.zeros((7, 7)))

@@ -94,3 +94,10 @@ def table(rows: list[Row], columns: list[str]) -> str:
         f"({excused} by the residual of forward, see their notes), {len(rows) - len(loaded)} refused"
     )
     return "\n".join(lines)
+
+
+def report(rows: list[Row], columns: list[str], *, at_least: int) -> int:
+    """Print the table; return exit code 1 when a loaded robot differs too much or too few loaded."""
+    print(table(rows, columns))
+    loaded = [r for r in rows if not r.refused]
+    return 0 if len(loaded) >= at_least and all(r.passed for r in loaded) else 1

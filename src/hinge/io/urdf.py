@@ -80,8 +80,6 @@ def robot_of(root: Element, *, floating: bool, strict: bool | None) -> Robot:
     try:
         robot = assemble(name, bodies, all_joints, couplings=reader.couplings)
         enforce(robot, strict=strict, found=reader.problems, stacklevel=3)
-    except FormatError:
-        raise
     except ModelError as error:
         raise FormatError(str(error), source=source) from None
     for c in robot.couplings if strict is not None else ():

@@ -102,9 +102,7 @@ def _root_link(robot: Robot) -> str | None:
     roots = [j for j in robot.joints if j.parent is None]
     if len(roots) != 1 or roots[0].type.kind not in ("fixed", "free"):
         return None
-    x = roots[0].inner
-    at_origin = np.array_equal(x.E, np.eye(3)) and not x.r.any()
-    return roots[0].child if at_origin else None
+    return roots[0].child if roots[0].inner.is_identity() else None
 
 
 def _write_body(root: Et.Element, body: Body) -> None:

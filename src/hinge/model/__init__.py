@@ -17,7 +17,7 @@ from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, 
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
 from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
-from hinge.model.vectors import as_configuration, as_tangent, as_vector, common_batch
+from hinge.model.vectors import as_configuration, as_tangent, as_vector, common_batch, stacked
 
 __all__ = [
     "STANDARD_GRAVITY",
@@ -64,4 +64,5 @@ __all__ = [
     "reaction_force",
     "reduce",
     "reroot",
+    "stacked",
 ]

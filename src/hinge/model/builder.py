@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from hinge.errors import ArgumentError, ModelError
@@ -97,16 +98,13 @@ def _placed(where: str, rotation: ArrayLike | None, position: ArrayLike | None) 
         raise ModelError(f"{where}: {error}") from None
 
 
-_PHYSICS = {
-    "outer",
-    "lower",
-    "upper",
-    "velocity",
-    "effort",
-    "rotor_inertia",
-    "damping",
-    "friction",
-    "stiffness",
-    "rest",
-    "effort_subspace",
+#: The fields of a joint that `Builder.body` does not set itself.
+_PHYSICS = {f.name for f in fields(Joint)} - {
+    "name",
+    "type",
+    "parent",
+    "child",
+    "inner",
+    "q_slice",
+    "qd_slice",
 }

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.errors import ModelError, ModelWarning
+from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model.joints import Free, Spherical
 from hinge.model.parts import Body, Joint
 from hinge.model.robot import Robot
-from hinge.model.vectors import as_vector
+from hinge.model.vectors import as_configuration
 from hinge.spatial import Array, ArrayLike, Inertia, transpose
 
 #: Relative slack for the triangle inequality and positivity, for numbers rounded in a file.
@@ -52,7 +52,11 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
     """
     found: list[Problem] = []
     if q is not None:
-        values = as_vector(q, "q", robot.nq, f"nq = {robot.nq} of robot {robot.name!r}")
+        values = as_configuration(robot, q)
+        if values.ndim != 1:
+            raise ArgumentError(
+                f"q: has shape {values.shape}; check looks at one configuration ({robot.nq},)"
+            )
         for j in robot.joints:
             found.extend(configuration_problems(j, values[j.q_slice]))
     found.extend(_body_problems(robot.bodies))

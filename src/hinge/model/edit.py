@@ -148,7 +148,7 @@ def at_joints(robot: Robot) -> Robot:
         bodies.append(Body(body.name, x.inertia(body.inertia), shapes))
         inner = joint.inner if joint.parent is None else joint.inner @ moved[joint.parent].inv()
         made.append(replace(joint, inner=inner, outer=Transform.identity()))
-        if x.r.any() or not np.array_equal(x.E, np.eye(3)):
+        if not x.is_identity():
             frames.append(Frame(f"{body.name}_frame", body.name, x.inv()))
     frames += [_moved_frame(f, f.body, moved[f.body].inv()) for f in robot.frames]
     return assemble(

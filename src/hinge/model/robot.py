@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from hinge.errors import ModelError, UnknownNameError
 from hinge.model.frozen import frozen, numbers
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.spatial import Array, ArrayLike, Transform
-from hinge.tree import WORLD, Tree, base_first_order
+from hinge.tree import WORLD, Tree, base_first_order, find_loop
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-
-_Part = TypeVar("_Part", Body, Joint, Frame)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,6 +89,11 @@ class Robot:
 
     def _stacked(self, field: str) -> Array:
         return np.concatenate([np.zeros(0), *(getattr(j, field) for j in self.joints)])
+
+    @property
+    def rotor_inertia(self) -> Array:
+        """The rotor inertias (nv,), the joints' own share of the mass matrix's diagonal."""
+        return self._stacked("rotor_inertia")
 
     @property
     def mass(self) -> float:
@@ -228,29 +230,13 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
     try:
         order = base_first_order(shuffled)
     except ModelError:
-        loop = _unreached(shuffled)
+        loop = find_loop(shuffled)
         raise ModelError(
             "the joints form a loop that the world does not reach, through the bodies "
             + ", ".join(repr(names[i]) for i in sorted(by_joint[k] for k in loop)[:6])
             + (" …" if len(loop) > 6 else "")
         ) from None
     return tuple(by_joint[k] for k in order)
-
-
-def _unreached(parents: list[int]) -> list[int]:
-    """Return the bodies from which following the parents never ends."""
-    state = [0] * len(parents)  # 0 unknown, 1 reaches the world, 2 does not
-    for start in range(len(parents)):
-        trail: list[int] = []
-        i = start
-        while i != WORLD and state[i] == 0:
-            state[i] = 2
-            trail.append(i)
-            i = parents[i]
-        if i == WORLD or state[i] == 1:
-            for k in trail:
-                state[k] = 1
-    return [i for i, s in enumerate(state) if s == 2]
 
 
 def _numbered(joints: Sequence[Joint]) -> tuple[Joint, ...]:

@@ -5,19 +5,17 @@ q (…, nq) is a point, v (…, nv) a tangent vector; leading dimensions broadca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
-from hinge.model.vectors import as_configuration, as_tangent, common_batch
+from hinge.model.vectors import as_configuration, as_tangent, common_batch, stacked
 from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 
 
 def neutral(robot: Robot) -> Array:
     """Return the configuration (nq,) at which every joint's two frames coincide."""
-    return np.concatenate([np.zeros(0), *(j.type.neutral() for j in robot.joints)])
+    return stacked([j.type.neutral() for j in robot.joints])
 
 
 def random_configuration(
@@ -29,20 +27,21 @@ def random_configuration(
     """
     rng = np.random.default_rng(seed)
     shape = (size,) if isinstance(size, int) else size
-    drawn = [j.type.random(rng, shape, j.lower, j.upper) for j in robot.joints]
-    return np.concatenate([np.zeros((*shape, 0)), *drawn], axis=-1)
+    return stacked([j.type.random(rng, shape, j.lower, j.upper) for j in robot.joints], shape)
 
 
 def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
     """Return the configuration reached from q by the constant velocity v in unit time."""
     q, v = as_configuration(robot, q), as_tangent(robot, v, "v")
-    return _each_joint(robot, "q", q, "v", v, lambda j, a, b: j.type.integrate(a, b), True)
+    batch = common_batch({"q": q, "v": v})
+    return stacked([j.type.integrate(q[..., j.q_slice], v[..., j.qd_slice]) for j in robot.joints], batch)
 
 
 def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:
     """Return the v (…, nv) with integrate(robot, q0, v) = q1."""
     a, b = as_configuration(robot, q0, "q0"), as_configuration(robot, q1, "q1")
-    return _each_joint(robot, "q0", a, "q1", b, lambda j, x, y: j.type.difference(x, y), False)
+    batch = common_batch({"q0": a, "q1": b})
+    return stacked([j.type.difference(a[..., j.q_slice], b[..., j.q_slice]) for j in robot.joints], batch)
 
 
 def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
@@ -69,10 +68,7 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
             if joint.child == before.parent:
                 part = before.type.reverse_state(*part)
         parts.append(part)
-    return (
-        _joined([p for p, _ in parts], batch),
-        _joined([v for _, v in parts], batch),
-    )
+    return stacked([p for p, _ in parts], batch), stacked([v for _, v in parts], batch)
 
 
 def _hangs_anew(joint: Joint, before: Joint | None) -> bool:
@@ -97,28 +93,5 @@ def _free_state(old: Robot, joint: Joint, q: Array, qd: Array) -> tuple[Array, A
         velocity = step.motion(velocity) + matvec(j.subspace(part), qd[..., j.qd_slice])
         x = step @ x
     placed = joint.outer @ x @ joint.inner.inv()
-    place = [quaternion.from_matrix(placed.rotation), placed.position]
-    batch = np.broadcast_shapes(place[0].shape[:-1], place[1].shape[:-1])
-    return _joined(place, batch), joint.outer.motion(velocity)
-
-
-def _joined(parts: list[Array], batch: tuple[int, ...]) -> Array:
-    return np.concatenate(
-        [np.zeros((*batch, 0)), *(np.broadcast_to(p, (*batch, p.shape[-1])) for p in parts)], axis=-1
-    )
-
-
-def _each_joint(
-    robot: Robot,
-    name_a: str,
-    a: Array,
-    name_b: str,
-    b: Array,
-    rule: Callable[[Joint, Array, Array], Array],
-    b_is_tangent: bool,
-) -> Array:
-    batch = common_batch({name_a: a, name_b: b})
-    parts = [
-        rule(j, a[..., j.q_slice], b[..., j.qd_slice if b_is_tangent else j.q_slice]) for j in robot.joints
-    ]
-    return _joined(parts, batch)
+    place = stacked([quaternion.from_matrix(placed.rotation), placed.position])
+    return place, joint.outer.motion(velocity)

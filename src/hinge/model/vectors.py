@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -34,9 +34,16 @@ def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
     return a.astype(np.float64, copy=False)
 
 
-def common_batch(arrays: Mapping[str, Array], *, last: int = 1) -> tuple[int, ...]:
-    """Return the batch shape of arrays whose `last` dimensions are their own, or name the clash."""
-    shapes = {name: a.shape[: a.ndim - last] for name, a in arrays.items()}
+def stacked(parts: Sequence[Array], batch: tuple[int, ...] = ()) -> Array:
+    """Return the parts (…, nᵢ) side by side, their batch dimensions broadcast, at least to `batch`."""
+    shape = np.broadcast_shapes(batch, *(p.shape[:-1] for p in parts))
+    wide = [np.broadcast_to(p, (*shape, p.shape[-1])) for p in parts]
+    return np.concatenate([np.zeros((*shape, 0)), *wide], axis=-1)
+
+
+def common_batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:
+    """Return the batch shape that vectors have together, or name those that clash."""
+    shapes = {name: a.shape[:-1] for name, a in arrays.items()}
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:

@@ -48,7 +48,11 @@ def bias_forces(robot: Robot, v: list[Array], external: Mapping[str, ArrayLike] 
     ]
 
 
+def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
+    """Return the gravity of a call: the one given, or the robot's own."""
+    return robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
+
+
 def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
     """Return the acceleration [0; −g] of the base that stands for gravity: section 4.4, after (4.9)."""
-    g = robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
-    return motion(np.zeros(3), -g)
+    return motion(np.zeros(3), -gravity_of(robot, gravity))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from hinge.errors import ArgumentError
-from hinge.model import Robot
+from hinge.model import Robot, stacked
 from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
-from hinge.reference.stacking import stacked
 from hinge.reference.velocities import velocities
 from hinge.spatial import Array, ArrayLike, ArticulatedInertia, matvec, transpose
 

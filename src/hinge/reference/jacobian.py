@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent
-from hinge.reference.kinematics import forward_kinematics
+from hinge.model import Robot, as_configuration
+from hinge.reference.kinematics import forward_kinematics, frame_placement
 from hinge.reference.velocities import accelerations, velocities
 from hinge.spatial import Array, ArrayLike, Transform, cross, motion
 
@@ -39,12 +39,9 @@ def jacobian_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
 ) -> Array:
     """Return the frame's spatial acceleration (…, 6) when qdd = 0, so that a = J qdd + bias."""
-    qd = as_tangent(robot, qd, "qd")
     f = robot.frame(frame)
-    body = robot.body_index(f.body)
-    target = f.placement @ forward_kinematics(robot, q)[body]
-    a = accelerations(robot, q, qd, np.zeros(robot.nv))[body]
-    return _view(target, expressed).motion(f.placement.motion(a))
+    a = accelerations(robot, q, qd, np.zeros(robot.nv))[robot.body_index(f.body)]
+    return _view(frame_placement(robot, q, frame), expressed).motion(f.placement.motion(a))
 
 
 def classical_jacobian_bias(
@@ -61,10 +58,8 @@ def classical_jacobian_bias(
         )
     a = jacobian_bias(robot, q, qd, frame, expressed=expressed)
     f = robot.frame(frame)
-    body = robot.body_index(f.body)
-    v = f.placement.motion(velocities(robot, q, qd)[body])
-    target = f.placement @ forward_kinematics(robot, q)[body]
-    v = _view(target, expressed).motion(v)
+    v = f.placement.motion(velocities(robot, q, qd)[robot.body_index(f.body)])
+    v = _view(frame_placement(robot, q, frame), expressed).motion(v)
     return motion(a[..., :3], a[..., 3:] + cross(v[..., :3], v[..., 3:]))
 
 

@@ -11,15 +11,20 @@ from hinge.reference.velocities import velocities
 from hinge.spatial import Array, ArrayLike, matvec
 
 
-def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
-    """Return Σ mᵢ cᵢ / Σ mᵢ in world coordinates, (…, 3)."""
+def first_moment(robot: Robot, q: ArrayLike) -> Array:
+    """Return Σ mᵢ cᵢ in world coordinates, (…, 3)."""
     q = as_configuration(robot, q)
-    if robot.mass == 0:
-        raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
     moment = np.zeros((*q.shape[:-1], 3))
     for b, x in zip(robot.bodies, forward_kinematics(robot, q), strict=True):
         moment = moment + b.inertia.m * x.position + matvec(x.rotation, b.inertia.h)
-    return moment / robot.mass
+    return moment
+
+
+def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
+    """Return Σ mᵢ cᵢ / Σ mᵢ in world coordinates, (…, 3)."""
+    if robot.mass == 0:
+        raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
+    return first_moment(robot, q) / robot.mass
 
 
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hinge.model import Robot
+from hinge.model import Robot, stacked
 from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
-from hinge.reference.stacking import stacked
 from hinge.reference.velocities import accelerations, velocities
 from hinge.spatial import Array, ArrayLike, matvec, transpose
 

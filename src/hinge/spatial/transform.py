@@ -88,6 +88,10 @@ class Transform:
         k = body.I - rx @ transpose(body.H) + h @ rx
         return ArticulatedInertia(e @ body.M @ et, e @ h @ et, e @ k @ et)
 
+    def is_identity(self) -> bool:
+        """Tell whether A and B are the same frame, to the last bit."""
+        return not self.r.any() and np.array_equal(self.E, np.eye(3))
+
     def point(self, p: Array) -> Array:
         """Take the coordinates of a point from A to B: E(p − r)."""
         return matvec(self.E, p - self.r)

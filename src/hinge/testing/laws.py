@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -86,10 +85,8 @@ def power_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 1e-
         q, qd = _follow(robot, s, t)
         return d.kinetic(robot, q, qd) + d.potential(robot, q)
 
-    weights = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
-    change = sum(w * (energy(k * step) - energy(-k * step)) for k, w in weights.items()) / step
     scale = np.abs(power) + np.abs(energy(0.0)) + 1.0
-    return float(np.max(np.abs(change - power) / scale, initial=0.0))
+    return float(np.max(np.abs(_rate(energy, step) - power) / scale, initial=0.0))
 
 
 def momentum_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 1e-3) -> float:
@@ -97,20 +94,13 @@ def momentum_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 
 
     Joint forces are inner forces, so only those across the base joint are zero.
     """
-    base = [j for j in robot.joints if j.parent is None]
-    if len(base) != 1 or base[0].type.kind != "free":
+    if not _floats(robot):
         raise ArgumentError(f"robot: {robot!r} does not float on one free joint; its momentum may change")
     tau = s.tau.copy()
-    tau[..., base[0].qd_slice] = 0
+    tau[..., robot.joints[0].qd_slice] = 0
     qdd = d.forward(robot, s.q, s.qd, tau, gravity=np.zeros(3))
     moving = State(s.q, s.qd, qdd, tau)
-    # Only the rate at this instant is wanted: q̈ is held, so the change over a step is even in it.
-    weights = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
-    rate: Any = 0.0
-    for k, w in weights.items():
-        ahead = d.momentum(robot, *_follow(robot, moving, k * step))
-        behind = d.momentum(robot, *_follow(robot, moving, -k * step))
-        rate = rate + w * (ahead - behind) / step
+    rate = _rate(lambda t: d.momentum(robot, *_follow(robot, moving, t)), step)
     size = np.abs(d.momentum(robot, s.q, s.qd)).max(axis=-1, keepdims=True)
     speed = np.abs(s.qd).max(axis=-1, keepdims=True) + np.abs(qdd).max(axis=-1, keepdims=True)
     return float(np.max(np.abs(rate) / (size * speed + 1.0), initial=0.0))
@@ -142,8 +132,7 @@ def check_laws(robot: Robot, *, seed: int = 0, size: int = 3, dynamics: Dynamics
     Conservation of momentum is asked of floating robots only.
     """
     s = random_state(robot, seed, size)
-    floats = [j.type.kind for j in robot.joints if j.parent is None] == ["free"]
-    held = {name: law for name, (law, _) in LAWS.items() if law is not momentum_error or floats}
+    held = {name: law for name, (law, _) in LAWS.items() if law is not momentum_error or _floats(robot)}
     found = {name: law(robot, s, dynamics) for name, law in held.items()}
     found["integrate and difference are inverse"] = configuration_error(robot, s)
     bounds = {name: bound for name, (_, bound) in LAWS.items()}
@@ -152,6 +141,18 @@ def check_laws(robot: Robot, *, seed: int = 0, size: int = 3, dynamics: Dynamics
         if not error <= bound:
             raise LawError(f"{robot!r}, seed {seed}: {name}: off by {error:.3g}, bound {bound:.0e}")
     return found
+
+
+def _floats(robot: Robot) -> bool:
+    """Tell whether the robot hangs on the world by one free joint, which then is its first."""
+    return [j.type.kind for j in robot.joints if j.parent is None] == ["free"]
+
+
+def _rate(f: Callable[[float], Array], step: float) -> Array:
+    """Return df/dt at 0 by a six-point central difference."""
+    weights = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
+    parts = [w * (f(k * step) - f(-k * step)) / step for k, w in weights.items()]
+    return parts[0] + parts[1] + parts[2]
 
 
 def _follow(robot: Robot, s: State, t: float) -> tuple[Array, Array]:

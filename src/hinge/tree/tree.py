@@ -133,15 +133,20 @@ def base_first_order(parents: Sequence[int]) -> tuple[int, ...]:
         order.append(body)
         waiting.extend(reversed(children.get(body, [])))
     if len(order) < len(parents):
-        raise ModelError(f"parents: bodies {_cycle(parents, set(order))} form a loop")
+        raise ModelError(f"parents: bodies {find_loop(parents)} form a loop")
     return tuple(order)
 
 
-def _cycle(parents: Sequence[int], reached: set[int]) -> list[int]:
-    """Return the members of one cycle among the bodies that the world does not reach."""
-    body = next(i for i in range(len(parents)) if i not in reached)
-    seen: dict[int, int] = {}
-    while body not in seen:
-        seen[body] = len(seen)
-        body = parents[body]
-    return sorted(i for i, step in seen.items() if step >= seen[body])
+def find_loop(parents: Sequence[int]) -> list[int]:
+    """Return the members of one loop of parents, in ascending order; none when all reach the world."""
+    clear = {WORLD}
+    for start in range(len(parents)):
+        seen: dict[int, int] = {}
+        body = start
+        while body not in clear and body not in seen:
+            seen[body] = len(seen)
+            body = parents[body]
+        if body in seen:
+            return sorted(i for i, step in seen.items() if step >= seen[body])
+        clear.update(seen)
+    return []
