@@ -42,6 +42,7 @@ class Outcome:
     raised: str
     message: str
     seconds: float
+    cpu_seconds: float
     megabytes: float
 
     def passed(self, raised: str) -> bool:
@@ -413,10 +414,10 @@ def run(case: Case) -> Outcome:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Outcome(case.name, "timeout", "did not end", TIMEOUT, 0.0)
+            return Outcome(case.name, "timeout", "did not end", TIMEOUT, TIMEOUT, 0.0)
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [""])[-1]
-        return Outcome(case.name, f"exit {done.returncode}", last, 0.0, 0.0)
+        return Outcome(case.name, f"exit {done.returncode}", last, 0.0, 0.0, 0.0)
     return Outcome(case.name, **json.loads(done.stdout))
 
 
@@ -432,13 +433,17 @@ def measure(path: Path, *, parse: bool) -> dict[str, str | float]:
     from hinge.io import read_urdf
 
     raised, message = "", ""
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     try:
         read_urdf(path, strict=None) if parse else hinge.load(path, strict=None)
     except Exception as error:
         raised, message = f"{type(error).__module__}.{type(error).__name__}", str(error)
-    seconds = time.perf_counter() - start
-    return {"raised": raised, "message": message, "seconds": seconds, "megabytes": peak_megabytes()}
+    cost = {
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": time.process_time() - busy,
+        "megabytes": peak_megabytes(),
+    }
+    return {"raised": raised, "message": message, **cost}
 
 
 def peak_megabytes() -> float:

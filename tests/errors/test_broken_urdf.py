@@ -27,7 +27,8 @@ from tests.errors.broken_urdf import (
     run,
 )
 
-#: Tests run side by side on busy machines; `python -m tests.errors.broken_urdf` holds to the bound itself.
+#: Tests run side by side on busy machines, so they count the process's own time, not the clock's, and
+#: with patience; `python -m tests.errors.broken_urdf` holds to the bound itself, by the clock.
 PATIENCE = 5
 
 FLAT = inertial("1", 'ixx="1" iyy="1" izz="5"')
@@ -78,7 +79,7 @@ def test_names_of_cases_are_unique() -> None:
 def test_nasty_document_is_refused_soon_and_in_little_memory(name: str) -> None:
     outcome = run(next(c for c in CASES if c.name == name))
     assert outcome.raised == "hinge.errors.FormatError", outcome.message
-    assert outcome.seconds <= PATIENCE * MAX_SECONDS
+    assert outcome.cpu_seconds <= PATIENCE * MAX_SECONDS
     assert outcome.megabytes <= MAX_MEGABYTES
 
 
@@ -87,7 +88,7 @@ def test_nasty_document_is_refused_soon_and_in_little_memory(name: str) -> None:
 def test_large_document_loads_soon_and_in_little_memory(case: Case) -> None:
     outcome = run(case)
     assert outcome.raised == "", outcome.message
-    assert outcome.seconds <= PATIENCE * MAX_SECONDS
+    assert outcome.cpu_seconds <= PATIENCE * MAX_SECONDS
     assert outcome.megabytes <= MAX_MEGABYTES
 
 
