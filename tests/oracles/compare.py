@@ -76,7 +76,7 @@ def table(rows: list[Row], columns: list[str]) -> str:
     lines = [f"{'robot':44} {'base':8} {'nv':>4}  " + "  ".join(f"{c:>9}" for c in columns)]
     for r in rows:
         if r.refused:
-            lines.append(f"{r.robot:44.44} {r.base:8} refused: {r.refused}")
+            lines.append(f"{r.robot:44.44} {r.base:8} refused: {r.refused:.120}")
             continue
         cells = "  ".join(f"{r.found[c]:9.1e}" if c in r.found else f"{'–':>9}" for c in columns)
         mark = "" if r.passed else "  ← too large"

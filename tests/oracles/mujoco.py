@@ -47,7 +47,7 @@ def compare(path: Path, root: Path, *, states: int = 20) -> Row:
             warnings.simplefilter("error")
             robot, model, peer = load_both(path, root)
     except FormatError as error:
-        return Row(label, "file", refused=str(error).split(path.name, 1)[-1].lstrip(":")[:120])
+        return Row(label, "file", refused=str(error).split(path.name, 1)[-1].lstrip(":"))
     if robot.nv == 0:
         return Row(label, "file", note="nothing moves")
     s = random_state(robot, 1, states)
