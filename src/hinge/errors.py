@@ -33,6 +33,14 @@ class ArgumentError(HingeError, ValueError):
     """Report an argument of the wrong shape, type or value."""
 
 
+class SpaceError(HingeError, TypeError):
+    """Report operators whose spaces do not fit, or an operator that ought to be square."""
+
+
+class UnboundLeafError(HingeError, LookupError):
+    """Report a letter of an expression that has no meaning for the robot, or no value in the call."""
+
+
 class UnknownNameError(HingeError, LookupError):
     """Report a body, joint or frame name that the robot does not have."""
 

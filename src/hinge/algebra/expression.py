@@ -1,0 +1,426 @@
+"""Operator expressions: frozen, hash-consed, compared by identity; nothing is computed here.
+
+The grammar:
+
+    e  =  leaf | leaf.T | identity(space) | zero(range, domain)
+       |  e @ e @ …            flat products
+       |  c*e + c*e + …        linear combinations with exact rational coefficients
+       |  e.inv() | logdet(e)
+
+Constructors only canonicalise: products and sums are flat, adjoints stand on leaves, scalars in front
+of products, identities and zeros are absorbed. Identities between operators are the `rules` room's.
+"""
+
+from __future__ import annotations
+
+import weakref
+from enum import Enum
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, TypeAlias, final
+
+from hinge.algebra.printing import ATOM, LATEX, MARKED, PRODUCT, PYTHON, SUM, TEXT, UNICODE, Style
+from hinge.algebra.space import One, Space
+from hinge.errors import ArgumentError, SpaceError
+
+Number: TypeAlias = int | float | Fraction
+
+
+class Structure(Enum):
+    """What the blocks of a leaf look like on a tree of bodies."""
+
+    DIAGONAL = "block-diagonal"
+    STEP = "one step towards the base"
+    RESOLVENT = "all steps towards the base"
+    VECTOR = "a vector"
+    DENSE = "dense"
+
+
+class Expr:
+    """An operator range ← domain. A vector has domain One."""
+
+    __slots__ = ("__weakref__", "domain", "range")
+    __array_ufunc__ = None
+    range: Space
+    domain: Space
+
+    @property
+    def T(self) -> Expr:
+        """The adjoint."""
+        raise NotImplementedError
+
+    def inv(self) -> Expr:
+        """Return the inverse; raise a SpaceError (a TypeError) when the operator is not square."""
+        return inverse(self)
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it leads from One."""
+        return self.domain is One
+
+    def __matmul__(self, other: Expr) -> Expr:
+        return product(self, _operand(self, other, "@"))
+
+    def __rmatmul__(self, other: Any) -> Expr:
+        return product(_operand(self, other, "@"), self)
+
+    def __add__(self, other: Expr) -> Expr:
+        return linear((1, self), (1, _operand(self, other, "+")))
+
+    def __sub__(self, other: Expr) -> Expr:
+        return linear((1, self), (-1, _operand(self, other, "-")))
+
+    def __neg__(self) -> Expr:
+        return linear((-1, self))
+
+    def __mul__(self, factor: Number) -> Expr:
+        return linear((_exact(factor), self))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Number) -> Expr:
+        exact = _exact(divisor)
+        if exact == 0:
+            raise ArgumentError(f"{self}: divided by zero")
+        return linear((1 / Fraction(exact), self))
+
+    def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
+        raise NotImplementedError
+
+    def text(self, style: Style = UNICODE) -> str:
+        """Return the expression as text in one of the styles PYTHON, TEXT, UNICODE, LATEX."""
+        return self.written(style)[0]
+
+    def latex(self) -> str:
+        """Return the expression as LaTeX."""
+        return self.text(LATEX)
+
+    def ascii(self) -> str:
+        """Return the expression in plain letters, adjoints as '."""
+        return self.text(TEXT)
+
+    def __repr__(self) -> str:
+        return self.text(PYTHON)
+
+    def __str__(self) -> str:
+        return self.text(UNICODE)
+
+    def _repr_latex_(self) -> str:
+        return f"${self.latex()}$"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("expressions are not pickled; keep their repr, which evaluates to the same object")
+
+
+_table: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
+
+
+def _cons(cls: type[Any], range_: Space, domain: Space, **fields: Any) -> Any:
+    """Return the one object with these fields."""
+    key = (cls, range_, domain, *fields.values())
+    found = _table.get(key)
+    if found is None:
+        found = object.__new__(cls)
+        for name, value in {"range": range_, "domain": domain, **fields}.items():
+            object.__setattr__(found, name, value)
+        _table[key] = found
+    return found
+
+
+class _Frozen(Expr):
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{self!r} is frozen; build a new expression instead")
+
+
+@final
+class Leaf(_Frozen):
+    """A named operator or vector. Made by `leaf`."""
+
+    __slots__ = ("latex_name", "meaning", "name", "needs", "self_adjoint", "structure", "unicode_name")
+    name: str
+    structure: Structure
+    self_adjoint: bool
+    unicode_name: str
+    latex_name: str
+    meaning: str
+    needs: tuple[Expr, ...]
+
+    @property
+    def T(self) -> Expr:
+        return self if self.self_adjoint else _cons(Adjoint, self.domain, self.range, leaf=self)
+
+    def written(self, style: Style) -> tuple[str, int]:
+        if style is PYTHON:
+            return (self.name if STANDARD.get(self.name) is self else self._constructor()), ATOM
+        names = {UNICODE.name: self.unicode_name, LATEX.name: self.latex_name}
+        return names.get(style.name, self.name), ATOM
+
+    def _constructor(self) -> str:
+        """Return the call of `leaf` that makes this leaf."""
+        options = [
+            f"{word}={value!r}"
+            for word, value, usual in (
+                ("self_adjoint", self.self_adjoint, False),
+                ("unicode", self.unicode_name, self.name),
+                ("latex", self.latex_name, self.unicode_name),
+                ("meaning", self.meaning, ""),
+                ("needs", self.needs, ()),
+            )
+            if value != usual
+        ]
+        parts = [repr(self.name), repr(self.range), repr(self.domain), str(self.structure), *options]
+        return f"leaf({', '.join(parts)})"
+
+
+@final
+class Adjoint(_Frozen):
+    """The adjoint of a leaf."""
+
+    __slots__ = ("leaf",)
+    leaf: Leaf
+
+    @property
+    def T(self) -> Expr:
+        return self.leaf
+
+    def written(self, style: Style) -> tuple[str, int]:
+        return style.adjoint.format(self.leaf.written(style)[0]), MARKED
+
+
+@final
+class Identity(_Frozen):
+    """The identity of a space."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Expr:
+        return self
+
+    def written(self, style: Style) -> tuple[str, int]:
+        return style.identity.format(self.range), ATOM
+
+
+@final
+class Zero(_Frozen):
+    """The zero operator."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Expr:
+        return zero(self.domain, self.range)
+
+    def written(self, style: Style) -> tuple[str, int]:
+        return style.zero.format(self.range, self.domain), ATOM
+
+
+@final
+class Product(_Frozen):
+    """A product of two or more factors, none of them a product or a multiple."""
+
+    __slots__ = ("factors",)
+    factors: tuple[Expr, ...]
+
+    @property
+    def T(self) -> Expr:
+        return product(*(f.T for f in reversed(self.factors)))
+
+    def written(self, style: Style) -> tuple[str, int]:
+        parts = (style.fenced(*f.written(style), PRODUCT + 1) for f in self.factors)
+        return style.times.join(parts), PRODUCT
+
+
+@final
+class Sum(_Frozen):
+    """A linear combination: pairs (coefficient, expression)."""
+
+    __slots__ = ("terms",)
+    terms: tuple[tuple[Rational, Expr], ...]
+
+    @property
+    def T(self) -> Expr:
+        return linear(*((c, e.T) for c, e in self.terms))
+
+    def written(self, style: Style) -> tuple[str, int]:
+        return style.combination([(c, *e.written(style)) for c, e in self.terms]), SUM
+
+
+@final
+class Inverse(_Frozen):
+    """The inverse of an operator."""
+
+    __slots__ = ("argument",)
+    argument: Expr
+
+    @property
+    def T(self) -> Expr:
+        return inverse(self.argument.T)
+
+    def written(self, style: Style) -> tuple[str, int]:
+        text = style.fenced(*self.argument.written(style), ATOM)
+        return style.inverse.format(text), MARKED
+
+
+@final
+class LogDet(_Frozen):
+    """The logarithm of the absolute determinant: a scalar."""
+
+    __slots__ = ("argument",)
+    argument: Expr
+
+    @property
+    def T(self) -> Expr:
+        return self
+
+    def written(self, style: Style) -> tuple[str, int]:
+        inside = self.argument.written(style)
+        return style.logdet.format(
+            inside[0] if style in (PYTHON, TEXT) else style.fenced(*inside, ATOM)
+        ), MARKED
+
+
+#: The leaves that `hinge.algebra` hands out under their own names.
+STANDARD: dict[str, Leaf] = {}
+
+
+def leaf(
+    name: str,
+    range: Space,
+    domain: Space,
+    structure: Structure | None = None,
+    *,
+    self_adjoint: bool = False,
+    unicode: str | None = None,
+    latex: str | None = None,
+    meaning: str = "",
+    needs: tuple[Expr, ...] = (),
+) -> Leaf:
+    """Return the leaf of this name.
+
+    `structure` says how its blocks lie (default: a vector when the domain is One, else dense). `needs`
+    lists the vectors at a body that a leaf with a formula is a function of, such as the velocity.
+    """
+    if not name.isidentifier():
+        raise ArgumentError(f"name: {name!r} came; wanted a Python identifier, so that repr evaluates back")
+    if self_adjoint and range is not domain:
+        raise SpaceError(f"{name}: {range} ← {domain} cannot be self-adjoint; wanted the same space twice")
+    kind = structure or (Structure.VECTOR if domain is One else Structure.DENSE)
+    return _cons(
+        Leaf, range, domain, name=name, structure=kind, self_adjoint=self_adjoint,
+        unicode_name=unicode or name, latex_name=latex or unicode or name, meaning=meaning, needs=needs,
+    )  # fmt: skip
+
+
+def identity(space: Space) -> Identity:
+    """Return the identity of a space."""
+    return _cons(Identity, space, space)
+
+
+def zero(range: Space, domain: Space) -> Zero:
+    """Return the zero operator range ← domain."""
+    return _cons(Zero, range, domain)
+
+
+def logdet(argument: Expr) -> LogDet:
+    """Return log |det argument|, a scalar expression; the argument must be square."""
+    _square(argument, "determinant")
+    return _cons(LogDet, One, One, argument=argument)
+
+
+def inverse(argument: Expr) -> Expr:
+    """Return the inverse of a square operator."""
+    _square(argument, "inverse")
+    match argument:
+        case Inverse():
+            return argument.argument
+        case Identity():
+            return argument
+        case Zero():
+            raise SpaceError(f"zero operator {argument.range} ← {argument.domain} has no inverse")
+        case Sum(terms=((c, e),)):
+            return linear((1 / Fraction(c), inverse(e)))
+        case _:
+            return _cons(Inverse, argument.range, argument.domain, argument=argument)
+
+
+def product(*parts: Expr) -> Expr:
+    """Return the flat product of operators whose spaces fit."""
+    assert parts
+    coefficient: Rational = 1  # pyright: ignore[reportAssignmentType]
+    factors: list[Expr] = []
+    for left, right in zip(parts, parts[1:], strict=False):
+        if left.domain is not right.range:
+            raise SpaceError(
+                f"{left} @ {right}: {left} is {left.range} ← {left.domain} and wants something in "
+                f"{left.domain}, but {right} is {right.range} ← {right.domain}"
+            )
+    for p in parts:
+        match p:
+            case Zero():
+                return zero(parts[0].range, parts[-1].domain)
+            case Sum(terms=((c, e),)):
+                coefficient = coefficient * c  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+                factors += e.factors if isinstance(e, Product) else [] if isinstance(e, Identity) else [e]
+            case Product():
+                factors += p.factors
+            case Identity():
+                pass
+            case _:
+                factors.append(p)
+    if not factors:
+        plain: Expr = identity(parts[0].range)
+    elif len(factors) == 1:
+        plain = factors[0]
+    else:
+        plain = _cons(Product, parts[0].range, parts[-1].domain, factors=tuple(factors))
+    return linear((coefficient, plain))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def linear(*terms: tuple[Any, Expr]) -> Expr:
+    """Return Σ coefficient · expression, like terms collected in the order of first appearance."""
+    first = terms[0][1]
+    found: dict[Expr, Any] = {}
+    for c, e in terms:
+        if (e.range, e.domain) != (first.range, first.domain):
+            raise SpaceError(
+                f"{first} + {e}: {first} is {first.range} ← {first.domain}, but {e} is {e.range} ← {e.domain}; "
+                "terms of a sum share both spaces"
+            )
+        for inner, part in e.terms if isinstance(e, Sum) else ((1, e),):
+            if not isinstance(part, Zero):
+                found[part] = found.get(part, 0) + c * inner
+    kept = tuple((_exact(c), e) for e, c in found.items() if c != 0)
+    if not kept:
+        return zero(first.range, first.domain)
+    if len(kept) == 1 and kept[0][0] == 1:
+        return kept[0][1]
+    return _cons(Sum, first.range, first.domain, terms=kept)
+
+
+def _square(e: Expr, what: str) -> None:
+    if e.range is not e.domain:
+        raise SpaceError(f"{e}: is {e.range} ← {e.domain}; only a square operator has a {what}")
+
+
+def _operand(one: Expr, other: Any, symbol: str) -> Expr:
+    if isinstance(other, Expr):
+        return other
+    raise TypeError(
+        f"{one} {symbol} …: {type(other).__name__} came; wanted an expression. Numbers scale with *; arrays "
+        "are given when a compiled expression is called"
+    )
+
+
+def _exact(factor: Number) -> Any:
+    """Return a coefficient as an int or a Fraction."""
+    if isinstance(factor, bool) or not isinstance(factor, int | float | Fraction):
+        raise TypeError(f"* wants a number, not {type(factor).__name__}; operators compose with @")
+    try:
+        exact = Fraction(factor)
+    except (ValueError, OverflowError):
+        raise ArgumentError(f"factor: {factor} came; wanted a finite number") from None
+    return exact.numerator if exact.denominator == 1 else exact

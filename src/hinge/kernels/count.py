@@ -1,0 +1,51 @@
+"""Count what a kernel does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from hinge.kernels.graph import Op
+from hinge.kernels.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Numbers of floating-point operations; `functions` are sin, cos, sqrt and log.
+
+    A subtraction counts as an addition; a sign and a constant count nothing.
+    """
+
+    multiplications: int = 0
+    additions: int = 0
+    divisions: int = 0
+    functions: int = 0
+
+    def __add__(self, other: Operations) -> Operations:
+        return Operations(
+            self.multiplications + other.multiplications,
+            self.additions + other.additions,
+            self.divisions + other.divisions,
+            self.functions + other.functions,
+        )
+
+    @property
+    def total(self) -> int:
+        """All of them together."""
+        return self.multiplications + self.additions + self.divisions + self.functions
+
+    def __str__(self) -> str:
+        text = f"{self.multiplications} mul, {self.additions} add"
+        rare = ((self.divisions, "div"), (self.functions, "sin/cos"))
+        return text + "".join(f", {n} {name}" for n, name in rare if n)
+
+
+def count(kernel: Kernel) -> Operations:
+    """Return the number of operations of each kind."""
+    n: Counter[Op] = Counter(i.op for i in kernel.instructions)
+    return Operations(
+        multiplications=n["mul"],
+        additions=n["add"] + n["sub"],
+        divisions=n["div"],
+        functions=n["sin"] + n["cos"] + n["sqrt"] + n["log"],
+    )

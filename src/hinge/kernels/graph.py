@@ -1,0 +1,257 @@
+"""Traced scalars: ordinary arithmetic that writes down what it does.
+
+A `Scalar` stands for a value that is known only when the kernel runs. What is known while tracing is
+a plain float: results that fold to a constant are floats again, and the rules are
+
+    x·0 = 0     x·1 = x     x + 0 = x     x − x = 0     0/x = 0     (x c₁) c₂ = x (c₁ c₂)     x/c = x (1/c)
+
+A sign is carried along and is never an instruction: (−x) y = −(x y), (−x) + (−y) = −(x + y),
+sin(−x) = −sin x, cos(−x) = cos x. Equal instructions are made once.
+
+The rules x·0, x − x and 0/x assume finite inputs: an infinity or NaN shows in those results only that
+really depend on it. Constants are combined before they meet x, so that a result may differ from the plain
+formula's in its last bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+
+Op = Literal["const", "input", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "log"]
+
+#: The number of earlier values that an instruction takes; `input` is not an instruction.
+ARITY: dict[Op, int] = {
+    "const": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
+}  # fmt: skip
+
+#: (op, index, …), ("const", float) or ("input", key).
+Node: TypeAlias = tuple[Any, ...]
+
+#: Products of constants outside this range are not folded: they would lose digits or overflow.
+SMALLEST, LARGEST = 1e-300, 1e300
+MOST_POWER = 64
+MIXED = "two scalars of different graphs: a kernel is traced in one graph from its inputs to its outputs"
+
+
+class Graph:
+    """One kernel under construction: its inputs, constants and instructions, each made once."""
+
+    __slots__ = ("_index", "_inputs", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._index: dict[Node, int] = {}
+        self._inputs: dict[Hashable, Scalar] = {}
+
+    def input(self, key: Hashable) -> Scalar:
+        """Return the scalar that stands for this input; the same key gives the same scalar."""
+        found = self._inputs.get(key)
+        if found is None:
+            self._inputs[key] = found = Scalar(self, self._append(("input", key)), False)
+        return found
+
+    def node(self, node: Node, negative: bool) -> Scalar:
+        """Return the scalar of a node with a sign; the node is made now or known already."""
+        index = self._index.get(node)
+        if index is None:
+            index = self._append(node)
+        return Scalar(self, index, negative)
+
+    def constant(self, c: float) -> int:
+        """Return the index of a constant."""
+        index = self._index.get(("const", c))
+        if index is None:
+            if not math.isfinite(c):
+                raise ArgumentError(f"the constant {c} is not finite; a kernel takes it as an input only")
+            index = self._append(("const", c))
+        return index
+
+    def scaled(self, index: int, c: float, negative: bool) -> Scalar:
+        """Return ± the node times a constant c > 0."""
+        base, inner = self._factors(index)
+        if SMALLEST < inner * c < LARGEST:
+            index, c = base, inner * c
+        if c == 1.0:
+            return Scalar(self, index, negative)
+        return self.node(("mul", index, self.constant(c)), negative)
+
+    def divided(self, index: int, c: float, negative: bool) -> Scalar:
+        """Return ± the node divided by a constant c > 0."""
+        base, inner = self._factors(index)
+        if SMALLEST < inner / c < LARGEST:
+            return self.scaled(base, inner / c, negative)
+        return self.node(("div", index, self.constant(c)), negative)
+
+    def _append(self, node: Node) -> int:
+        self._index[node] = index = len(self.nodes)
+        self.nodes.append(node)
+        return index
+
+    def _factors(self, index: int) -> tuple[int, float]:
+        """Return x and c of a node x·c, where the constant comes last; any other node and 1."""
+        node = self.nodes[index]
+        if node[0] == "mul":
+            last = self.nodes[node[2]]
+            if last[0] == "const":
+                return node[1], last[1]
+        return index, 1.0
+
+
+class Scalar:
+    """A value of a graph with a sign. Arithmetic with scalars and numbers gives a scalar or a float.
+
+    Scalars live in NumPy arrays of `dtype=object` too: `np.sin` and its like call the methods here.
+    Two scalars are the same value if `index` and `negative` agree; `==` asks for the same object.
+    """
+
+    __slots__ = ("graph", "index", "negative")
+
+    def __init__(self, graph: Graph, index: int, negative: bool) -> None:
+        self.graph = graph
+        self.index = index
+        self.negative = negative
+
+    def __repr__(self) -> str:
+        op, *args = self.graph.nodes[self.index]
+        return f"{'-' if self.negative else ''}{op}({', '.join(map(str, args))})"
+
+    def __neg__(self) -> Scalar:
+        return Scalar(self.graph, self.index, not self.negative)
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __mul__(self, other: Value) -> Value:
+        if type(other) is not Scalar:
+            return _times(self, other)
+        graph, a, b = self.graph, self.index, other.index
+        assert graph is other.graph, MIXED
+        return graph.node(("mul", a, b) if a <= b else ("mul", b, a), self.negative is not other.negative)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Value) -> Value:
+        if type(other) is not Scalar:
+            return _plus(self, other)
+        return _sum(self, other, other.negative)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Value) -> Value:
+        if type(other) is not Scalar:
+            c = _number(other)
+            return NotImplemented if c is None else _plus(self, -c)
+        return _sum(self, other, not other.negative)
+
+    def __rsub__(self, other: Value) -> Value:
+        return _plus(-self, other)
+
+    def __truediv__(self, other: Value) -> Value:
+        if type(other) is Scalar:
+            assert self.graph is other.graph, MIXED
+            return self.graph.node(("div", self.index, other.index), self.negative is not other.negative)
+        c = _number(other)
+        if c is None:
+            return NotImplemented
+        if not c:
+            raise ZeroDivisionError(f"{self!r} is divided by the constant 0")
+        return self.graph.divided(self.index, abs(c), self.negative is not (c < 0.0))
+
+    def __rtruediv__(self, other: Value) -> Value:
+        c = _number(other)
+        if not c:
+            return NotImplemented if c is None else 0.0
+        numerator = self.graph.constant(abs(c))
+        return self.graph.node(("div", numerator, self.index), self.negative is not (c < 0.0))
+
+    def __pow__(self, exponent: float) -> Value:
+        """Return x · x · …, by squaring; the exponent is a whole number."""
+        c = _number(exponent)
+        if c is None:
+            return NotImplemented
+        if c not in range(1, MOST_POWER + 1):
+            wanted = f"1, 2, … {MOST_POWER}; write other powers with `/` and `sqrt()`"
+            raise TypeError(f"a traced scalar to the power {exponent!r}: wanted {wanted}")
+        half, odd = divmod(int(c), 2)
+        if half == 0:
+            return self
+        root = self**half
+        return root * root * self if odd else root * root
+
+    def sin(self) -> Scalar:
+        """Return sin x."""
+        return self.graph.node(("sin", self.index), self.negative)
+
+    def cos(self) -> Scalar:
+        """Return cos x."""
+        return self.graph.node(("cos", self.index), False)
+
+    def sqrt(self) -> Scalar:
+        """Return √x."""
+        return self.graph.node(("sqrt", _unsigned(self)), False)
+
+    def log(self) -> Scalar:
+        """Return the natural logarithm of x."""
+        return self.graph.node(("log", _unsigned(self)), False)
+
+    def _undecided(self, *_: object) -> NoReturn:
+        raise TypeError(
+            f"{self!r} has no value while it is traced, so it cannot decide a branch; write the formula "
+            f"without `if`, comparison or `float()`, or branch before tracing"
+        )
+
+    __bool__ = __lt__ = __le__ = __gt__ = __ge__ = __float__ = __int__ = _undecided
+
+
+Value: TypeAlias = Scalar | float
+
+
+def _number(x: object) -> float | None:
+    """Return a real number as a float; None tells Python to ask the other operand, such as an array."""
+    if type(x) is float:
+        return x
+    return float(x) if isinstance(x, float | int | np.floating | np.integer | np.bool_) else None
+
+
+def _sum(x: Scalar, y: Scalar, minus: bool) -> Value:
+    """Return x ± |y|, the sign of y given apart."""
+    graph, a, b = x.graph, x.index, y.index
+    assert graph is y.graph, MIXED
+    if x.negative is minus:
+        return graph.node(("add", a, b) if a <= b else ("add", b, a), minus)
+    if a == b:
+        return 0.0
+    return graph.node(("sub", a, b), x.negative) if a < b else graph.node(("sub", b, a), minus)
+
+
+def _plus(x: Scalar, other: object) -> Value:
+    """Return x plus a number: ±(|x| + |c|) or ±(|x| − |c|)."""
+    c = _number(other)
+    if not c:
+        return NotImplemented if c is None else x
+    op = "add" if x.negative is (c < 0.0) else "sub"
+    return x.graph.node((op, x.index, x.graph.constant(abs(c))), x.negative)
+
+
+def _times(x: Scalar, other: object) -> Value:
+    """Return x times a number."""
+    c = _number(other)
+    if not c:
+        return NotImplemented if c is None else 0.0
+    return x.graph.scaled(x.index, abs(c), x.negative is not (c < 0.0))
+
+
+def _unsigned(x: Scalar) -> int:
+    """Return a node of x with its sign, which √ and log need: −(a − b) is b − a, other −x are 0 − x."""
+    if not x.negative:
+        return x.index
+    graph, node = x.graph, x.graph.nodes[x.index]
+    if node[0] == "sub":
+        return graph.node(("sub", node[2], node[1]), False).index
+    return graph.node(("sub", graph.constant(0.0), x.index), False).index

@@ -1,0 +1,175 @@
+"""A finished kernel: straight-line scalar code as a value.
+
+Values are numbered: the inputs first, then one for each instruction, and there the constants first, so
+that the same code is the same kernel whatever dead code was traced beside it. A sign is not an
+instruction; it is left over at the outputs alone.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from hinge.kernels.graph import Graph, Node, Op, Scalar, Value
+
+#: What each instruction does. Division by zero gives what IEEE says, as in compiled code.
+MEANING: dict[Op, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": np.divide,
+    "sin": np.sin,
+    "cos": np.cos,
+    "sqrt": np.sqrt,
+    "log": np.log,
+}
+SYMBOLS: dict[Op, str] = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+COMMUTATIVE: tuple[Op, ...] = ("add", "mul")
+LEAVES: tuple[Op, ...] = ("const", "input")
+
+
+class Instruction(NamedTuple):
+    """One step: `args` are the numbers of earlier values, or the float itself for "const"."""
+
+    op: Op
+    args: tuple[float, ...]
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """The numbers of the earlier values that it takes; none for a constant."""
+        return () if self.op == "const" else cast("tuple[int, ...]", self.args)
+
+    @property
+    def constant(self) -> float | None:
+        """The number that a constant stands for; None for anything else."""
+        return self.args[0] if self.op == "const" else None
+
+
+class Output(NamedTuple):
+    """One result: a value with a sign, or else a constant."""
+
+    key: Hashable
+    value: int | None
+    negative: bool
+    constant: float | None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Straight-line code from named inputs to named outputs. Equal code is equal and hashes equal."""
+
+    inputs: tuple[Hashable, ...]
+    instructions: tuple[Instruction, ...]
+    outputs: tuple[Output, ...]
+
+    def evaluate(self, inputs: Mapping[Any, Any]) -> dict[Any, Any]:
+        """Return the outputs for these inputs, step by step.
+
+        Takes floats, arrays that broadcast together, or traced scalars, which trace the kernel into
+        their graph. An output that is constant is a float, whatever the inputs' shape.
+        """
+        values: list[Any] = [inputs[key] for key in self.inputs]
+        with np.errstate(all="ignore"):
+            for instruction in self.instructions:
+                op, args = instruction.op, instruction.operands
+                known = instruction.constant
+                values.append(MEANING[op](*(values[i] for i in args)) if known is None else known)
+        return {o.key: _signed(o, values) for o in self.outputs}
+
+    def restricted(self, keys: Iterable[Hashable]) -> Kernel:
+        """Return the kernel of some outputs only, in their old order, without what they do not need."""
+        wanted = set(keys)
+        unknown = wanted - {o.key for o in self.outputs}
+        assert not unknown, f"no outputs {sorted(map(label, unknown))}"
+        nodes: list[Node] = [("input", key) for key in self.inputs]
+        nodes += [(i.op, *i.args) for i in self.instructions]
+        return _pruned(nodes, [o for o in self.outputs if o.key in wanted])
+
+    def __str__(self) -> str:
+        names = [label(key) for key in self.inputs]
+        lines: list[str] = []
+        for number, instruction in enumerate(self.instructions, len(self.inputs)):
+            if instruction.op == "const":
+                names.append(repr(instruction.constant))
+            else:
+                names.append(f"t{number}")
+                lines.append(f"t{number} = {_written(instruction, names)}")
+        for o in self.outputs:
+            value = repr(o.constant) if o.value is None else names[o.value]
+            lines.append(f"out {label(o.key)} = {'-' if o.negative else ''}{value}")
+        return "\n".join(lines)
+
+
+def finish(graph: Graph, outputs: Mapping[Any, Value]) -> Kernel:
+    """Return the kernel of these outputs, without dead code and unused inputs.
+
+    Inputs keep the order in which the graph was asked for them, outputs that of the mapping.
+    """
+    return _pruned(graph.nodes, [_output(graph, key, value) for key, value in outputs.items()])
+
+
+def label(key: Hashable) -> str:
+    """Return a short name of an input or output: ("z", 0, 1) is z[0,1]."""
+    if isinstance(key, tuple) and len(key) > 1:
+        first, *rest = cast("tuple[object, ...]", key)
+        return f"{first}[{','.join(map(str, rest))}]"
+    return str(key)
+
+
+def _output(graph: Graph, key: Hashable, value: Value) -> Output:
+    if isinstance(value, Scalar):
+        assert value.graph is graph, f"output {label(key)}: a scalar of another graph"
+        return Output(key, value.index, value.negative, None)
+    return Output(key, None, False, float(value) + 0.0)  # −0.0 becomes 0.0
+
+
+def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
+    """Return the kernel of what the outputs need, with values numbered anew."""
+    needed = sorted(_needed(nodes, [o.value for o in outputs if o.value is not None]))
+    inputs = [i for i in needed if nodes[i][0] == "input"]
+    constants = sorted((i for i in needed if nodes[i][0] == "const"), key=lambda i: nodes[i][1])
+    steps = constants + [i for i in needed if nodes[i][0] not in LEAVES]
+    number = {old: new for new, old in enumerate(inputs + steps)}
+    return Kernel(
+        tuple(nodes[i][1] for i in inputs),
+        tuple(_renumbered(nodes[i], number) for i in steps),
+        tuple(o if o.value is None else o._replace(value=number[o.value]) for o in outputs),
+    )
+
+
+def _needed(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
+    """Return the nodes that the roots depend on, themselves included."""
+    stack = list(roots)
+    found = set(stack)
+    while stack:
+        node = nodes[stack.pop()]
+        if node[0] not in LEAVES:
+            for i in node[1:]:
+                if i not in found:
+                    found.add(i)
+                    stack.append(i)
+    return found
+
+
+def _renumbered(node: Node, number: Mapping[int, int]) -> Instruction:
+    op, *args = node
+    if op == "const":
+        return Instruction("const", (args[0],))
+    renamed = [number[i] for i in args]
+    return Instruction(op, tuple(sorted(renamed) if op in COMMUTATIVE else renamed))
+
+
+def _signed(output: Output, values: Sequence[Any]) -> Any:
+    if output.value is None:
+        return output.constant
+    return -values[output.value] if output.negative else values[output.value]
+
+
+def _written(instruction: Instruction, names: Sequence[str]) -> str:
+    args = [names[i] for i in instruction.operands]
+    symbol = SYMBOLS.get(instruction.op)
+    return f" {symbol} ".join(args) if symbol else f"{instruction.op}({', '.join(args)})"

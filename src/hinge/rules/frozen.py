@@ -1,0 +1,88 @@
+"""The completed tables as they ship: written once, read back letter by letter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from importlib import resources
+from typing import Any
+
+from hinge.algebra import STANDARD
+from hinge.rules.completion import Axiom, Rule, Use
+from hinge.rules.polynomial import Coefficient, Letter, Word, letter_name
+
+TABLES = "tables"
+
+
+def load_rules(name: str, axioms: Sequence[Axiom]) -> list[Rule] | None:
+    """Return the frozen rules of a theory, or None when there are none for these axioms."""
+    file = resources.files("hinge.rules") / TABLES / f"{name}.json"
+    if not file.is_file():
+        return None
+    data = json.loads(file.read_text(encoding="utf-8"))
+    if data["axioms"] != [_described(a) for a in axioms]:
+        return None
+    known: dict[str, Axiom | Rule] = {f"axiom {k}": a for k, a in enumerate(axioms)}
+    for row in data["rules"]:
+        proof = tuple(
+            Use(_number(c), _word(left), known[source], _word(right)) for c, left, source, right in row["proof"]
+        )
+        rhs = {_word(w): _number(c) for c, w in row["rhs"]}
+        known[f"rule {row['number']}"] = Rule(row["number"], _word(row["lhs"]), rhs, proof)
+    return [known[f"rule {n}"] for n in data["table"]]  # pyright: ignore[reportReturnType]
+
+
+def dump_rules(axioms: Sequence[Axiom], rules: Sequence[Rule]) -> str:
+    """Return the text of a frozen table: axioms, every rule that a proof uses, and the final table."""
+    names: dict[Axiom | Rule, str] = {a: f"axiom {k}" for k, a in enumerate(axioms)}
+    rows: list[dict[str, Any]] = []
+    for rule in ancestry(rules):
+        names[rule] = f"rule {rule.number}"
+        rows.append(
+            {
+                "number": rule.number,
+                "lhs": _letters(rule.lhs),
+                "rhs": [[str(c), _letters(w)] for w, c in sorted(rule.rhs.items(), key=lambda t: _letters(t[0]))],
+                "proof": [
+                    [str(u.coefficient), _letters(u.left), names[u.source], _letters(u.right)] for u in rule.proof
+                ],
+            }
+        )
+    data = {"axioms": [_described(a) for a in axioms], "rules": rows, "table": [r.number for r in rules]}
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def ancestry(rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules and all that their proofs use, oldest first."""
+    found: dict[int, Rule] = {}
+    todo = list(rules)
+    while todo:
+        rule = todo.pop()
+        if rule.number not in found:
+            found[rule.number] = rule
+            todo += [u.source for u in rule.proof if isinstance(u.source, Rule)]
+    return [found[n] for n in sorted(found)]
+
+
+def _described(axiom: Axiom) -> str:
+    terms = sorted(f"{c} {_letters(w)}".strip() for w, c in axiom.difference.terms.items())
+    return f"{axiom.name} [{axiom.source}]: " + " + ".join(terms) + " = 0"
+
+
+def _letters(word: Word) -> str:
+    return " ".join(map(letter_name, word))
+
+
+def _word(text: str) -> Word:
+    return tuple(_letter(x) for x in text.split())
+
+
+def _letter(text: str) -> Letter:
+    found = STANDARD[text.removesuffix("'")]
+    return found.T if text.endswith("'") else found  # pyright: ignore[reportReturnType]
+
+
+def _number(text: str) -> Coefficient:
+    q = Fraction(text)
+    return q.numerator if q.denominator == 1 else q

@@ -1,0 +1,279 @@
+"""Theories: axioms from the definitions of the letters, completed to a confluent table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from hinge.algebra import (
+    DEFINITIONS,
+    STANDARD,
+    Adjoint,
+    Articulated,
+    Body,
+    E,
+    E0,
+    Expr,
+    Inverse,
+    Leaf,
+    LogDet,
+    P,
+    Product,
+    R,
+    Sum,
+    Structure,
+    Ups,
+    appendix,
+    identity,
+    leaf,
+    passive,
+    phi,
+    whole,
+    zero,
+)
+from hinge.rules.completion import Axiom, Completed, Order, Table, Use, complete
+from hinge.rules.frozen import load_rules
+from hinge.rules.polynomial import Letter, Polynomial, polynomial
+
+#: Weights of letters in the order of words: what is to be eliminated weighs more.
+WEIGHTS: dict[str, int] = {
+    "Mi": 200, "M": 60, "Es": 40, "E": 20, "phi": 6, "psi": 5, "K": 3, "G": 2, "P": 2, "R": 4,
+    "Mip": 200, "Esp": 40, "psip": 5, "Kp": 3, "Gp": 2, "Pp": 2,
+    "L": 100, "Phi": 100, "Psi": 100, "S": 30, "Dphi": 30, "Dpsi": 30, "r": 4,
+}  # fmt: skip
+
+#: A letter that stands for an inverse which no definition gives: heavy, so that it goes where it can.
+UNKNOWN_INVERSE = 300
+
+
+def weight(letter: Letter) -> int:
+    """Return the weight of a letter: that of its leaf, 1 when it has none of its own."""
+    found = letter if isinstance(letter, Leaf) else letter.leaf
+    if found not in STANDARD.values() and found.name.startswith("inverse_"):
+        return UNKNOWN_INVERSE
+    return WEIGHTS.get(found.name, 1)
+
+
+ORDER = Order(weight)
+
+
+def _leaf(letter: Letter) -> Leaf:
+    return letter if isinstance(letter, Leaf) else letter.leaf
+
+
+def _no_inverse(argument: Expr, p: Polynomial) -> Polynomial:
+    raise AssertionError(f"an axiom with the inverse of {argument}")
+
+
+def equation(name: str, left: Expr, right: Expr, source: str) -> tuple[Axiom, ...]:
+    """Return the axiom left = right and, unless it says the same, its adjoint."""
+    d = polynomial(left, _no_inverse) - polynomial(right, _no_inverse)
+    one = Axiom(name, d, source)
+    return (one,) if d.T.key == d.key else (one, Axiom(f"adjoint of {name}", d.T, source))
+
+
+def definition_axioms(definitions: Mapping[Leaf, Expr]) -> tuple[Axiom, ...]:
+    """Return the axioms that definitions stand for: letter = expression, or X letter = letter X = I."""
+    found: list[Axiom] = []
+    for letter, e in definitions.items():
+        name, source = f"definition of {letter}", letter.meaning.rsplit(", ", 1)[-1]
+        if isinstance(e, Inverse):
+            one = identity(letter.range)
+            found += equation(name, e.argument @ letter, one, source)
+            found += equation(name, letter @ e.argument, one, source)
+        else:
+            found += equation(name, letter, e, source)
+    return tuple(found)
+
+
+def articulated_axioms(x: Articulated) -> tuple[Axiom, ...]:
+    """Return the axioms of one articulated-body family; G Dᵢ⁻¹ is stated as P Hᵀ = G D.
+
+    The two say the same since D D⁻¹ = I, and from this one completion ends at once.
+    """
+    definitions = x.definitions()
+    definitions.pop(x.G)
+    gain = equation(f"definition of {x.G}", x.P @ x.H.T, x.G @ x.D, "(a.2)")
+    return definition_axioms(definitions) + gain
+
+
+def base_axioms(*inertias: Leaf) -> tuple[Axiom, ...]:
+    """Return that nothing lies beyond the base: no body carries a root body as its child."""
+    found: list[Axiom] = []
+    for between in ([], *([x] for x in inertias)):
+        word = E
+        for x in between:
+            word = word @ x
+        word = word @ E0.T
+        found += equation("nothing lies beyond the base", word, zero(word.range, word.domain), "(3.8)")
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Theory:
+    """Axioms and their confluent table.
+
+    `holds_on` is "trees" or "serial chains". `inverses` are pairs (X, X⁻¹), each a consequence of the
+    axioms; `unknown` are letters that stand for inverses which nothing gives in closed form.
+    """
+
+    name: str
+    axioms: tuple[Axiom, ...]
+    letters: frozenset[Leaf]
+    holds_on: str = "trees"
+    inverses: tuple[tuple[Expr, Expr], ...] = ()
+    unknown: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
+    base: Theory | None = None
+
+    @cached_property
+    def table(self) -> Table:
+        """The confluent table: frozen with the package, or completed now for axioms of your own."""
+        frozen = None if self.base else load_rules(self.name, self.axioms)
+        return Table.of(frozen) if frozen is not None else self.complete().table
+
+    def complete(self, seconds: float = 10.0) -> Completed:
+        """Return the table completed from the axioms, with counts and time."""
+        if self.base is None:
+            return complete(self.axioms, ORDER, seconds=seconds)
+        own = self.axioms[len(self.base.axioms) :]
+        return complete(own, ORDER, start=self.base.table.rules, seconds=seconds)
+
+    def extended(self, axioms: Sequence[Axiom], name: str = "") -> Theory:
+        """Return the theory with more axioms; its table is completed from this one's."""
+        if not axioms:
+            return self
+        letters = self.letters | {_leaf(x) for a in axioms for w in a.difference.terms for x in w}
+        return replace(
+            self, name=name or self.name, axioms=(*self.axioms, *axioms), letters=letters, base=self
+        )
+
+    def multiplied_out(self, e: Expr) -> tuple[Polynomial, Theory]:
+        """Return an expression as a polynomial, and the theory with letters for inverses it did not know."""
+        theory = self
+
+        def inverse_of(argument: Expr, p: Polynomial) -> Polynomial:
+            nonlocal theory
+            found, theory = theory._inverse(argument, p)
+            return found
+
+        return polynomial(e, inverse_of), theory
+
+    def _inverse(self, argument: Expr, p: Polynomial) -> tuple[Polynomial, Theory]:
+        if isinstance(argument, Product) and all(f.range is f.domain for f in argument.factors):
+            whole_, theory = self.multiplied_out(argument.factors[-1].inv())
+            for f in reversed(argument.factors[:-1]):
+                part, theory = theory.multiplied_out(f.inv())
+                whole_ = whole_ @ part
+            return whole_, theory
+        known = self._known_inverses.get(self.normal(p).key)
+        if known is not None:
+            return polynomial(known, _no_inverse), self
+        letter = _inverse_letter(argument, p, len(self.unknown))
+        one = identity(letter.range)
+        product_ = p.expression()
+        axioms = equation(f"definition of {letter}", product_ @ letter, one, "an inverse")
+        axioms += equation(f"definition of {letter}", letter @ product_, one, "an inverse")
+        theory = replace(
+            self.extended(axioms),
+            inverses=(*self.inverses, (argument, letter)),
+            unknown={**self.unknown, letter: argument},
+        )
+        return polynomial(letter, _no_inverse), theory
+
+    @cached_property
+    def _known_inverses(self) -> dict[frozenset[object], Expr]:
+        found: dict[frozenset[object], Expr] = {}
+        for x, y in self.inverses:
+            for left, right in ((x, y), (y, x), (x.T, y.T), (y.T, x.T)):
+                if not isinstance(left, Inverse):
+                    p = polynomial(left, _no_inverse)
+                    found.setdefault(self.normal(p).key, right)
+        return found
+
+    def normal(self, p: Polynomial) -> Polynomial:
+        """Return the normal form of a polynomial."""
+        return self.reduced(p)[0]
+
+    def reduced(self, p: Polynomial) -> tuple[Polynomial, list[Use]]:
+        """Return the normal form and the rules that led to it."""
+        terms, uses = self.table.normal_form(p.terms)
+        return Polynomial(p.range, p.domain, terms), uses
+
+
+def _inverse_letter(argument: Expr, p: Polynomial, count: int) -> Leaf:
+    text = f"({argument})⁻¹"
+    return leaf(
+        f"inverse_{count + 1}", argument.range, argument.domain, Structure.DENSE,
+        self_adjoint=p.T.key == p.key, unicode=text, latex=argument.inv().latex(), meaning="an inverse",
+    )  # fmt: skip
+
+
+def _family(name: str, x: Articulated, *more: Axiom) -> Theory:
+    one, joint = identity(Body), identity(x.H.range)
+    axioms = definition_axioms({phi: DEFINITIONS[phi]}) + articulated_axioms(x) + more
+    inverses = (
+        (x.mass, x.Mi),
+        (x.D, x.Di),
+        (one - E, phi),
+        (one - x.Es, x.psi),
+        (joint + x.H @ phi @ x.K, joint - x.H @ x.psi @ x.K),
+    )
+    return Theory(name, axioms, _letters(axioms), inverses=inverses)
+
+
+def _letters(axioms: Iterable[Axiom]) -> frozenset[Leaf]:
+    return frozenset(_leaf(x) for a in axioms for w in a.difference.terms for x in w)
+
+
+def _appendix_axioms() -> tuple[Axiom, ...]:
+    found: list[Axiom] = []
+    for left, right, source in appendix.APPENDIX:
+        found += equation(f"definition of {left}", left, right, source)
+    return tuple(found)
+
+
+def _joined(name: str, one: Theory, axioms: tuple[Axiom, ...], *others: Theory) -> Theory:
+    inverses = one.inverses + tuple(pair for o in others for pair in o.inverses)
+    return Theory(name, one.axioms + axioms, _letters(one.axioms + axioms), inverses=inverses)
+
+
+#: Trees of bodies: the propagation φ, the articulated family, composite bodies, the base.
+TREE = _family("tree", whole, *definition_axioms({R: DEFINITIONS[R]}), *base_axioms(R, P))
+_PASSIVE = _family("passive", passive)
+#: Trees whose hinges are split into passive and active ones.
+HYBRID = _joined("hybrid", TREE, articulated_axioms(passive), _PASSIVE)
+#: Trees, with the letters Φ, Ψ, S, Δφ, Δψ, L, r of appendix A.
+APPENDIX = _joined("appendix", TREE, _appendix_axioms())
+#: Serial chains only: Υ, whose recursion splits ψᵀ Hᵀ D⁻¹ H ψ there.
+SERIAL = replace(
+    _family("serial", whole, *definition_axioms({Ups: DEFINITIONS[Ups]})), holds_on="serial chains"
+)
+
+THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, SERIAL)
+
+
+def theory_of(*expressions: Expr) -> Theory:
+    """Return the smallest theory that knows the letters of the expressions."""
+    used = {x for e in expressions for x in leaves(e)}
+    for special, theory in ((_PASSIVE.letters - TREE.letters, HYBRID), (frozenset({Ups}), SERIAL)):
+        if used & special:
+            return theory
+    return APPENDIX if used & (APPENDIX.letters - TREE.letters) else TREE
+
+
+def leaves(e: Expr) -> set[Leaf]:
+    """Return the leaves of an expression."""
+    match e:
+        case Leaf():
+            return {e}
+        case Adjoint():
+            return {e.leaf}
+        case Sum():
+            return set().union(*(leaves(t) for _, t in e.terms))
+        case Product():
+            return set().union(*(leaves(f) for f in e.factors))
+        case Inverse() | LogDet():
+            return leaves(e.argument)
+        case _:
+            return set()
