@@ -19,8 +19,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from hinge.algebra import (
+    Coefficient,
+    Letter,
+    Polynomial,
+    Terms,
+    Word,
+    combined,
+    letter_name,
+    wrapped,
+)
 from hinge.errors import HingeError
-from hinge.rules.polynomial import Coefficient, Letter, Polynomial, Terms, Word, combined, letter_name, wrapped
 
 
 class CompletionError(HingeError):
@@ -265,7 +274,9 @@ def words(terms: Mapping[Word, Coefficient]) -> str:
     if not terms:
         return "0"
     out = ""
-    for k, (w, c) in enumerate(sorted(terms.items(), key=lambda t: (len(t[0]), t[0] and letter_name(t[0][0])))):
+    for k, (w, c) in enumerate(
+        sorted(terms.items(), key=lambda t: (len(t[0]), t[0] and letter_name(t[0][0])))
+    ):
         body = " ".join(map(letter_name, w)) or "1"
         size = "" if abs(c) == 1 else f"{abs(c)} "
         sign = "-" if c < 0 else ("" if k == 0 else "+")

@@ -14,7 +14,9 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     for theory in THEORIES:
         done = theory.complete()
-        (folder / f"{theory.name}.json").write_text(dump_rules(theory.axioms, done.table.rules), encoding="utf-8")
+        (folder / f"{theory.name}.json").write_text(
+            dump_rules(theory.axioms, done.table.rules), encoding="utf-8"
+        )
         print(f"{theory.name:9} holds on {theory.holds_on}: {len(theory.axioms)} axioms, {done}")
 
 

@@ -8,9 +8,8 @@ from fractions import Fraction
 from importlib import resources
 from typing import Any
 
-from hinge.algebra import STANDARD
+from hinge.algebra import STANDARD, Coefficient, Letter, Word, letter_name
 from hinge.rules.completion import Axiom, Rule, Use
-from hinge.rules.polynomial import Coefficient, Letter, Word, letter_name
 
 TABLES = "tables"
 
@@ -26,7 +25,8 @@ def load_rules(name: str, axioms: Sequence[Axiom]) -> list[Rule] | None:
     known: dict[str, Axiom | Rule] = {f"axiom {k}": a for k, a in enumerate(axioms)}
     for row in data["rules"]:
         proof = tuple(
-            Use(_number(c), _word(left), known[source], _word(right)) for c, left, source, right in row["proof"]
+            Use(_number(c), _word(left), known[source], _word(right))
+            for c, left, source, right in row["proof"]
         )
         rhs = {_word(w): _number(c) for c, w in row["rhs"]}
         known[f"rule {row['number']}"] = Rule(row["number"], _word(row["lhs"]), rhs, proof)
@@ -43,9 +43,12 @@ def dump_rules(axioms: Sequence[Axiom], rules: Sequence[Rule]) -> str:
             {
                 "number": rule.number,
                 "lhs": _letters(rule.lhs),
-                "rhs": [[str(c), _letters(w)] for w, c in sorted(rule.rhs.items(), key=lambda t: _letters(t[0]))],
+                "rhs": [
+                    [str(c), _letters(w)] for w, c in sorted(rule.rhs.items(), key=lambda t: _letters(t[0]))
+                ],
                 "proof": [
-                    [str(u.coefficient), _letters(u.left), names[u.source], _letters(u.right)] for u in rule.proof
+                    [str(u.coefficient), _letters(u.left), names[u.source], _letters(u.right)]
+                    for u in rule.proof
                 ],
             }
         )

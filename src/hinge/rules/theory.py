@@ -8,33 +8,35 @@ from functools import cached_property
 
 from hinge.algebra import (
     DEFINITIONS,
+    E0,
     STANDARD,
-    Adjoint,
     Articulated,
     Body,
     E,
-    E0,
     Expr,
     Inverse,
     Leaf,
-    LogDet,
+    Letter,
     P,
+    Polynomial,
     Product,
     R,
-    Sum,
     Structure,
     Ups,
     appendix,
     identity,
     leaf,
+    leaf_of,
+    leaves,
+    no_inverse,
     passive,
     phi,
+    polynomial,
     whole,
     zero,
 )
 from hinge.rules.completion import Axiom, Completed, Order, Table, Use, complete
 from hinge.rules.frozen import load_rules
-from hinge.rules.polynomial import Letter, Polynomial, polynomial
 
 #: Weights of letters in the order of words: what is to be eliminated weighs more.
 WEIGHTS: dict[str, int] = {
@@ -49,7 +51,7 @@ UNKNOWN_INVERSE = 300
 
 def weight(letter: Letter) -> int:
     """Return the weight of a letter: that of its leaf, 1 when it has none of its own."""
-    found = letter if isinstance(letter, Leaf) else letter.leaf
+    found = leaf_of(letter)
     if found not in STANDARD.values() and found.name.startswith("inverse_"):
         return UNKNOWN_INVERSE
     return WEIGHTS.get(found.name, 1)
@@ -58,17 +60,9 @@ def weight(letter: Letter) -> int:
 ORDER = Order(weight)
 
 
-def _leaf(letter: Letter) -> Leaf:
-    return letter if isinstance(letter, Leaf) else letter.leaf
-
-
-def _no_inverse(argument: Expr, p: Polynomial) -> Polynomial:
-    raise AssertionError(f"an axiom with the inverse of {argument}")
-
-
 def equation(name: str, left: Expr, right: Expr, source: str) -> tuple[Axiom, ...]:
     """Return the axiom left = right and, unless it says the same, its adjoint."""
-    d = polynomial(left, _no_inverse) - polynomial(right, _no_inverse)
+    d = polynomial(left, no_inverse) - polynomial(right, no_inverse)
     one = Axiom(name, d, source)
     return (one,) if d.T.key == d.key else (one, Axiom(f"adjoint of {name}", d.T, source))
 
@@ -143,7 +137,7 @@ class Theory:
         """Return the theory with more axioms; its table is completed from this one's."""
         if not axioms:
             return self
-        letters = self.letters | {_leaf(x) for a in axioms for w in a.difference.terms for x in w}
+        letters = self.letters | {leaf_of(x) for a in axioms for w in a.difference.terms for x in w}
         return replace(
             self, name=name or self.name, axioms=(*self.axioms, *axioms), letters=letters, base=self
         )
@@ -168,7 +162,7 @@ class Theory:
             return whole_, theory
         known = self._known_inverses.get(self.normal(p).key)
         if known is not None:
-            return polynomial(known, _no_inverse), self
+            return polynomial(known, no_inverse), self
         letter = _inverse_letter(argument, p, len(self.unknown))
         one = identity(letter.range)
         product_ = p.expression()
@@ -179,7 +173,7 @@ class Theory:
             inverses=(*self.inverses, (argument, letter)),
             unknown={**self.unknown, letter: argument},
         )
-        return polynomial(letter, _no_inverse), theory
+        return polynomial(letter, no_inverse), theory
 
     @cached_property
     def _known_inverses(self) -> dict[frozenset[object], Expr]:
@@ -187,7 +181,7 @@ class Theory:
         for x, y in self.inverses:
             for left, right in ((x, y), (y, x), (x.T, y.T), (y.T, x.T)):
                 if not isinstance(left, Inverse):
-                    p = polynomial(left, _no_inverse)
+                    p = polynomial(left, no_inverse)
                     found.setdefault(self.normal(p).key, right)
         return found
 
@@ -223,7 +217,7 @@ def _family(name: str, x: Articulated, *more: Axiom) -> Theory:
 
 
 def _letters(axioms: Iterable[Axiom]) -> frozenset[Leaf]:
-    return frozenset(_leaf(x) for a in axioms for w in a.difference.terms for x in w)
+    return frozenset(leaf_of(x) for a in axioms for w in a.difference.terms for x in w)
 
 
 def _appendix_axioms() -> tuple[Axiom, ...]:
@@ -260,20 +254,3 @@ def theory_of(*expressions: Expr) -> Theory:
         if used & special:
             return theory
     return APPENDIX if used & (APPENDIX.letters - TREE.letters) else TREE
-
-
-def leaves(e: Expr) -> set[Leaf]:
-    """Return the leaves of an expression."""
-    match e:
-        case Leaf():
-            return {e}
-        case Adjoint():
-            return {e.leaf}
-        case Sum():
-            return set().union(*(leaves(t) for _, t in e.terms))
-        case Product():
-            return set().union(*(leaves(f) for f in e.factors))
-        case Inverse() | LogDet():
-            return leaves(e.argument)
-        case _:
-            return set()

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
-from hinge.algebra import (
+from hinge.algebra.expression import (
     Adjoint,
     Expr,
     Identity,
@@ -19,7 +19,6 @@ from hinge.algebra import (
     Leaf,
     LogDet,
     Product,
-    Space,
     Sum,
     Zero,
     identity,
@@ -27,6 +26,7 @@ from hinge.algebra import (
     product,
     zero,
 )
+from hinge.algebra.space import Space
 
 Letter: TypeAlias = Leaf | Adjoint
 Word: TypeAlias = tuple[Letter, ...]
@@ -49,6 +49,9 @@ class Polynomial:
 
     def __bool__(self) -> bool:
         return bool(self.terms)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        return Polynomial(self.range, self.domain, combined([(1, self.terms), (1, other.terms)]))
 
     def __sub__(self, other: Polynomial) -> Polynomial:
         return Polynomial(self.range, self.domain, combined([(1, self.terms), (-1, other.terms)]))
@@ -156,6 +159,49 @@ def _horner(terms: Mapping[Word, Coefficient], range_: Space, domain: Space) -> 
 def word_order(word: Word) -> tuple[int, tuple[str, ...]]:
     """Return the place of a word in print: shorter first, then by letters."""
     return len(word), tuple(letter_name(x) for x in word)
+
+
+def substituted(p: Polynomial, meaning: Callable[[Letter], Polynomial | None]) -> Polynomial:
+    """Return the polynomial with letters replaced by what they mean, until none has a meaning."""
+    found: Terms = {}
+    again = False
+    for word, c in p.terms.items():
+        terms: Terms = {(): c}
+        for x in word:
+            m = meaning(x)
+            again = again or m is not None
+            inner: Mapping[Word, Coefficient] = {(x,): 1} if m is None else m.terms
+            terms = combined((d, {u + w: e for w, e in inner.items()}) for u, d in terms.items())
+        found = combined([(1, found), (1, terms)])
+    whole = Polynomial(p.range, p.domain, found)
+    return substituted(whole, meaning) if again else whole
+
+
+def leaf_of(letter: Letter) -> Leaf:
+    """Return the leaf of a letter, without the adjoint."""
+    return letter if isinstance(letter, Leaf) else letter.leaf
+
+
+def leaves(e: Expr) -> set[Leaf]:
+    """Return the leaves of an expression."""
+    match e:
+        case Leaf():
+            return {e}
+        case Adjoint():
+            return {e.leaf}
+        case Sum():
+            return set().union(*(leaves(t) for _, t in e.terms))
+        case Product():
+            return set().union(*(leaves(f) for f in e.factors))
+        case Inverse() | LogDet():
+            return leaves(e.argument)
+        case _:
+            return set()
+
+
+def no_inverse(argument: Expr, p: Polynomial) -> Polynomial:
+    """Refuse an inverse where none is expected."""
+    raise AssertionError(f"the inverse of {argument} where none is expected")
 
 
 def letter_name(letter: Letter) -> str:

@@ -1,0 +1,92 @@
+"""What a model must answer so that expressions can be evaluated on it: the contract of a binding.
+
+Everything is said at one body, in the coordinates that the binding chose for it. Arrays hold floats or
+traced scalars. Body −1 is the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.algebra import Body, Leaf, Space, Structure, leaf
+from hinge.tree import Tree
+
+Block = NDArray[Any]
+WORLD = -1
+
+#: From the coordinates that the binding chose to the frames that the user knows.
+USER_MOTION = leaf("USER_MOTION", Body, Body, Structure.DIAGONAL, unicode="U", meaning="motions in user frames")
+USER_FORCE = leaf("USER_FORCE", Body, Body, Structure.DIAGONAL, unicode="U", meaning="forces in user frames")
+
+
+class Step(Protocol):
+    """E at one body: the way between a body and its parent (or the world).
+
+    A block of the Body space is a 6-vector and one number for each rotor of that hinge; a rotor is seen
+    by its own hinge only, so its rows do not travel.
+    """
+
+    def to_parent(self, x: Block) -> Block:
+        """Return φ(parent, body) x for forces x (n,) or columns (n, k)."""
+        ...
+
+    def to_child(self, x: Block) -> Block:
+        """Return φ(parent, body)ᵀ x for motions of the parent, (n,) or columns (n, k)."""
+        ...
+
+    def inertia_to_parent(self, x: Block) -> Block:
+        """Return φ(parent, body) X φ(parent, body)ᵀ for a symmetric X."""
+        ...
+
+    def compliance_to_child(self, x: Block) -> Block:
+        """Return φ(parent, body)ᵀ X φ(parent, body) for a symmetric X of the parent."""
+        ...
+
+
+class Binding(Protocol):
+    """What each letter means at each body of a model."""
+
+    tree: Tree
+
+    def size(self, space: Space, body: int) -> int:
+        """Return how many numbers a vector of the space has at a body."""
+        ...
+
+    def positions(self, space: Space, body: int) -> Sequence[int]:
+        """Return where those numbers stand in the user's flat vector; −1 for one that is not shown."""
+        ...
+
+    def length(self, space: Space) -> int:
+        """Return the length of the user's flat vector of a space."""
+        ...
+
+    def coordinates(self, body: int) -> range:
+        """Return where the joint's coordinates stand in q."""
+        ...
+
+    def hinge(self, body: int, q: Block) -> Block:
+        """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
+        ...
+
+    def step(self, body: int, hinge: Block) -> Step:
+        """Return the way to the parent, given the numbers of `hinge`."""
+        ...
+
+    def value(self, leaf: Leaf, body: int, hinge: Block) -> Block | None:
+        """Return the block of an operator that the model gives (H, M, B, …), or None if it gives none."""
+        ...
+
+    def formula(self, leaf: Leaf, body: int, hinge: Block, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the motion at the body (a, b, …)."""
+        ...
+
+
+def zeros(*shape: int) -> Block:
+    """Return an array of zeros that can hold traced scalars."""
+    found = np.empty(shape, dtype=object)
+    found.fill(0.0)
+    return found

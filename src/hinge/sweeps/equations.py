@@ -1,0 +1,229 @@
+"""State equations: what a factored expression asks for, body by body, still in operator form.
+
+Each φ x or ψ x becomes a state, s = x + E s or s = x + E (s − G H s); adjoints alike; K becomes E G.
+Block-diagonal letters that are derived (P, D, G, R …) bring their own equations.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hinge.algebra import (
+    DEFINITIONS,
+    Adjoint,
+    Body,
+    E,
+    Expr,
+    H,
+    Inverse,
+    Leaf,
+    Letter,
+    One,
+    Polynomial,
+    Product,
+    Space,
+    Structure,
+    Sum,
+    Zero,
+    factored,
+    leaf,
+    leaf_of,
+    linear,
+    no_inverse,
+    phi,
+    polynomial,
+    product,
+    qd,
+    substituted,
+    zero,
+)
+
+#: Names of states by the propagation that makes them: (plain, Unicode).
+STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
+VARIABLE = "a variable of the sweeps"
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@dataclass(frozen=True)
+class DenseSolve:
+    """target = X⁻¹ right, where X is the operator that a letter is the inverse of."""
+
+    operator: Expr
+    right: Leaf
+
+
+@dataclass
+class Equations:
+    """A system of state equations; a value of None is a formula of the binding."""
+
+    inverses: Mapping[Leaf, Expr]
+    values: dict[Leaf, Expr | None] = field(default_factory=dict[Leaf, Expr | None])
+    needs: dict[Leaf, tuple[Expr, ...]] = field(default_factory=dict[Leaf, tuple[Expr, ...]])
+    solves: dict[Leaf, DenseSolve] = field(default_factory=dict[Leaf, DenseSolve])
+    sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
+    _states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
+    _names: Counter[str] = field(default_factory=Counter[str])
+
+    def variable(self, range_: Space, name: str, glyph: str | None = None) -> Leaf:
+        """Return a new vector variable."""
+        self._names[name] += 1
+        n = self._names[name]
+        plain = name if n == 1 else f"{name}_{n}"
+        mark = "" if n == 1 else str(n).translate(_SUBSCRIPTS)
+        return leaf(plain, range_, One, Structure.VECTOR, unicode=(glyph or name) + mark, meaning=VARIABLE)
+
+    def column_source(self, space: Space) -> Leaf:
+        """Return the unit columns of a space: what an operator is applied to, to get its columns."""
+        if space not in self.sources:
+            self.sources[space] = leaf(f"unit_{space.name}", space, One, unicode="1", meaning="unit columns")
+        return self.sources[space]
+
+    def vector(self, p: Polynomial) -> Expr:
+        """Return a multiplied-out vector in terms of states and local letters."""
+        return self.build(factored(p))
+
+    def define(self, name: str, value: Expr, glyph: str | None = None) -> Leaf:
+        """Return a new variable with this value."""
+        found = self.variable(value.range, name, glyph)
+        self.values[found] = value
+        return found
+
+    def build(self, e: Expr) -> Expr:
+        """Return a factored vector expression in terms of states and local letters."""
+        match e:
+            case Leaf():
+                self.formula(e)
+                return e
+            case Sum():
+                return linear(*((c, self.build(t)) for c, t in e.terms))
+            case Product():
+                return self.apply(e.factors[0], self.build(product(*e.factors[1:])))
+            case Zero():
+                return e
+            case _:
+                raise AssertionError(f"{e}: not multiplied out")
+
+    def formula(self, x: Leaf) -> None:
+        """Take in a leaf that is a function of the motion at its body, and what it needs."""
+        if not x.needs or x in self.needs:
+            return
+        self.values[x], self.needs[x] = None, ()
+        wholes = (n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs)
+        self.needs[x] = tuple(self.vector(polynomial(w, no_inverse)) for w in wholes)
+
+    def apply(self, letter: Expr, x: Expr) -> Expr:
+        """Return letter · x, a propagation as a state, a step as edges."""
+        assert isinstance(letter, Leaf | Adjoint), f"{letter}: not multiplied out"
+        if isinstance(x, Zero):
+            return zero(letter.range, x.domain)
+        base = leaf_of(letter)
+        if base in self.inverses:
+            return self._solve(letter, x)
+        if base.structure is Structure.RESOLVENT:
+            return self._state(letter, x)
+        self.formula(base)
+        if base.structure is Structure.STEP and base is not E:
+            words = in_steps(polynomial(letter, no_inverse)).terms
+            return linear(*((c, product(*w, x)) for w, c in words.items()))
+        return product(letter, x)
+
+    def _state(self, letter: Letter, x: Expr) -> Leaf:
+        if (letter, x) not in self._states:
+            plain = leaf_of(letter).name.removesuffix("p") + ("" if isinstance(letter, Leaf) else "'")
+            velocity = letter is phi.T and x is product(H.T, qd)
+            found = self.variable(Body, *(("V", "V") if velocity else STATE_NAMES[plain]))
+            self._states[letter, x] = found
+            shift = in_steps(polynomial(step_of(letter), no_inverse)).terms
+            self.values[found] = linear((1, x), *((c, product(*w, found)) for w, c in shift.items()))
+        return self._states[letter, x]
+
+    def _solve(self, letter: Letter, x: Expr) -> Leaf:
+        if (letter, x) not in self._states:
+            base = leaf_of(letter)
+            argument = self.inverses[base] if isinstance(letter, Leaf) else self.inverses[base].T
+            right = x if isinstance(x, Leaf) else self.define("rhs", x)
+            found = self.variable(letter.range, "y")
+            self._states[letter, x] = found
+            self.solves[found] = DenseSolve(argument, right)
+        return self._states[letter, x]
+
+    def close(self, more: Iterable[Leaf] = ()) -> None:
+        """Add the equations of the derived block-diagonal letters that the values (and `more`) use."""
+        todo = [*more] + [x for v in self.values.values() if v is not None for x in _letters(v)]
+        while todo:
+            x = todo.pop()
+            if x in self.values or x in self.solves or x.needs:
+                continue
+            for target, value in block_equations(x).items():
+                self.values[target] = value
+                todo += _letters(value)
+
+
+def step_of(letter: Letter) -> Expr:
+    """Return the step of a propagation: E for φ, Eψ for ψ, adjoints alike."""
+    definition = DEFINITIONS[leaf_of(letter)]
+    assert isinstance(definition, Inverse)
+    assert isinstance(definition.argument, Sum)
+    step = definition.argument.terms[1][1]
+    return step if isinstance(letter, Leaf) else step.T
+
+
+def in_steps(p: Polynomial) -> Polynomial:
+    """Return a polynomial with derived steps written by E and block-diagonal letters: Eψ = E − E G H."""
+
+    def meaning(letter: Letter) -> Polynomial | None:
+        base = leaf_of(letter)
+        if base.structure is not Structure.STEP or base is E:
+            return None
+        found = polynomial(DEFINITIONS[base], no_inverse)
+        return found if isinstance(letter, Leaf) else found.T
+
+    return substituted(p, meaning)
+
+
+def block_equations(x: Leaf) -> dict[Leaf, Expr]:
+    """Return the equations of a derived block-diagonal letter, its edges as E X Eᵀ or Eᵀ X E."""
+    definition = DEFINITIONS.get(x)
+    if definition is None:
+        return {}
+    if isinstance(definition, Inverse):
+        return {x: definition}
+    p = in_steps(polynomial(definition, no_inverse))
+    gathered = {w[1:-1]: c for w, c in p.terms.items() if w[:1] == (E,) and w[-1:] == (E.T,)}
+    if gathered:
+        rest = Polynomial(x.range, x.domain, {w: c for w, c in p.terms.items() if w[:1] != (E,)})
+        moved = product(E, factored(Polynomial(Body, Body, gathered)), E.T)
+        return {x: linear((1, factored(rest)), (1, moved))}
+    scattered = (E.T, x, E)
+    if not any(scattered == w[k : k + 3] for w in p.terms for k in range(len(w))):
+        return {x: factored(p)}
+    above = leaf(f"{x.name}_above", Body, Body, Structure.DIAGONAL, self_adjoint=True,
+                 unicode=f"{x}⁺", meaning=f"{x} of the parent, seen at the body")  # fmt: skip
+    terms = {_replaced(w, scattered, above): c for w, c in p.terms.items()}
+    return {x: factored(Polynomial(Body, Body, terms)), above: product(E.T, x, E)}
+
+
+def _replaced(word: tuple[Letter, ...], part: tuple[Expr, ...], by: Leaf) -> tuple[Letter, ...]:
+    for k in range(len(word)):
+        if word[k : k + len(part)] == part:
+            return (*word[:k], by, *word[k + len(part) :])
+    return word
+
+
+def _letters(e: Expr) -> list[Leaf]:
+    """Return the leaves of a value in the order in which they stand."""
+    match e:
+        case Leaf():
+            return [e]
+        case Adjoint():
+            return [e.leaf]
+        case Sum():
+            return [x for _, t in e.terms for x in _letters(t)]
+        case Product():
+            return [x for f in e.factors for x in _letters(f)]
+        case Inverse():
+            return _letters(e.argument)
+        case _:
+            return []

@@ -1,0 +1,338 @@
+"""The sweep IR: state equations in operator form, put into passes over the tree.
+
+    program    =  stage …  outputs
+    stage      =  pass | solve
+    pass       =  gather (tip to base) or scatter (base to tip):  statement …
+    statement  =  target := value                 a vector, or a block-diagonal operator, at each body
+    value      =  sums of products of block-diagonal letters and variables, with edges
+                    E x, E₀ x        gather: the sum over the children (roots) of shifted x
+                    E X Eᵀ           gather: the same for a symmetric block X
+                    Eᵀ v, E₀ᵀ v      scatter: the parent's (world's) v, seen at the body
+                    Eᵀ X E           scatter: the same for a symmetric block X
+               |  X.inv() for a block-diagonal variable X
+               |  a formula of the binding, of the vectors that it needs
+    solve      =  target := X⁻¹ rhs                X dense, assembled from its columns
+
+A statement with a source is a family of columns: it runs once for each body (or node, or the world) of
+the source space, on the bodies that the column can reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+from hinge.algebra import (
+    E,
+    E0,
+    Expr,
+    Inverse,
+    Leaf,
+    Product,
+    Space,
+    Structure,
+    Sum,
+    World,
+    leaves,
+    product,
+)
+
+
+class Direction(Enum):
+    """Which way a pass goes over the tree."""
+
+    GATHER = "tip to base"
+    SCATTER = "base to tip"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """target := value at each body; without a value, the binding's formula of `needs`."""
+
+    target: Leaf
+    value: Expr | None
+    needs: tuple[Expr, ...] = ()
+    source: Space | None = None
+
+    def __str__(self) -> str:
+        right = str(self.value) if self.value else f"{self.target}({', '.join(map(str, self.needs))})"
+        return f"{self.target} := {right}"
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One sweep over the bodies."""
+
+    direction: Direction
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Vector:
+    """An output that is a vector variable."""
+
+    name: str
+    variable: Leaf
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An output that is an operator, from columns: variable column by column over the source.
+
+    `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
+    blocks on one side of the diagonal are computed.
+    """
+
+    name: str
+    variable: Leaf
+    source: Space
+    transposed: bool = False
+    mirror: bool = False
+
+
+@dataclass(frozen=True)
+class WorldBlock:
+    """An output that is a 6×6 block at the world, such as the composite inertia of everything."""
+
+    name: str
+    variable: Leaf
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An output that is a number: Σ c xᵀ y over vector variables, and Σ c log det X over blocks."""
+
+    name: str
+    products: tuple[tuple[float, Leaf, Leaf], ...] = ()
+    determinants: tuple[tuple[float, Leaf], ...] = ()
+
+
+Output = Vector | Operator | WorldBlock | Scalar
+
+
+@dataclass(frozen=True)
+class Solve:
+    """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled."""
+
+    target: Leaf
+    operator: Operator
+    right: Leaf
+    source: Space | None = None
+
+    def __str__(self) -> str:
+        return f"solve {self.operator.variable}[·] {self.target} = {self.right}"
+
+
+Stage = Pass | Solve
+
+
+@dataclass(frozen=True)
+class Program:
+    """An algorithm: stages in order, inputs and outputs."""
+
+    stages: tuple[Stage, ...]
+    outputs: tuple[Output, ...]
+    inputs: tuple[Leaf, ...] = ()
+    sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
+
+    @property
+    def passes(self) -> tuple[Pass, ...]:
+        """The stages that sweep over the bodies."""
+        return tuple(s for s in self.stages if isinstance(s, Pass))
+
+    @property
+    def shape(self) -> str:
+        """The stages as letters, such as S G S; a solve is X."""
+        letters = {Direction.GATHER: "G", Direction.SCATTER: "S"}
+        return " ".join(letters[s.direction] if isinstance(s, Pass) else "X" for s in self.stages)
+
+    def __str__(self) -> str:
+        return write(self)
+
+
+def is_edge(e: Expr) -> bool:
+    """Tell whether a value is an edge to children or parent: E …, Eᵀ …, E₀ …, E₀ᵀ …"""
+    return isinstance(e, Product) and e.factors[0] in EDGES
+
+
+EDGES: tuple[Expr, ...] = (E, E0, E.T, E0.T)
+GATHERING: tuple[Expr, ...] = (E, E0)
+
+
+def edges(e: Expr, kinds: tuple[Expr, ...] = EDGES) -> Iterator[Product]:
+    """Yield the edges of a value, outermost first; what is inside an edge is not looked at."""
+    match e:
+        case Product():
+            if e.factors[0] in kinds:
+                yield e
+            else:
+                for f in e.factors:
+                    yield from edges(f, kinds)
+                yield from edges(product(*e.factors[1:]), kinds) if len(e.factors) > 1 else ()
+        case Sum():
+            for _, t in e.terms:
+                yield from edges(t, kinds)
+        case Inverse():
+            yield from edges(e.argument, kinds)
+        case _:
+            pass
+
+
+def operand(edge: Product) -> Expr:
+    """Return what an edge shifts: x of E x, X of E X Eᵀ."""
+    last = -1 if is_congruence(edge) else len(edge.factors)
+    return product(*edge.factors[1:last])
+
+
+def is_congruence(edge: Product) -> bool:
+    """Tell whether an edge shifts a block from both sides."""
+    return edge.factors[-1] is edge.factors[0].T
+
+
+def verify(program: Program) -> None:
+    """Check a program against the grammar above; an AssertionError names the statement."""
+    known: set[Leaf] = set(program.inputs) | set(program.sources.values())
+    targets = {s.target for p in program.passes for s in p.statements}
+    targets |= {s.target for s in program.stages if isinstance(s, Solve)}
+    done: set[Leaf] = set()
+    for stage in program.stages:
+        if isinstance(stage, Solve):
+            assert stage.right in done and stage.operator.variable in done, f"{stage}: its inputs come later"
+            done.add(stage.target)
+            continue
+        here = {s.target for s in stage.statements}
+        for s in stage.statements:
+            assert s.target not in done, f"{s}: assigned twice"
+            for value in (s.value,) if s.value is not None else s.needs:
+                _verify_value(value, s, stage, targets, done, here, known)
+            done.add(s.target)
+    for o in program.outputs:
+        for v in output_variables(o):
+            assert v in done or v in known, f"output {o.name}: {v} is never computed"
+
+
+def _verify_value(
+    value: Expr, s: Statement, stage: Pass, targets: set[Leaf], done: set[Leaf], here: set[Leaf], known: set[Leaf]
+) -> None:
+    allowed = GATHERING if stage.direction is Direction.GATHER else (E.T, E0.T)
+    inside: set[Leaf] = set()
+    for edge in edges(value):
+        assert edge.factors[0] in allowed, f"{s}: edge {edge} in a pass {stage.direction.value}"
+        x = operand(edge)
+        if stage.direction is Direction.SCATTER:
+            assert isinstance(x, Leaf), f"{s}: {edge} must shift one variable of the parent"
+        inside |= leaves(x)
+        for leaf in leaves(x) & targets:
+            assert leaf in done | here, f"{s}: {leaf} on the edge {edge} is not computed yet"
+    for leaf in leaves(value) - {E, E0}:
+        assert leaf.structure not in (Structure.RESOLVENT, Structure.STEP), f"{s}: {leaf} is not lowered"
+        if leaf in targets and leaf not in inside:
+            assert leaf in done, f"{s}: {leaf} is used before it is computed"
+
+
+def output_variables(o: Output) -> tuple[Leaf, ...]:
+    """Return the variables that an output reads."""
+    if isinstance(o, Scalar):
+        return tuple(v for _, *pair in o.products for v in pair) + tuple(v for _, v in o.determinants)
+    return (o.variable,)
+
+
+def write(program: Program) -> str:
+    """Return the program as an algorithm that a person would write in a paper."""
+    lines: list[str] = []
+    number = 0
+    for stage in program.stages:
+        if isinstance(stage, Solve):
+            lines.append(f"  {stage}")
+            continue
+        number += 1
+        order = {"tip to base": "for k = tip … base", "base to tip": "for k = base … tip"}
+        lines.append(f"sweep {number}, {stage.direction.value}: {order[stage.direction.value]}")
+        for s in stage.statements:
+            mark = f"   for each column of {s.source}" if s.source else ""
+            lines.append(f"    {_at_body(s)}{mark}")
+        lines.append("end")
+    for o in program.outputs:
+        lines.append(f"output {o.name}" + _read_off(o))
+    return "\n".join(lines)
+
+
+def _read_off(o: Output) -> str:
+    match o:
+        case Vector():
+            return "" if o.variable.name == o.name else f" = {o.variable}"
+        case Operator():
+            how = "rows" if o.transposed else "columns"
+            return f": {how} {o.variable}" + (", mirrored" if o.mirror else "")
+        case WorldBlock():
+            return f" = {o.variable}"
+        case Scalar():
+            parts = [f"{_factor(c)}Σₖ {x}(k)ᵀ {y}(k)" for c, x, y in o.products]
+            parts += [f"{_factor(c)}Σₖ log det {x}(k)" for c, x in o.determinants]
+            return " = " + " + ".join(parts)
+
+
+def _factor(c: float) -> str:
+    return "" if c == 1 else f"{c:g} "
+
+
+def _at_body(s: Statement) -> str:
+    """Return a statement with the edges written by bodies: k, its children c and its parent p."""
+    if s.value is None:
+        return f"{s.target}(k) = {s.target.meaning or s.target}, a function of " + ", ".join(
+            _indexed(n) for n in s.needs
+        )
+    return f"{s.target}(k) = {_indexed(s.value)}"
+
+
+def _indexed(e: Expr, at: str = "k") -> str:
+    match e:
+        case Sum():
+            out = ""
+            for n, (c, t) in enumerate(e.terms):
+                sign = "−" if c < 0 else "+"
+                size = "" if abs(c) == 1 else f"{abs(c)} "
+                text = size + _indexed(t, at)
+                out += (text if c > 0 else f"−{text}") if n == 0 else f" {sign} {text}"
+            return out
+        case Product() if e.factors[0] in EDGES:
+            return _indexed_edge(e, at)
+        case Product():
+            return " ".join(_bracket(f, at) for f in _grouped(e))
+        case Inverse():
+            return f"{_indexed(e.argument, at)}⁻¹"
+        case Leaf():
+            return f"{e}({at})"
+        case _:
+            text = str(e)
+            return f"{text[:-1]}({at})ᵀ" if text.endswith("ᵀ") else text
+
+
+def _grouped(e: Product) -> list[Expr]:
+    """Return the factors, an edge at the end as one."""
+    for n, f in enumerate(e.factors):
+        if f in EDGES and n:
+            return [*e.factors[:n], product(*e.factors[n:])]
+    return list(e.factors)
+
+
+def _bracket(e: Expr, at: str) -> str:
+    text = _indexed(e, at)
+    return f"[{text}]" if isinstance(e, Sum) else text
+
+
+def _indexed_edge(edge: Product, at: str) -> str:
+    first, x = edge.factors[0], operand(edge)
+    gathering = first in GATHERING
+    other = "c" if gathering else "p"
+    inner = _bracket(x, other)
+    way = "φ(k,c)" if gathering else "φ(p,k)ᵀ"
+    back = ("φ(k,c)ᵀ" if gathering else "φ(p,k)") if is_congruence(edge) else ""
+    start = ("Σ_c " if first is E else "Σ_roots ") if gathering else ""
+    return f"{start}{way} {inner} {back}".rstrip()
+
+
+def is_world(leaf: Leaf) -> bool:
+    """Tell whether a variable lives at the world."""
+    return leaf.range is World

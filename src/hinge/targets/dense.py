@@ -1,0 +1,417 @@
+"""Expressions as explicit matrices: slow, plain, and the judge of everything faster.
+
+A `System` holds the given letters as whole matrices. Derived letters come from their definitions by
+matrix arithmetic alone; a definition that contains its own letter is iterated, and since E is nilpotent
+as many times as there are bodies is exact. No formula here looks at a single body.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hinge.algebra import (
+    DEFINITIONS,
+    E0,
+    SERIAL_ONLY,
+    STANDARD,
+    Active,
+    Adjoint,
+    Body,
+    Constraint,
+    E,
+    Es,
+    Expr,
+    H,
+    Ha,
+    Hp,
+    Identity,
+    Inverse,
+    Joint,
+    Leaf,
+    LogDet,
+    Node,
+    One,
+    Passive,
+    Product,
+    Space,
+    Structure,
+    Sum,
+    World,
+    Zero,
+    appendix,
+    leaves,
+    linear,
+)
+from hinge.errors import ArgumentError, SpaceError, UnboundLeafError
+
+if TYPE_CHECKING:
+    from hinge.sweeps import Binding
+
+Array = NDArray[np.float64]
+WORLD = -1
+#: A matrix with a larger condition number has no inverse worth the name.
+SINGULAR = 1e14
+#: Two sides differ when they do by more than this part of the larger one …
+TOLERANCE = 1e-8
+#: … and by more than this part of their terms taken without signs, which cancellation may leave.
+ROUNDING = 1e-12
+
+#: What the derived letters are computed from. S comes from the tree alone.
+MEANING: dict[Leaf, Expr] = {
+    **DEFINITIONS,
+    **{left: right for left, right, _ in appendix.APPENDIX if isinstance(left, Leaf)},
+    appendix.Dphi: appendix.S.T @ E,
+    appendix.Dpsi: appendix.S.T @ Es,
+}
+#: Letters that keep only the diagonal blocks of that, where a tree has blocks between siblings.
+KEEP_DIAGONAL = SERIAL_ONLY | {appendix.Dphi, appendix.Dpsi}
+
+
+class SingularError(ArgumentError):
+    """Report an inverse that does not exist on a system."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A tree of bodies with explicit matrices for the given letters.
+
+    `parents` is base first, −1 the world. `sizes` has for each space the size of its block at each body;
+    World has one block. `values` are whole arrays: (n, m) for operators, (n,) for vectors. With a `seed`
+    a leaf that has no value gets a random one of its structure, always the same for its name and seed.
+    """
+
+    parents: tuple[int, ...]
+    sizes: Mapping[Space, tuple[int, ...]]
+    values: Mapping[Leaf, Array]
+    seed: int | None = None
+    _letters: dict[Leaf, Array] = field(default_factory=dict[Leaf, Array], init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for child, parent in enumerate(self.parents):
+            if not WORLD <= parent < child:
+                raise ArgumentError(f"parents[{child}]: {parent} came; wanted −1 or a number below {child}")
+        for space, sizes in self.sizes.items():
+            wanted = 1 if space in (World, One) else len(self.parents)
+            if len(sizes) != wanted:
+                raise ArgumentError(f"sizes[{space}]: {len(sizes)} came; wanted {wanted}, one for each block")
+        for x, value in self.values.items():
+            wanted = tuple(self.length(s) for s in (x.range, x.domain) if s is not One)
+            if np.shape(value) != wanted:
+                raise ArgumentError(f"values[{x}]: shape {np.shape(value)} came; wanted {wanted}")
+
+    def evaluate(self, e: Expr) -> Array | float:
+        """Return the value of an expression: (n, m), (n,) for a vector, a float for One ← One."""
+        found = self.matrix(e)
+        if e.range is One and e.is_vector:
+            return float(found[0, 0])
+        return np.array(found[:, 0] if e.is_vector else found)
+
+    def matrix(self, e: Expr) -> Array:
+        """Return the value of an expression as a matrix in all cases; a vector is one column."""
+        match e:
+            case Leaf():
+                if e not in self._letters:
+                    self._letters[e] = self._letter(e)
+                    self._letters[e].flags.writeable = False
+                return self._letters[e]
+            case Adjoint():
+                return self.matrix(e.leaf).T
+            case Identity():
+                return np.eye(self.length(e.range))
+            case Zero():
+                return np.zeros((self.length(e.range), self.length(e.domain)))
+            case Sum():
+                return reduce(np.add, (float(c) * self.matrix(t) for c, t in e.terms))
+            case Product():
+                return reduce(lambda x, f: self.matrix(f) @ x, e.factors[-2::-1], self.matrix(e.factors[-1]))
+            case Inverse():
+                x = self.matrix(e.argument)
+                if x.size and not np.linalg.cond(x) < SINGULAR:
+                    raise SingularError(f"{e}: its argument is singular on this system; it has no inverse")
+                return np.linalg.inv(x)
+            case LogDet():
+                return np.linalg.slogdet(self.matrix(e.argument))[1].reshape(1, 1)
+            case _:
+                raise AssertionError(type(e))
+
+    def magnitude(self, e: Expr) -> Array:
+        """Return the sums and products of an expression with absolute values, so that nothing cancels."""
+        match e:
+            case Sum():
+                return reduce(np.add, (abs(float(c)) * self.magnitude(t) for c, t in e.terms))
+            case Product():
+                return reduce(np.matmul, map(self.magnitude, e.factors))
+            case _:
+                return np.abs(self.matrix(e))
+
+    def blocks(self, space: Space) -> tuple[int, ...]:
+        """Return the size of each block of a space; a random system makes up those of an unknown space."""
+        if space is One or space in self.sizes:
+            return (1,) if space is One else self.sizes[space]
+        if self.seed is not None:
+            return (1,) * len(self.parents)
+        raise UnboundLeafError(f"{space}: this system has no such space; give its blocks in `sizes`")
+
+    def length(self, space: Space) -> int:
+        """Return how many numbers a vector of the space has."""
+        return sum(self.blocks(space))
+
+    def bounds(self, space: Space) -> Array:
+        """Return where the blocks of a space begin, and at last where they end."""
+        return np.concatenate([[0], np.cumsum(self.blocks(space), dtype=int)])
+
+    def _letter(self, x: Leaf) -> Array:
+        shape = self.length(x.range), self.length(x.domain)
+        if x in self.values:
+            return np.array(self.values[x], dtype=np.float64).reshape(shape)
+        if x is appendix.S:
+            if len(set(self.blocks(Body))) > 1:
+                raise ArgumentError(f"{x}: wants blocks of one size at all bodies; write E instead of S Δφ")
+            return np.kron(_towards_base(self.parents), np.eye(*self.blocks(Body)[:1]))
+        if x in MEANING:
+            return self._derived(x, MEANING[x])
+        if self.seed is not None:
+            return self._random(x)
+        raise UnboundLeafError(
+            f"{x}: {x.range} ← {x.domain} has no value on this system; give an array of shape {shape} in "
+            f"`values` (a vector without the second dimension)"
+        )
+
+    def _derived(self, x: Leaf, meaning: Expr) -> Array:
+        mask = self._mask(x, Structure.DIAGONAL) if x in KEEP_DIAGONAL else 1.0
+        if x not in leaves(meaning):
+            return self.matrix(meaning) * mask
+        assert isinstance(meaning, Sum)
+        value = self.matrix(linear(*(t for t in meaning.terms if x not in leaves(t[1])))) * mask
+        for _ in self.parents:
+            last, value = value, replace(self, values={**self.values, x: value}).matrix(meaning) * mask
+            if np.array_equal(last, value):
+                break
+        return value
+
+    def _mask(self, x: Leaf, structure: Structure) -> Array:
+        """Return 1 where a leaf of this structure may have entries, else 0."""
+        spaces, step = (x.range, x.domain), _towards_base(self.parents)
+        shape = [len(self.blocks(s)) for s in spaces]
+        if structure in (Structure.VECTOR, Structure.DENSE) or One in spaces or spaces == (World, World):
+            pattern = np.ones(shape)
+        elif World in spaces:
+            pattern = (np.array(self.parents) == WORLD).reshape(shape)
+        elif structure is Structure.STEP:
+            pattern = step
+        else:
+            pattern = np.eye(len(step))
+            if structure is Structure.RESOLVENT:
+                pattern = np.linalg.inv(pattern - step)
+        return np.repeat(np.repeat(pattern, self.blocks(x.range), 0), self.blocks(x.domain), 1)
+
+    def _random(self, x: Leaf) -> Array:
+        assert self.seed is not None
+        rng = np.random.default_rng([self.seed, zlib.crc32(x.name.encode())])
+        mask = self._mask(x, x.structure)
+        value = mask * rng.standard_normal(mask.shape)
+        if x.self_adjoint:
+            return value @ value.T / 6 + np.eye(len(value))
+        return value if x.is_vector else value / np.sqrt(6)
+
+
+def _towards_base(parents: Sequence[int]) -> Array:
+    """Return the matrix with ones at (parent, child)."""
+    return np.array([[float(p == i) for p in parents] for i in range(len(parents))]).reshape(
+        2 * [len(parents)]
+    )
+
+
+def random_system(parents: Sequence[int], seed: int, dofs: Sequence[int] | None = None) -> System:
+    """Return a system with random well-conditioned values for all letters that are given.
+
+    A hinge has 0 to 3 coordinates unless `dofs` says how many; each is passive or active. One to three
+    nodes sit on random bodies. Leaves of your own get random values when they are first met.
+    """
+    n = len(parents)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, 4, n)
+    joint = tuple(int(k) for k in (drawn if dofs is None else dofs))
+    if len(joint) != n or any(not 0 <= k <= 6 for k in joint):
+        raise ArgumentError(f"dofs: {joint} came; wanted {n} numbers from 0 to 6, one for each hinge")
+    is_passive = [rng.random(k) < 0.5 for k in joint]
+    nodes = np.bincount(rng.integers(0, n, rng.integers(1, 4)), minlength=n) if n else drawn
+    sizes = {
+        Joint: joint,
+        Body: (6,) * n,
+        World: (6,),
+        Node: tuple(6 * int(k) for k in nodes),
+        Passive: tuple(int(p.sum()) for p in is_passive),
+        Active: tuple(int((~p).sum()) for p in is_passive),
+        Constraint: tuple(int(k) for k in rng.integers(0, 2, n)),
+    }
+    empty = System(tuple(parents), sizes, {}, seed)
+    rows = np.concatenate([np.zeros(0, dtype=bool), *is_passive])
+    values = {Hp: empty.matrix(H)[rows], Ha: empty.matrix(H)[~rows]}
+    given = (x for x in STANDARD.values() if x not in MEANING and x is not appendix.S)
+    values = {x: empty.evaluate(x) for x in given if x not in values} | values
+    return replace(empty, values=values)
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Where two expressions differ: `random_system(parents, seed, dofs)` is the system.
+
+    `difference` is relative to the larger side. `block` is where it is largest: the row's body and the
+    column's, −1 for the world; a vector has no column. `left` and `right` are the entries there.
+    """
+
+    parents: tuple[int, ...]
+    seed: int
+    dofs: tuple[int, ...]
+    difference: float
+    left_norm: float
+    block: tuple[int, ...]
+    left: float
+    right: float
+
+    def __str__(self) -> str:
+        place = (
+            f"at block {self.block} "
+            if len(self.block) > 1
+            else f"at body {self.block[0]} "
+            if self.block
+            else ""
+        )
+        return (
+            f"differs on a tree with parents {self.parents}, dofs {self.dofs}, seed {self.seed}: {place}"
+            f"left is {self.left:.6g}, right is {self.right:.6g} (relative difference {self.difference:.2g})"
+        )
+
+
+def counterexample(
+    left: Expr, right: Expr, seeds: Iterable[int] = range(8), serial: bool = False
+) -> Counterexample | None:
+    """Return the first random tree on which two expressions differ, or None when they agree on all.
+
+    The trees branch unless `serial`. Every second one has a free base, so that a node can move in all
+    ways. A tree on which an inverse does not exist says nothing; when all are so, that is an error.
+    """
+    if (left.range, left.domain) != (right.range, right.domain):
+        raise SpaceError(
+            f"counterexample: {left} is {left.range} ← {left.domain}, but {right} is {right.range} ← "
+            f"{right.domain}; expressions to compare share both spaces"
+        )
+    reason: SingularError | None = None
+    judged = False
+    for seed in seeds:
+        try:
+            found = _difference(_example(seed, serial), left, right)
+        except SingularError as error:
+            reason = error
+            continue
+        judged = True
+        if found is not None:
+            return found
+    if reason is not None and not judged:
+        raise SingularError(f"seeds: nothing can be said on any of these trees; pass others. {reason}")
+    return None
+
+
+def _example(seed: int, serial: bool) -> System:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 7))
+    branching = (WORLD, 0, 0, *(int(rng.integers(WORLD, i)) for i in range(3, n)))
+    dofs = (6, *(int(k) for k in rng.integers(0, 4, n - 1))) if seed % 2 else None
+    return random_system(tuple(range(WORLD, n - 1)) if serial else branching, seed, dofs)
+
+
+def _difference(system: System, left: Expr, right: Expr) -> Counterexample | None:
+    one, other = system.matrix(left), system.matrix(right)
+    gap, scale = np.linalg.norm(one - other), max(np.linalg.norm(one), np.linalg.norm(other))
+    terms = np.linalg.norm(system.magnitude(left)) + np.linalg.norm(system.magnitude(right))
+    if gap <= TOLERANCE * scale or gap <= ROUNDING * terms:
+        return None
+    place = np.unravel_index(np.argmax(np.abs(one - other)), one.shape)
+    block = tuple(
+        WORLD if space is World else int(np.searchsorted(system.bounds(space), at, side="right")) - 1
+        for space, at in zip((left.range, left.domain), place, strict=True)
+        if space is not One
+    )
+    assert system.seed is not None
+    return Counterexample(
+        system.parents, system.seed, system.sizes[Joint], float(gap / scale), float(np.linalg.norm(one)),
+        block, float(one[place]), float(other[place]),
+    )  # fmt: skip
+
+
+def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[Leaf] = ()) -> System:
+    """Return the matrices of a model at one state.
+
+    `inputs` has q, and by the names of their leaves what stands in flat arrays of the user. Letters with
+    a formula (a, b, …) that are not given are computed when what they need is. `own` are leaves beside
+    the standard ones, which the inputs name or the model gives.
+    """
+    parents = binding.tree.parents
+    bodies = range(len(parents))
+    known = STANDARD | {x.name: x for x in own}
+    q = _given("q", inputs, (sum(len(binding.coordinates(i)) for i in bodies),))
+    hinges = [binding.hinge(i, q[list(binding.coordinates(i))]) for i in bodies]
+    spaces = {s for x in known.values() for s in (x.range, x.domain)} - {One, World}
+    sizes = {s: tuple(binding.size(s, i) for i in bodies) for s in spaces} | {World: (6,)}
+    values: dict[Leaf, Array] = {}
+    system = System(parents, sizes, values)
+
+    steps = [binding.step(i, hinges[i]).to_parent(np.eye(sizes[Body][i])) for i in bodies]
+    values[E] = _assembled(system, E, {(p, i): steps[i] for i, p in enumerate(parents) if p != WORLD})
+    values[E0] = _assembled(system, E0, {(0, i): steps[i] for i, p in enumerate(parents) if p == WORLD})
+    for x in known.values():
+        if x.structure is Structure.DIAGONAL and x not in MEANING and x is not E0:
+            here = [i for i in bodies if sizes[x.range][i] and sizes[x.domain][i]]
+            blocks = {(i, i): binding.value(x, i, hinges[i]) for i in here}
+            if not here or any(b is not None for b in blocks.values()):
+                values[x] = _assembled(system, x, blocks)
+    for name in inputs:
+        if name not in known and name != "q":
+            raise ArgumentError(f"inputs: {name!r} came; wanted q or a leaf; list leaves of yours in `own`")
+        if name != "q":
+            axes = [s for s in (known[name].range, known[name].domain) if s is not One]
+            flat = _given(name, inputs, tuple(binding.length(s) for s in axes))
+            places = [
+                [k for i in ((WORLD,) if s is World else bodies) for k in binding.positions(s, i)]
+                for s in axes
+            ]
+            values[known[name]] = np.pad(flat, (0, 1))[np.ix_(*places)]  # place −1 is the padding: zero
+    for x in known.values():
+        if x.needs and x not in values:
+            try:
+                needs = [(system.matrix(e)[:, 0], system.bounds(e.range)) for e in x.needs]
+            except UnboundLeafError:
+                continue
+            values[x] = _assembled(system, x, {
+                (i, 0): binding.formula(x, i, hinges[i], [v[at[i] : at[i + 1]] for v, at in needs])
+                for i in bodies if sizes[x.range][i]
+            })  # fmt: skip
+    return System(parents, sizes, values)
+
+
+def _given(name: str, inputs: Mapping[str, ArrayLike], wanted: tuple[int, ...]) -> Array:
+    if name not in inputs:
+        raise ArgumentError(f"inputs: {name!r} is missing; {', '.join(inputs) or 'nothing'} came")
+    found = np.asarray(inputs[name], dtype=np.float64)
+    if found.shape != wanted:
+        raise ArgumentError(f"inputs[{name!r}]: shape {found.shape} came; wanted {wanted}, one state alone")
+    return found
+
+
+def _assembled(system: System, x: Leaf, blocks: Mapping[tuple[int, int], NDArray[Any] | None]) -> Array:
+    """Return the whole array with these blocks; rows that a block is short of, a parent's rotors, are zero."""
+    rows, columns = system.bounds(x.range), system.bounds(x.domain)
+    whole = np.zeros((rows[-1], columns[-1]))
+    for (i, j), block in blocks.items():
+        if block is not None:
+            part = np.asarray(block, dtype=np.float64).reshape(len(block), -1)
+            whole[rows[i] : rows[i] + len(part), columns[j] : columns[j + 1]] = part
+    return whole[:, 0] if x.is_vector else whole
