@@ -27,10 +27,10 @@ M = _letter("M", Body, Body, DIAGONAL, self_adjoint=True, meaning="link spatial 
 E = _letter("E", Body, Body, STEP, meaning="shift of a force to the parent, φ(parent, child), (2.16)")
 E0 = _letter("E0", World, Body, DIAGONAL, unicode="E₀", latex="E_0", meaning="shift of a force from root bodies to the world, (3.8)")  # fmt: skip
 B = _letter("B", Body, Node, DIAGONAL, meaning="shift of a force from nodes to their bodies, (3.7)")
-Q = _letter("Q", Node, Node, DIAGONAL, meaning="axes and origin in which nodes are expressed")
 
 # Propagation, and the articulated-body quantities of the whole system.
 phi = _letter("phi", Body, Body, RESOLVENT, unicode="φ", latex=r"\phi", meaning="propagation towards the base, (3.4)")  # fmt: skip
+Q = _letter("Q", Node, Node, DIAGONAL, needs=(phi.T @ E0.T,), meaning="axes and origin in which nodes are expressed")  # fmt: skip
 R = _letter("R", Body, Body, DIAGONAL, self_adjoint=True, meaning="composite-body inertia")
 Ups = _letter("Ups", Body, Body, DIAGONAL, self_adjoint=True, unicode="Υ", latex=r"\Upsilon", meaning="operational-space compliance kernel")  # fmt: skip
 

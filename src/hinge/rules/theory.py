@@ -14,6 +14,8 @@ from hinge.algebra import (
     Body,
     E,
     Expr,
+    G,
+    H,
     Inverse,
     Leaf,
     Letter,
@@ -92,14 +94,14 @@ def articulated_axioms(x: Articulated) -> tuple[Axiom, ...]:
     return definition_axioms(definitions) + gain
 
 
-def base_axioms(*inertias: Leaf) -> tuple[Axiom, ...]:
-    """Return that nothing lies beyond the base: no body carries a root body as its child."""
+def base_axioms(*blocks: Expr) -> tuple[Axiom, ...]:
+    """Return that nothing lies beyond the base: no body carries a root body as its child.
+
+    So E E₀ᵀ = 0, and E X E₀ᵀ = 0 for a block-diagonal X.
+    """
     found: list[Axiom] = []
-    for between in ([], *([x] for x in inertias)):
-        word = E
-        for x in between:
-            word = word @ x
-        word = word @ E0.T
+    for block in (identity(Body), *blocks):
+        word = E @ block @ E0.T
         found += equation("nothing lies beyond the base", word, zero(word.range, word.domain), "(3.8)")
     return tuple(found)
 
@@ -170,8 +172,8 @@ class Theory:
         axioms += equation(f"definition of {letter}", letter @ product_, one, "an inverse")
         theory = replace(
             self.extended(axioms),
-            inverses=(*self.inverses, (argument, letter)),
-            unknown={**self.unknown, letter: argument},
+            inverses=(*self.inverses, (product_, letter)),
+            unknown={**self.unknown, letter: product_},
         )
         return polynomial(letter, no_inverse), theory
 
@@ -233,7 +235,7 @@ def _joined(name: str, one: Theory, axioms: tuple[Axiom, ...], *others: Theory) 
 
 
 #: Trees of bodies: the propagation φ, the articulated family, composite bodies, the base.
-TREE = _family("tree", whole, *definition_axioms({R: DEFINITIONS[R]}), *base_axioms(R, P))
+TREE = _family("tree", whole, *definition_axioms({R: DEFINITIONS[R]}), *base_axioms(R, P, G @ H @ P))
 _PASSIVE = _family("passive", passive)
 #: Trees whose hinges are split into passive and active ones.
 HYBRID = _joined("hybrid", TREE, articulated_axioms(passive), _PASSIVE)

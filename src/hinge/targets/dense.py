@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,9 +54,9 @@ from hinge.errors import ArgumentError, SpaceError, UnboundLeafError
 if TYPE_CHECKING:
     from hinge.sweeps import Binding
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[Any]
 WORLD = -1
-#: A matrix with a larger condition number has no inverse worth the name.
+#: A matrix that has a larger condition number after its rows are scaled is taken for singular.
 SINGULAR = 1e14
 #: Two sides differ when they do by more than this part of the larger one …
 TOLERANCE = 1e-8
@@ -120,26 +120,28 @@ class System:
                 if e not in self._letters:
                     self._letters[e] = self._letter(e)
                     self._letters[e].flags.writeable = False
-                return self._letters[e]
+                found = self._letters[e]
             case Adjoint():
-                return self.matrix(e.leaf).T
+                found = self.matrix(e.leaf).T
             case Identity():
-                return np.eye(self.length(e.range))
+                found = np.eye(self.length(e.range))
             case Zero():
-                return np.zeros((self.length(e.range), self.length(e.domain)))
+                found = np.zeros((self.length(e.range), self.length(e.domain)))
             case Sum():
-                return reduce(np.add, (float(c) * self.matrix(t) for c, t in e.terms))
+                found = reduce(np.add, (float(c) * self.matrix(t) for c, t in e.terms))
             case Product():
-                return reduce(lambda x, f: self.matrix(f) @ x, e.factors[-2::-1], self.matrix(e.factors[-1]))
+                found = reduce(lambda x, f: self.matrix(f) @ x, e.factors[-2::-1], self.matrix(e.factors[-1]))
             case Inverse():
                 x = self.matrix(e.argument)
-                if x.size and not np.linalg.cond(x) < SINGULAR:
-                    raise SingularError(f"{e}: its argument is singular on this system; it has no inverse")
-                return np.linalg.inv(x)
+                largest = np.abs(x).max(axis=1, initial=0.0, keepdims=True)
+                if x.size and not np.linalg.cond(x / np.where(largest > 0, largest, 1)) < SINGULAR:
+                    raise SingularError(f"{e}: what is inverted is singular on this system")
+                found = np.linalg.inv(x)
             case LogDet():
-                return np.linalg.slogdet(self.matrix(e.argument))[1].reshape(1, 1)
+                found = np.linalg.slogdet(self.matrix(e.argument))[1].reshape(1, 1)
             case _:
                 raise AssertionError(type(e))
+        return found
 
     def magnitude(self, e: Expr) -> Array:
         """Return the sums and products of an expression with absolute values, so that nothing cancels."""
@@ -174,7 +176,7 @@ class System:
         if x is appendix.S:
             if len(set(self.blocks(Body))) > 1:
                 raise ArgumentError(f"{x}: wants blocks of one size at all bodies; write E instead of S Δφ")
-            return np.kron(_towards_base(self.parents), np.eye(*self.blocks(Body)[:1]))
+            return np.kron(self._towards_base(), np.eye(max(self.blocks(Body), default=0)))
         if x in MEANING:
             return self._derived(x, MEANING[x])
         if self.seed is not None:
@@ -196,20 +198,21 @@ class System:
                 break
         return value
 
+    def _towards_base(self) -> Array:
+        """Return the matrix of bodies with ones at (parent, child)."""
+        return np.equal.outer(np.arange(len(self.parents)), self.parents).astype(float)
+
     def _mask(self, x: Leaf, structure: Structure) -> Array:
         """Return 1 where a leaf of this structure may have entries, else 0."""
-        spaces, step = (x.range, x.domain), _towards_base(self.parents)
+        spaces, one, step = (x.range, x.domain), np.eye(len(self.parents)), self._towards_base()
         shape = [len(self.blocks(s)) for s in spaces]
+        patterns = {Structure.DIAGONAL: one, Structure.STEP: step}
         if structure in (Structure.VECTOR, Structure.DENSE) or One in spaces or spaces == (World, World):
             pattern = np.ones(shape)
         elif World in spaces:
             pattern = (np.array(self.parents) == WORLD).reshape(shape)
-        elif structure is Structure.STEP:
-            pattern = step
         else:
-            pattern = np.eye(len(step))
-            if structure is Structure.RESOLVENT:
-                pattern = np.linalg.inv(pattern - step)
+            pattern = patterns[structure] if structure in patterns else np.linalg.inv(one - step)
         return np.repeat(np.repeat(pattern, self.blocks(x.range), 0), self.blocks(x.domain), 1)
 
     def _random(self, x: Leaf) -> Array:
@@ -217,16 +220,14 @@ class System:
         rng = np.random.default_rng([self.seed, zlib.crc32(x.name.encode())])
         mask = self._mask(x, x.structure)
         value = mask * rng.standard_normal(mask.shape)
+        if x.is_vector:
+            return value
         if x.self_adjoint:
             return value @ value.T / 6 + np.eye(len(value))
-        return value if x.is_vector else value / np.sqrt(6)
-
-
-def _towards_base(parents: Sequence[int]) -> Array:
-    """Return the matrix with ones at (parent, child)."""
-    return np.array([[float(p == i) for p in parents] for i in range(len(parents))]).reshape(
-        2 * [len(parents)]
-    )
+        if x.structure is not Structure.DIAGONAL:
+            return value / np.sqrt(6)
+        within = [np.concatenate([np.arange(k) for k in (0, *self.blocks(s))]) for s in (x.range, x.domain)]
+        return value / 6 + mask * np.equal.outer(*within)  # near the identity, for the sake of inverses
 
 
 def random_system(parents: Sequence[int], seed: int, dofs: Sequence[int] | None = None) -> System:
@@ -278,13 +279,8 @@ class Counterexample:
     right: float
 
     def __str__(self) -> str:
-        place = (
-            f"at block {self.block} "
-            if len(self.block) > 1
-            else f"at body {self.block[0]} "
-            if self.block
-            else ""
-        )
+        what = "block" if len(self.block) == 2 else "body"
+        place = f"at {what} {self.block if len(self.block) == 2 else self.block[0]} " if self.block else ""
         return (
             f"differs on a tree with parents {self.parents}, dofs {self.dofs}, seed {self.seed}: {place}"
             f"left is {self.left:.6g}, right is {self.right:.6g} (relative difference {self.difference:.2g})"
@@ -304,19 +300,17 @@ def counterexample(
             f"counterexample: {left} is {left.range} ← {left.domain}, but {right} is {right.range} ← "
             f"{right.domain}; expressions to compare share both spaces"
         )
-    reason: SingularError | None = None
-    judged = False
+    seeds, failed = tuple(seeds), list[SingularError]()
     for seed in seeds:
         try:
             found = _difference(_example(seed, serial), left, right)
         except SingularError as error:
-            reason = error
-            continue
-        judged = True
-        if found is not None:
-            return found
-    if reason is not None and not judged:
-        raise SingularError(f"seeds: nothing can be said on any of these trees; pass others. {reason}")
+            failed.append(error)
+        else:
+            if found is not None:
+                return found
+    if failed and len(failed) == len(seeds):
+        raise SingularError(f"seeds: none of these random trees can judge; pass others. {failed[0]}")
     return None
 
 
@@ -368,32 +362,33 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     values[E] = _assembled(system, E, {(p, i): steps[i] for i, p in enumerate(parents) if p != WORLD})
     values[E0] = _assembled(system, E0, {(0, i): steps[i] for i, p in enumerate(parents) if p == WORLD})
     for x in known.values():
-        if x.structure is Structure.DIAGONAL and x not in MEANING and x is not E0:
+        if x.structure is Structure.DIAGONAL and not x.needs and x not in MEANING and x is not E0:
             here = [i for i in bodies if sizes[x.range][i] and sizes[x.domain][i]]
             blocks = {(i, i): binding.value(x, i, hinges[i]) for i in here}
             if not here or any(b is not None for b in blocks.values()):
                 values[x] = _assembled(system, x, blocks)
-    for name in inputs:
-        if name not in known and name != "q":
+    blocks_of = {s: (WORLD,) if s is World else bodies for s in (*spaces, World)}
+    for name in (name for name in inputs if name != "q"):
+        if name not in known:
             raise ArgumentError(f"inputs: {name!r} came; wanted q or a leaf; list leaves of yours in `own`")
-        if name != "q":
-            axes = [s for s in (known[name].range, known[name].domain) if s is not One]
-            flat = _given(name, inputs, tuple(binding.length(s) for s in axes))
-            places = [
-                [k for i in ((WORLD,) if s is World else bodies) for k in binding.positions(s, i)]
-                for s in axes
-            ]
-            values[known[name]] = np.pad(flat, (0, 1))[np.ix_(*places)]  # place −1 is the padding: zero
+        axes = [s for s in (known[name].range, known[name].domain) if s is not One]
+        flat = _given(name, inputs, tuple(binding.length(s) for s in axes))
+        at = [[k for i in blocks_of[s] for k in binding.positions(s, i)] for s in axes]
+        values[known[name]] = np.pad(flat, (0, 1))[np.ix_(*at)]  # place −1 is the padding: zero
     for x in known.values():
         if x.needs and x not in values:
             try:
-                needs = [(system.matrix(e)[:, 0], system.bounds(e.range)) for e in x.needs]
+                needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
             except UnboundLeafError:
                 continue
-            values[x] = _assembled(system, x, {
-                (i, 0): binding.formula(x, i, hinges[i], [v[at[i] : at[i + 1]] for v, at in needs])
-                for i in bodies if sizes[x.range][i]
-            })  # fmt: skip
+            blocks = {
+                (i, 0 if x.is_vector else i): binding.formula(
+                    x, i, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
+                )
+                for i in bodies
+                if sizes[x.range][i]
+            }
+            values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
 
 
@@ -406,8 +401,8 @@ def _given(name: str, inputs: Mapping[str, ArrayLike], wanted: tuple[int, ...]) 
     return found
 
 
-def _assembled(system: System, x: Leaf, blocks: Mapping[tuple[int, int], NDArray[Any] | None]) -> Array:
-    """Return the whole array with these blocks; rows that a block is short of, a parent's rotors, are zero."""
+def _assembled(system: System, x: Leaf, blocks: Mapping[tuple[int, int], Array | None]) -> Array:
+    """Return the whole array with these blocks; rows of E that a block lacks, those of rotors, are zero."""
     rows, columns = system.bounds(x.range), system.bounds(x.domain)
     whole = np.zeros((rows[-1], columns[-1]))
     for (i, j), block in blocks.items():

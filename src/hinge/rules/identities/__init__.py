@@ -1,1 +1,13 @@
-"""The published identities."""
+"""The published identities of spatial operator algebra, as data; the tests prove each from the axioms."""
+
+from __future__ import annotations
+
+from hinge.rules.identities.appendix_a import APPENDIX_A
+from hinge.rules.identities.identity import Identity
+from hinge.rules.identities.papers import PAPERS
+from hinge.rules.identities.slides import GRAVITY, SLIDES
+
+#: All that follow from the axioms of the theories of their letters.
+IDENTITIES: tuple[Identity, ...] = APPENDIX_A + PAPERS + SLIDES
+
+__all__ = ["APPENDIX_A", "GRAVITY", "IDENTITIES", "PAPERS", "SLIDES", "Identity"]

@@ -6,7 +6,29 @@ what relates a body to its parent goes by E = S Δφ and Eψ = S Δψ.
 
 from __future__ import annotations
 
-from hinge.algebra import B, Body, D, Di, E, Es, Expr, G, H, Joint, M, P, R, a, b, f_ext, phi, psi, tau, whole, zero
+from hinge.algebra import (
+    B,
+    Body,
+    D,
+    Di,
+    E,
+    Es,
+    Expr,
+    G,
+    H,
+    Joint,
+    M,
+    P,
+    R,
+    a,
+    b,
+    f_ext,
+    phi,
+    psi,
+    tau,
+    whole,
+    zero,
+)
 from hinge.algebra.appendix import Dphi, Dpsi, L, Phi, Psi, S, r
 from hinge.rules.identities.identity import Identity, bias_force, joint, one, phi_, psi_
 

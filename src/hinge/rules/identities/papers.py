@@ -8,10 +8,36 @@ sweep, x = Eᵀ x + y for a scatter sweep.
 from __future__ import annotations
 
 from hinge.algebra import (
-    E0, B, Body, D, Di, E, Es, Expr, G, H, Joint, M, Mi, P, Ups, a, a_n, b, f_ext, g, phi, psi, qd, qdd, tau, whole, zero,
-)  # fmt: skip
+    E0,
+    B,
+    Body,
+    D,
+    Di,
+    E,
+    Es,
+    Expr,
+    G,
+    H,
+    Joint,
+    M,
+    Mi,
+    P,
+    Ups,
+    a,
+    a_n,
+    b,
+    f_ext,
+    g,
+    phi,
+    psi,
+    qd,
+    qdd,
+    tau,
+    whole,
+    zero,
+)
 from hinge.algebra.appendix import Dphi, Dpsi, L, Phi, Psi, S
-from hinge.rules.identities.identity import Identity, bias_force, jacobian, joint, one, phi_, psi_
+from hinge.rules.identities.identity import Identity, bias_force, jacobian, joint, one, psi_
 
 
 def _jpl(where: str, name: str, left: Expr, right: Expr) -> Identity:
@@ -138,7 +164,8 @@ _TIP = (
     _rkj("(5.4)", "operational-space compliance", _compliance,
          jacobian(B) @ _whiten.T @ Di @ _whiten @ H @ phi @ B),
     _rkj("(5.5)", "operational-space compliance, simplified", _compliance, B.T @ _kernel @ B),
-    _rkj("(5.5)", "operational-space inertia", (jacobian(B) @ Mi @ jacobian(B).T).inv(), (B.T @ _kernel @ B).inv()),
+    _rkj("(5.5)", "operational-space inertia",
+         (jacobian(B) @ Mi @ jacobian(B).T).inv(), (B.T @ _kernel @ B).inv()),
     _rkj("(5.5), recursion", "compliance sweep on a chain", Ups, Es.T @ Ups @ Es + H.T @ Di @ H),
     _rkj("(5.5), recursion", "compliance splits on a chain", _kernel, Ups + psi_.T @ Ups + Ups @ psi_),
     _rkj("(5.14)", "tip acceleration by a tip force",

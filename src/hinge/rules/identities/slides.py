@@ -9,14 +9,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hinge.algebra import (
-    E0, Articulated, B, Body, D, Di, E, Es, Expr, G, H, Ha, Hp, K, M, P, R, World, a, b, f_ext, g, passive, phi,
-    psi, qdd, qdd_a, tau, tau_p, whole, zero,
-)  # fmt: skip
-from hinge.rules.identities.identity import Identity, bias_force, innovate, joint, one, phi_, psi_, whiten
+    E0,
+    Articulated,
+    B,
+    Body,
+    D,
+    Di,
+    E,
+    Es,
+    Expr,
+    G,
+    H,
+    Ha,
+    Hp,
+    K,
+    M,
+    P,
+    R,
+    World,
+    a,
+    b,
+    f_ext,
+    g,
+    passive,
+    phi,
+    psi,
+    qdd,
+    qdd_a,
+    tau,
+    tau_p,
+    whole,
+    zero,
+)
+from hinge.rules.identities.identity import Identity, bias_force, innovate, one, phi_, whiten
 
 
-def _p(page: int, name: str, left: Expr, right: Expr, where: str = "") -> Identity:
-    return Identity(name, left, right, f"SOA slides, p. {page}{where and ' ' + where}")
+def _p(page: int, name: str, left: Expr, right: Expr) -> Identity:
+    return Identity(name, left, right, f"SOA slides, p. {page}")
 
 
 @dataclass(frozen=True)
@@ -145,6 +174,7 @@ _SWEEPS = (
 # Pages 41–46: gravity, external forces.
 _gravity = phi.T @ E0.T @ g
 _C_gravity = bias_force(H, a + E0.T @ g)
+_biased = _Sweeps(whole, tau, a + E0.T @ g, b)
 _nu_gravity = _s.nu - G.T @ _gravity
 _alpha_gravity = _s.alpha(_nu_gravity)
 _f_gravity = phi @ (M @ (_alpha_gravity + _gravity) + b)
@@ -153,8 +183,7 @@ _qdd_loaded = _mass.inv() @ (tau - bias_force(H) + H @ phi @ B @ f_ext)
 _LOADS = (
     _p(41, "gravity at every body", _C_gravity, H @ phi @ (M @ (phi.T @ a + _gravity) + b)),
     _p(41, "forward dynamics with gravity among the biases",
-       _mass.inv() @ (tau - _C_gravity), _Sweeps(whole, tau, a + E0.T @ g, b).qdd(
-           _Sweeps(whole, tau, a + E0.T @ g, b).nu)),
+       _mass.inv() @ (tau - _C_gravity), _biased.qdd(_biased.nu)),
     _p(42, "body accelerations with gravity", phi.T @ (H.T @ _s.qdd(_nu_gravity) + a), _alpha_gravity),
     _p(42, "body accelerations with gravity, first step",
        phi.T @ (H.T @ _s.qdd(_nu_gravity) + a), _alpha - phi.T @ H.T @ _w.T @ G.T @ _gravity),
@@ -212,7 +241,6 @@ _PARTITION = (
     _p(61, "S_ap, inverse replaced", _Sap, Ha @ phi @ M @ phi.T @ Hp.T @ _wp.T @ _Dip @ _wp),
     _p(61, "S_ap, filter used", _Sap, Ha @ phi @ M @ _psip.T @ Hp.T @ _Dip @ _wp),
     _p(61, "S_ap, φ M ψᵀ split", _Sap, Ha @ (phi @ _Kp + _Pp @ _back) @ _wp),
-    _p(62, "S_aa by S_ap", _Saa, _Maa - _Sap @ _Map.T),
     _p(62, "S_aa, S_ap replaced",
        _Saa, Ha @ (phi - _psip @ _Kp @ Hp @ phi - _Pp @ _back @ _wp @ Hp @ phi) @ M @ phi.T @ Ha.T),
     _p(62, "S_aa, filter used",
@@ -242,7 +270,7 @@ _HYBRID = (
        _wp.T @ _Dip @ (tau_p - Hp @ _psip @ (_Kp @ tau_p + _Pp @ _a + b)) - _Kp.T @ _psip.T @ _a),
     _p(66, "hybrid body accelerations, hinges replaced", phi.T @ Hp.T @ _h.qdd(_h.nu) + phi.T @ _a, _h_alpha),
     _p(66, "passive bias seen by active hinges", _Sap @ _Cp,
-       Ha @ (phi - _psip - _Pp @ _omega + 2 * _Pp @ _omega) @ (b + M @ phi.T @ a)),
+       Ha @ ((phi - _psip) + _Pp @ _omega) @ (b + M @ phi.T @ a)),
     _p(66, "active bias less the passive one", _Ca - _Sap @ _Cp,
        Ha @ (_psip - _Pp @ _omega) @ (M @ phi.T @ a + b)),
     _p(66, "active bias simplified", _Ca - _Sap @ _Cp,
@@ -270,9 +298,9 @@ _alpha_given = phi.T @ (H.T @ qdd + a)
 _y = phi @ (b + E @ R @ (H.T @ qdd + a))
 _force_given = phi @ (M @ _alpha_given + b)
 _COMPOSITE = (
-    _p(3, "Lyapunov equation of composite bodies", M, R - E @ R @ E.T),
-    _p(3, "φ M φᵀ by composite bodies", phi @ M @ phi.T, R + phi_ @ R + R @ phi_.T),
-    _p(3, "mass matrix by composite bodies",
+    _p(5, "Lyapunov equation of composite bodies", M, R - E @ R @ E.T),
+    _p(5, "φ M φᵀ by composite bodies", phi @ M @ phi.T, R + phi_ @ R + R @ phi_.T),
+    _p(5, "mass matrix by composite bodies",
        _mass, H @ R @ H.T + H @ phi_ @ R @ H.T + H @ R @ phi_.T @ H.T),
     _p(71, "inter-body forces by composite bodies", _force_given, R @ _alpha_given + _y),
     _p(71, "remainder by steps", _y, E @ (_y + R @ (H.T @ qdd + a)) + b),

@@ -1,0 +1,78 @@
+"""The frames that the compiler chooses for bodies, so that steps between them are cheap.
+
+A hinge that turns or slides along one axis gets its body's frame at the joint, z along the axis, turned
+about z so that the constant placement on the parent is a shift and two planar turns. A fixed body takes
+its parent's frame: its step is the identity. Other bodies get their joint's outer frame.
+
+The user's names keep their meaning: `chosen` takes coordinates of the body's own frame to those here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hinge.binding.steps import Link, Shift, euler, turns
+from hinge.model import Joint, Robot
+from hinge.model.joints import Cylindrical, Fixed, JointType, Prismatic, Revolute, Screw
+from hinge.spatial import Array, Inertia, Transform, cross
+
+#: Types that look the same from every side of their axis, which may therefore be turned onto z.
+AXIAL = (Revolute, Prismatic, Screw, Cylindrical)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A body in its chosen frame: the joint type there, the constant links before it, the inertia."""
+
+    joint: Joint
+    type: JointType
+    before: tuple[Link, ...]
+    chosen: Transform
+    inertia: Inertia
+
+
+def choose_frames(robot: Robot) -> tuple[Place, ...]:
+    """Return for each body the frame that the compiler works in."""
+    found: list[Place] = []
+    for joint, body, parent in zip(robot.joints, robot.bodies, robot.tree.parents, strict=True):
+        above = Transform.identity() if parent < 0 else found[parent].chosen
+        found.append(_placed(joint, body.inertia, above))
+    return tuple(found)
+
+
+def _placed(joint: Joint, inertia: Inertia, above: Transform) -> Place:
+    if isinstance(joint.type, Fixed):
+        chosen = above @ joint.transform(np.zeros(0)).inv()
+        return Place(joint, joint.type, (), chosen, chosen.inertia(inertia))
+    upright, kind = _upright(joint.type)
+    placement = upright @ joint.inner @ above.inv()
+    chosen = upright @ joint.outer
+    if isinstance(kind, AXIAL):
+        c, s = euler(placement.E)[2]
+        turn = Transform(np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
+        placement, chosen = turn @ placement, turn @ chosen
+    return Place(joint, kind, _constant_links(placement), chosen, chosen.inertia(inertia))
+
+
+def _upright(kind: JointType) -> tuple[Transform, JointType]:
+    """Return the turn that takes a joint's axis to z, and the type about z."""
+    if not isinstance(kind, AXIAL):
+        return Transform.identity(), kind
+    z = np.array(kind.axis)
+    x = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = x - (x @ z) * z
+    x = x / np.linalg.norm(x)
+    return Transform(np.stack([x, cross(z, x), z]), np.zeros(3)), replace(kind, axis=(0.0, 0.0, 1.0))
+
+
+def _constant_links(placement: Transform) -> tuple[Link, ...]:
+    r = tidy(placement.r)
+    shift: list[Link] = [Shift(r)] if r.any() else []
+    return (*shift, *turns(placement.E))
+
+
+def tidy(x: Array) -> Array:
+    """Return numbers with those that are zero but for rounding made zero."""
+    return np.where(np.abs(x) < 1e-15 * max(1.0, float(np.abs(x).max(initial=0.0))), 0.0, x)

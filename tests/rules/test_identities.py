@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+
+from hinge.algebra import (
+    E0,
+    SERIAL_ONLY,
+    Active,
+    Adjoint,
+    Body,
+    Es,
+    Identity,
+    Inverse,
+    Joint,
+    Leaf,
+    Node,
+    One,
+    P,
+    Passive,
+    Product,
+    Sum,
+    World,
+    Zero,
+    zero,
+)
+from hinge.rules.identities import APPENDIX_A, GRAVITY, IDENTITIES, PAPERS, SLIDES
+from hinge.rules.proof import decide
+from hinge.rules.theory import equation, leaves
+from tests.rules.false_identities import FALSE
+
+#: What the theory of trees does not say: beyond the base there is no far side of P either.
+BEYOND_THE_BASE = equation("nothing lies beyond the base", Es @ P @ E0.T, zero(Body, World), "(3.8)")
+ALL = IDENTITIES + GRAVITY
+
+
+def by_name(identities):
+    return pytest.mark.parametrize("identity", identities, ids=lambda i: i.name)
+
+
+@by_name(IDENTITIES)
+def test_an_identity_is_proved(identity):
+    decision = decide(identity.left, identity.right)
+    assert decision, str(decision)
+    assert decision.check()
+
+
+@by_name(GRAVITY)
+def test_gravity_is_proved_once_the_base_is_told(identity):
+    decision = decide(identity.left, identity.right, axioms=BEYOND_THE_BASE)
+    assert decision, str(decision)
+    assert decision.check()
+
+
+@by_name(FALSE)
+def test_a_false_identity_is_refused(identity):
+    decision = decide(identity.left, identity.right)
+    assert not decision
+    assert "not a consequence of the axioms" in str(decision)
+
+
+def test_every_number_of_appendix_a_is_there():
+    found = {int(n) for i in APPENDIX_A for n in re.findall(r"\(a\.(\d+)\)$", i.source)}
+    assert found >= set(range(6, 52))
+
+
+def test_the_numbers_of_sections_4_and_5_are_there():
+    found = {n for i in PAPERS if i.source.startswith("JPL") for n in re.findall(r"\((\d\.\d+)\)", i.source)}
+    wanted = {"3.20", *(f"4.{n}" for n in range(11, 17)), *(f"5.{n}" for n in range(4, 16))}
+    assert found >= wanted
+
+
+def test_sources_are_those_of_their_tuples():
+    assert all(i.source.startswith("JPL 88-11 ") for i in APPENDIX_A)
+    assert all(i.source.startswith(("JPL 88-11 ", "Rodriguez, Kreutz & Jain ")) for i in PAPERS)
+    assert all(re.fullmatch(r"SOA slides, p\. \d+", i.source) for i in SLIDES + GRAVITY)
+    assert IDENTITIES == APPENDIX_A + PAPERS + SLIDES
+
+
+def test_names_are_unique():
+    names = [i.name for i in ALL]
+    assert sorted(set(names)) == sorted(names)
+
+
+@by_name(ALL + FALSE)
+def test_the_sides_share_their_spaces_and_differ(identity):
+    assert (identity.left.range, identity.left.domain) == (identity.right.range, identity.right.domain)
+    assert identity.left is not identity.right
+
+
+# In numbers: random blocks on a forest (on a chain for Υ), no algebra but the definitions.
+
+FOREST, CHAIN = (-1, 0, 0, 1, 1, -1, 5, 3, 7, 8), (-1, 0, 1, 2, 3, 4, 5)
+NODES = [4, 6]  # the bodies that carry a node
+SIZE = 4
+
+
+@by_name(ALL)
+def test_an_identity_holds_in_numbers(identity):
+    assert distance(identity) < 1e-9
+
+
+@by_name(FALSE)
+def test_a_false_identity_is_false_in_numbers(identity):
+    assert distance(identity) > 1e-3
+
+
+def distance(identity):
+    """Return how far left is from right, relative to left."""
+    serial = leaves(identity.left) | leaves(identity.right)
+    x = numbers(CHAIN if serial & SERIAL_ONLY else FOREST)
+    left, right = value(identity.left, x), value(identity.right, x)
+    return np.linalg.norm(left - right) / max(1.0, np.linalg.norm(left))
+
+
+def value(e, x):  # noqa: PLR0911
+    """Return an expression in numbers."""
+    match e:
+        case Leaf():
+            return x[e.name]
+        case Adjoint():
+            return x[e.leaf.name].T
+        case Identity():
+            return np.eye(x[e.range])
+        case Zero():
+            return np.zeros((x[e.range], x[e.domain]))
+        case Product():
+            return np.linalg.multi_dot([value(f, x) for f in e.factors])
+        case Sum():
+            return sum(float(c) * value(t, x) for c, t in e.terms)
+        case Inverse():
+            return np.linalg.inv(value(e.argument, x))
+        case _:
+            raise AssertionError(e)
+
+
+@cache
+def numbers(parents):
+    """Return the letters and the sizes of the spaces for random bodies with these parents."""
+    rng = np.random.default_rng(len(parents))
+    count, eye = len(parents), np.eye(SIZE)
+    whole_eye = np.eye(SIZE * count)
+    steps = 0.6 * rng.normal(size=(count, SIZE, SIZE))
+    to_parent = np.zeros((count, count))
+    for child, parent in enumerate(parents):
+        to_parent[parent, child] = parent >= 0
+    S = np.kron(to_parent, eye)
+    Dphi = block_diag(*steps)
+    e = S @ Dphi
+    E0_ = np.hstack([s * (p < 0) for s, p in zip(steps, parents, strict=True)])
+    roots = rng.normal(size=(count, SIZE, 2 * SIZE))
+    M = block_diag(*(m @ m.T for m in roots))
+    H = block_diag(*(rng.normal(size=(1 + (k + 2) % 3, SIZE)) for k in range(count)))
+    is_passive = np.arange(len(H)) % 5 < 3
+    x = {"E": e, "E0": E0_, "S": S, "Dphi": Dphi, "M": M, "H": H, "Hp": H[is_passive], "Ha": H[~is_passive]}
+    x["phi"] = np.linalg.inv(whole_eye - e)
+    for mark in ("", "p"):
+        x |= {name + mark: matrix for name, matrix in articulated(x["H" + mark], x, count).items()}
+    x["R"] = swept(lambda r: M + e @ r @ e.T, M, count)
+    x["r"] = swept(lambda r: M + x["Es"] @ r @ e.T, M, count)
+    local = H.T @ x["Di"] @ H
+    x["Ups"] = swept(lambda u: local + x["Es"].T @ u @ x["Es"], local, count)
+    x |= {
+        "L": Dphi @ x["G"],
+        "Dpsi": Dphi @ (whole_eye - x["G"] @ H),
+        "Phi": x["phi"] @ S,
+        "Psi": x["psi"] @ S,
+    }
+    x["B"] = np.kron(np.eye(count)[:, NODES], eye) @ block_diag(*rng.normal(size=(2, SIZE, SIZE)))
+    x |= {Body: SIZE * count, Joint: len(H), Passive: len(x["Hp"]), Active: len(x["Ha"])}
+    x |= {Node: 2 * SIZE, World: SIZE, One: 1}
+    spaces = {"tau": Joint, "qd": Joint, "qdd": Joint, "tau_p": Passive, "qdd_a": Active, "g": World}
+    for name, space in (spaces | {"f_ext": Node, "a": Body, "b": Body, "a_n": Node}).items():
+        x[name] = rng.normal(size=(x[space], 1))
+    return x
+
+
+def articulated(H, x, count):
+    """Return the letters of the articulated-body family of a hinge map, by their definitions."""
+    e, M = x["E"], x["M"]
+    P_ = swept(lambda p: M + e @ (p - p @ H.T @ np.linalg.inv(H @ p @ H.T) @ H @ p) @ e.T, M, count)
+    D = H @ P_ @ H.T
+    G = P_ @ H.T @ np.linalg.inv(D)
+    K = e @ G
+    psi = np.linalg.inv(np.eye(len(e)) - e + K @ H)
+    Mi = np.linalg.inv(H @ x["phi"] @ M @ x["phi"].T @ H.T)
+    return {"P": P_, "D": D, "Di": np.linalg.inv(D), "G": G, "K": K, "Es": e - K @ H, "psi": psi, "Mi": Mi}
+
+
+def swept(step, start, count):
+    """Return what a recursion over the bodies comes to: after as many steps as bodies nothing changes."""
+    for _ in range(count):
+        start = step(start)
+    return start
