@@ -36,7 +36,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.algebra.appendix import L, Phi, Psi, S
-from hinge.rules.identities import Identity
+from hinge.rules.identities import NamedIdentity
 from hinge.rules.identities.identity import bias_force, innovate, jacobian, joint, one, phi_, psi_, whiten
 
 _w, _wp, _mass = whiten(whole), whiten(passive), whole.mass
@@ -58,11 +58,11 @@ _qdd_p = passive.mass.inv() @ (tau_p - bias_force(Hp)) - _Sap.T @ qdd_a
 _tau_a = _Maa @ qdd_a + _Map @ _qdd_p + bias_force(Ha)
 
 
-def _no(why: str, left, right) -> Identity:
-    return Identity(why, left, right, "false")
+def _no(why: str, left, right) -> NamedIdentity:
+    return NamedIdentity(why, left, right, "false")
 
 
-FALSE: tuple[Identity, ...] = (
+FALSE: tuple[NamedIdentity, ...] = (
     # signs
     _no("ψ⁻¹ − φ⁻¹ = K H, sign", psi.inv() - phi.inv(), -(K @ H)),
     _no("(a.14), sign", phi, psi @ (one - S @ L @ H @ phi)),

@@ -8,34 +8,28 @@ import pytest
 from scipy.linalg import block_diag
 
 from hinge.algebra import (
-    E0,
     SERIAL_ONLY,
     Active,
     Adjoint,
     Body,
-    Es,
     Identity,
     Inverse,
     Joint,
     Leaf,
     Node,
     One,
-    P,
     Passive,
     Product,
     Sum,
     World,
     Zero,
-    zero,
+    leaves,
 )
-from hinge.rules.identities import APPENDIX_A, GRAVITY, IDENTITIES, PAPERS, SLIDES
+from hinge.rules.identities import APPENDIX_A, IDENTITIES, PAPERS, SLIDES
 from hinge.rules.proof import decide
-from hinge.rules.theory import equation, leaves
 from tests.rules.false_identities import FALSE
 
-#: What the theory of trees does not say: beyond the base there is no far side of P either.
-BEYOND_THE_BASE = equation("nothing lies beyond the base", Es @ P @ E0.T, zero(Body, World), "(3.8)")
-ALL = IDENTITIES + GRAVITY
+ALL = IDENTITIES
 
 
 def by_name(identities):
@@ -45,13 +39,6 @@ def by_name(identities):
 @by_name(IDENTITIES)
 def test_an_identity_is_proved(identity):
     decision = decide(identity.left, identity.right)
-    assert decision, str(decision)
-    assert decision.check()
-
-
-@by_name(GRAVITY)
-def test_gravity_is_proved_once_the_base_is_told(identity):
-    decision = decide(identity.left, identity.right, axioms=BEYOND_THE_BASE)
     assert decision, str(decision)
     assert decision.check()
 
@@ -77,7 +64,7 @@ def test_the_numbers_of_sections_4_and_5_are_there():
 def test_sources_are_those_of_their_tuples():
     assert all(i.source.startswith("JPL 88-11 ") for i in APPENDIX_A)
     assert all(i.source.startswith(("JPL 88-11 ", "Rodriguez, Kreutz & Jain ")) for i in PAPERS)
-    assert all(re.fullmatch(r"SOA slides, p\. \d+", i.source) for i in SLIDES + GRAVITY)
+    assert all(re.fullmatch(r"SOA slides, p\. \d+", i.source) for i in SLIDES)
     assert IDENTITIES == APPENDIX_A + PAPERS + SLIDES
 
 

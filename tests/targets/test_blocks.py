@@ -8,8 +8,7 @@ import pytest
 
 from hinge.algebra import E0, Body, E, H, M, One, identity, leaf, phi, tau, zero
 from hinge.errors import ArgumentError, MissingExtraError
-from hinge.targets.blocks import block_structure, plot_blocks
-from hinge.targets.dense import random_system
+from hinge.targets import block_structure, plot_blocks, random_system
 
 
 @pytest.fixture(scope="module")

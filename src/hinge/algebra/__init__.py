@@ -87,6 +87,7 @@ from hinge.algebra.polynomial import (
     wrapped,
 )
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
+from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Passive, Space, World
 
 __all__ = [
@@ -155,6 +156,8 @@ __all__ = [
     "appendix",
     "b",
     "combined",
+    "common_terms",
+    "depth",
     "f_ext",
     "factored",
     "g",
@@ -176,10 +179,12 @@ __all__ = [
     "qdd",
     "qdd_a",
     "substituted",
+    "subterms",
     "tau",
     "tau_p",
     "v_n",
     "whole",
+    "with_names",
     "word_expression",
     "word_order",
     "wrapped",

@@ -4,4 +4,15 @@ from hinge.binding.binding import Expressed, RobotBinding, bind, position
 from hinge.binding.frames import Place, choose_frames
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
-__all__ = ["Chain", "Expressed", "Place", "RobotBinding", "Rotate", "Shift", "Turn", "bind", "choose_frames", "position"]
+__all__ = [
+    "Chain",
+    "Expressed",
+    "Place",
+    "RobotBinding",
+    "Rotate",
+    "Shift",
+    "Turn",
+    "bind",
+    "choose_frames",
+    "position",
+]

@@ -308,11 +308,15 @@ def bind(
 ) -> RobotBinding:
     """Return what the letters mean for a robot."""
     if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives")
+        raise ArgumentError(
+            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
+        )
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
     if isinstance(prescribed, str):
-        raise ArgumentError(f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]")
+        raise ArgumentError(
+            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
+        )
     return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed))
 
 
@@ -343,4 +347,3 @@ def _tidy_matrix(x: Block) -> Block:
     found = zeros(*x.shape)
     found[...] = x.astype(object)
     return found
-

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hinge.algebra import Coefficient, Expr, Polynomial, Terms, Word, combined, factored, wrapped
+from hinge.algebra import Coefficient, Expr, Polynomial, Word, combined, factored, wrapped
 from hinge.errors import SpaceError
 from hinge.rules.completion import Axiom, Rule, Use
 from hinge.rules.frozen import ancestry
@@ -48,9 +48,9 @@ class Decision:
 
     def check(self) -> bool:
         """Multiply the certificate out and compare it with left − right."""
-        total: Terms = {}
-        for (left, axiom, right), c in self.certificate.items():
-            total = combined([(1, total), (c, wrapped(left, axiom.difference.terms, right))])
+        total = combined(
+            (c, wrapped(left, axiom.difference.terms, right)) for (left, axiom, right), c in self.certificate.items()
+        )
         p, _ = self.theory.multiplied_out(self.left)
         r, _ = self.theory.multiplied_out(self.right)
         return combined([(1, (p - r).terms), (-1, self.difference.terms), (-1, total)]) == {}

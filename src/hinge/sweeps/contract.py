@@ -19,7 +19,9 @@ Block = NDArray[Any]
 WORLD = -1
 
 #: From the coordinates that the binding chose to the frames that the user knows.
-USER_MOTION = leaf("USER_MOTION", Body, Body, Structure.DIAGONAL, unicode="U", meaning="motions in user frames")
+USER_MOTION = leaf(
+    "USER_MOTION", Body, Body, Structure.DIAGONAL, unicode="U", meaning="motions in user frames"
+)
 USER_FORCE = leaf("USER_FORCE", Body, Body, Structure.DIAGONAL, unicode="U", meaning="forces in user frames")
 
 

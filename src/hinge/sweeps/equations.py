@@ -143,7 +143,7 @@ class Equations:
         if (letter, x) not in self._states:
             base = leaf_of(letter)
             argument = self.inverses[base] if isinstance(letter, Leaf) else self.inverses[base].T
-            right = x if isinstance(x, Leaf) else self.define("rhs", x)
+            right = x if isinstance(x, Leaf) and x in self.values else self.define("rhs", x)
             found = self.variable(letter.range, "y")
             self._states[letter, x] = found
             self.solves[found] = DenseSolve(argument, right)

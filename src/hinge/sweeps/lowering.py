@@ -19,12 +19,13 @@ from hinge.algebra import (
     Di,
     Dip,
     Expr,
-    Identity,
     Inverse,
+    Joint,
     Leaf,
     Letter,
     LogDet,
     One,
+    Passive,
     Polynomial,
     Product,
     Space,
@@ -33,6 +34,7 @@ from hinge.algebra import (
     Word,
     World,
     adjoint_word,
+    common_terms,
     factored,
     leaf_of,
     leaves,
@@ -40,6 +42,8 @@ from hinge.algebra import (
     no_inverse,
     polynomial,
     product,
+    subterms,
+    with_names,
 )
 from hinge.errors import ArgumentError
 from hinge.sweeps.contract import USER_FORCE, USER_MOTION
@@ -75,7 +79,9 @@ def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None =
     for x, value in system.values.items():
         if value is not None:
             system.values[x] = factored(polynomial(value, no_inverse))
-    system.needs.update({x: tuple(factored(polynomial(n, no_inverse)) for n in e) for x, e in system.needs.items()})
+    system.needs.update(
+        {x: tuple(factored(polynomial(n, no_inverse)) for n in e) for x, e in system.needs.items()}
+    )
     _share(system)
     world = {o.variable: o for o in found if isinstance(o, WorldBlock)}
     system.values.update({x: _world_value(outputs[o.name]) for x, o in world.items()})
@@ -87,7 +93,9 @@ def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None =
 
 
 def _copy(system: Equations) -> Equations:
-    return replace(system, values=dict(system.values), needs=dict(system.needs), _names=Counter(system._names))  # pyright: ignore[reportPrivateUsage]
+    return replace(
+        system, values=dict(system.values), needs=dict(system.needs), _names=Counter(system._names)
+    )  # pyright: ignore[reportPrivateUsage]
 
 
 def _output(system: Equations, name: str, e: Expr) -> Output:
@@ -201,7 +209,9 @@ def _scalar(system: Equations, name: str, e: Expr) -> Scalar:
     for c, t in e.terms if isinstance(e, Sum) else ((1, e),):
         if isinstance(t, LogDet):
             if not (isinstance(t.argument, Leaf) and t.argument.structure is Structure.DIAGONAL):
-                raise NotImplementedError(f"{t}: only log det of a block-diagonal letter becomes a sum over bodies")
+                raise NotImplementedError(
+                    f"{t}: only log det of a block-diagonal letter becomes a sum over bodies"
+                )
             determinants.append((float(c), t.argument))
             continue
         for w, d in polynomial(t, no_inverse).terms.items():
@@ -219,7 +229,9 @@ def _split(word: Word) -> tuple[Word, Word]:
 
 
 def _propagations(word: Word) -> set[Word]:
-    return {word[k:] for k, x in enumerate(word) if leaf_of(x).structure in (Structure.RESOLVENT, Structure.STEP)}
+    return {
+        word[k:] for k, x in enumerate(word) if leaf_of(x).structure in (Structure.RESOLVENT, Structure.STEP)
+    }
 
 
 def _vector_polynomial(word: Word) -> Polynomial:
@@ -231,68 +243,29 @@ def _vector_polynomial(word: Word) -> Polynomial:
 
 def _share(system: Equations) -> None:
     """Make variables of the terms that several equations (or one, twice) use."""
-    counts: Counter[Expr] = Counter()
-    for x, value in system.values.items():
-        for e in (value,) if value is not None else system.needs[x]:
-            _count(e, counts)
-    shared = [e for e, n in counts.items() if n > 1 and _worth_sharing(e)]
-    names: dict[Expr, Leaf] = {}
+    values = [e for x, v in system.values.items() for e in ((v,) if v is not None else system.needs[x])]
     known = {v: x for x, v in system.values.items() if v is not None}
-    for e in sorted(shared, key=_depth):
+    names: dict[Expr, Leaf] = {}
+    for e in common_terms(values, _worth_sharing):
         names[e] = known[e] if e in known else system.variable(e.range, *_share_name(e))
-    for e, x in names.items():
-        system.values[x] = _with(e, names, top=True)
     for x, value in list(system.values.items()):
         if value is None:
-            system.needs[x] = tuple(_with(n, names) for n in system.needs[x])
-        elif x not in names.values():
-            system.values[x] = _with(value, names)
-
-
-def _count(e: Expr, counts: Counter[Expr]) -> None:
-    counts[e] += 1
-    if counts[e] > 1:
-        return
-    for inner in _inner(e):
-        _count(inner, counts)
-
-
-def _inner(e: Expr) -> list[Expr]:
-    match e:
-        case Sum():
-            return [t for _, t in e.terms]
-        case Product():
-            return [product(*e.factors[1:])]
-        case _:
-            return []
+            system.needs[x] = tuple(with_names(n, names) for n in system.needs[x])
+        else:
+            system.values[x] = with_names(value, names, top=value in known)
+    system.values.update({x: with_names(e, names, top=True) for e, x in names.items()})
 
 
 def _worth_sharing(e: Expr) -> bool:
-    if isinstance(e, Leaf | Identity):
-        return False
     return not (isinstance(e, Product) and e.factors[0] in EDGES and len(e.factors) == 2)
 
 
-def _depth(e: Expr) -> int:
-    return 1 + max((_depth(i) for i in _inner(e)), default=0)
-
-
 def _share_name(e: Expr) -> tuple[str, str]:
-    gain = isinstance(e, Product) and e.factors[0] in (Di, Dip)
-    return ("nu", "ν") if gain else ("x", "x")
-
-
-def _with(e: Expr, names: Mapping[Expr, Leaf], *, top: bool = False) -> Expr:
-    """Return an expression with named subterms replaced by their variables."""
-    if e in names and not top:
-        return names[e]
-    match e:
-        case Sum():
-            return linear(*((c, _with(t, names)) for c, t in e.terms))
-        case Product():
-            return product(e.factors[0], _with(product(*e.factors[1:]), names))
-        case _:
-            return e
+    """Return the name of a shared term: ν for D⁻¹ …, ε for what an innovation looks like, else x."""
+    if isinstance(e, Product) and e.factors[0] in (Di, Dip):
+        return "nu", "ν"
+    innovation = isinstance(e, Sum) and e.range in (Joint, Passive)
+    return ("eps", "ε") if innovation else ("x", "x")
 
 
 # Passes.
@@ -395,6 +368,8 @@ class _Plan:
     def _early(self, e: Expr, level: int, *, top: bool = False) -> Expr | None:
         """Return a subterm that belongs into an earlier pass, or that a scatter edge cannot shift."""
         if isinstance(e, Product) and e.factors[0] in EDGES:
+            if self.level(e) < level:
+                return e
             x = operand(e)
             if e.factors[0] not in GATHERING and not isinstance(x, Leaf):
                 return x
@@ -402,7 +377,7 @@ class _Plan:
         whole = not top and isinstance(e, Sum | Product) and e.domain is One
         if whole and 0 < self.level(e) < level:
             return e
-        for inner in _inner(e):
+        for inner in subterms(e):
             found = self._early(inner, level) if inner.domain is One else None
             if found is not None:
                 return found
@@ -453,7 +428,9 @@ class _Plan:
     def _local(self, x: Leaf) -> set[Leaf]:
         """Return the leaves that an equation uses at the body itself, not over an edge."""
         value = self.system.values[x]
-        return set().union(*(_local_leaves(e) for e in ((value,) if value is not None else self.system.needs[x])))
+        return set().union(
+            *(_local_leaves(e) for e in ((value,) if value is not None else self.system.needs[x]))
+        )
 
 
 def _local_leaves(e: Expr) -> set[Leaf]:

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from hinge.algebra import (
-    E,
     E0,
+    E,
     Expr,
     Inverse,
     Leaf,
@@ -213,7 +213,13 @@ def verify(program: Program) -> None:
 
 
 def _verify_value(
-    value: Expr, s: Statement, stage: Pass, targets: set[Leaf], done: set[Leaf], here: set[Leaf], known: set[Leaf]
+    value: Expr,
+    s: Statement,
+    stage: Pass,
+    targets: set[Leaf],
+    done: set[Leaf],
+    here: set[Leaf],
+    known: set[Leaf],
 ) -> None:
     allowed = GATHERING if stage.direction is Direction.GATHER else (E.T, E0.T)
     inside: set[Leaf] = set()

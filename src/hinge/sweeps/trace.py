@@ -241,7 +241,11 @@ class _Tracer:
         if any(isinstance(s, Solve) or any(t.source is column.space for t in s.statements) for s in later):
             return everything
         variables = {s.target for s in family}
-        spaces = {o.variable.range for o in self.program.outputs if isinstance(o, Operator) and o.variable in variables}
+        spaces = {
+            o.variable.range
+            for o in self.program.outputs
+            if isinstance(o, Operator) and o.variable in variables
+        }
         needed = {s.target.range for p in self.program.passes for s in p.statements if s.value is None}
         if any(s.value is None and column.space is World for p in self.program.passes for s in p.statements):
             spaces |= needed
@@ -252,7 +256,12 @@ class _Tracer:
         return {i for e in ends for i in tree.support(e)}
 
     def _bodies(
-        self, stage: Pass, statements: Sequence[Statement], column: Column | None, k: int, visited: Sequence[int]
+        self,
+        stage: Pass,
+        statements: Sequence[Statement],
+        column: Column | None,
+        k: int,
+        visited: Sequence[int],
     ) -> None:
         if not statements:
             return
@@ -376,7 +385,9 @@ _TOTAL = leaf("total", One, One)
 class _Body:
     """One kernel under construction: what happens at a body in a pass."""
 
-    def __init__(self, tracer: _Tracer, body: int, column: Column | None, direction: Direction | None) -> None:
+    def __init__(
+        self, tracer: _Tracer, body: int, column: Column | None, direction: Direction | None
+    ) -> None:
         self.tracer, self.body, self.column, self.direction = tracer, body, column, direction
         self.binding = tracer.binding
         self.graph = Graph()
@@ -444,8 +455,10 @@ class _Body:
     def store(self, target: Expr, value: Block) -> None:
         """Keep a value for the rest of this kernel and for others."""
         value = np.asarray(value, dtype=object)
-        if isinstance(target, Leaf) and target.self_adjoint or (
-            isinstance(target, Product) and is_congruence(target)
+        if (
+            isinstance(target, Leaf)
+            and target.self_adjoint
+            or (isinstance(target, Product) and is_congruence(target))
         ):
             value = _mirrored(value)
         self.made[target, self.body, self.column] = value
@@ -465,13 +478,23 @@ class _Body:
         if outputs:
             kernel = finish(self.graph, outputs)
             loads = kernel.inputs
-            tracer.calls.append(Call(_renumbered(kernel), tuple(loads), tuple(stores), stage, self.body, self.column))
+            tracer.calls.append(
+                Call(_renumbered(kernel), tuple(loads), tuple(stores), stage, self.body, self.column)
+            )
 
     def _input_nodes(self) -> list[tuple[int, int]]:
-        return [(key, n) for n, key in ((n, node[1]) for n, node in enumerate(self.graph.nodes) if node[0] == "input")]
+        return [
+            (key, n)
+            for n, key in ((n, node[1]) for n, node in enumerate(self.graph.nodes) if node[0] == "input")
+        ]
 
     def _known(
-        self, x: Any, slots: dict[tuple[int, bool], int], outputs: dict[int, Any], stores: list[int], origin: dict[int, int]
+        self,
+        x: Any,
+        slots: dict[tuple[int, bool], int],
+        outputs: dict[int, Any],
+        stores: list[int],
+        origin: dict[int, int],
     ) -> Known:
         if not isinstance(x, Traced):
             return float(x)
@@ -567,7 +590,9 @@ class _Body:
         return zeros(size) if self.column is None or not self._is_column(x) else zeros(size, self._width)
 
     def _is_column(self, x: Expr) -> bool:
-        return isinstance(x, Leaf) and (x in self.tracer.program.sources.values() or x in self.tracer.column_targets)
+        return isinstance(x, Leaf) and (
+            x in self.tracer.program.sources.values() or x in self.tracer.column_targets
+        )
 
     def _above(self, x: Leaf, parent: int) -> Block:
         if x in self.tracer.program.sources.values():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hinge.rules.identities.appendix_a import APPENDIX_A
-from hinge.rules.identities.identity import Identity
+from hinge.rules.identities.identity import NamedIdentity
 from hinge.rules.identities.papers import PAPERS
-from hinge.rules.identities.slides import GRAVITY, SLIDES
+from hinge.rules.identities.slides import SLIDES
 
 #: All that follow from the axioms of the theories of their letters.
-IDENTITIES: tuple[Identity, ...] = APPENDIX_A + PAPERS + SLIDES
+IDENTITIES: tuple[NamedIdentity, ...] = APPENDIX_A + PAPERS + SLIDES
 
-__all__ = ["APPENDIX_A", "GRAVITY", "IDENTITIES", "PAPERS", "SLIDES", "Identity"]
+__all__ = ["APPENDIX_A", "IDENTITIES", "PAPERS", "SLIDES", "NamedIdentity"]

@@ -30,11 +30,11 @@ from hinge.algebra import (
     zero,
 )
 from hinge.algebra.appendix import Dphi, Dpsi, L, Phi, Psi, S, r
-from hinge.rules.identities.identity import Identity, bias_force, joint, one, phi_, psi_
+from hinge.rules.identities.identity import NamedIdentity, bias_force, joint, one, phi_, psi_
 
 
-def _a(where: str, name: str, left: Expr, right: Expr) -> Identity:
-    return Identity(name, left, right, f"JPL 88-11 {where}")
+def _a(where: str, name: str, left: Expr, right: Expr) -> NamedIdentity:
+    return NamedIdentity(name, left, right, f"JPL 88-11 {where}")
 
 
 # T of (a.19), T' of (a.29): what telescopes.
@@ -165,4 +165,4 @@ _FACTS = (
 )  # fmt: skip
 
 #: Every numbered equation of appendix A from (a.6) on, and the steps of its proofs.
-APPENDIX_A: tuple[Identity, ...] = _A1 + _A2 + _A3 + _A4 + _A5 + _A6 + _A7 + _FACTS
+APPENDIX_A: tuple[NamedIdentity, ...] = _A1 + _A2 + _A3 + _A4 + _A5 + _A6 + _A7 + _FACTS

@@ -8,7 +8,7 @@ from hinge.algebra import Articulated, Body, Expr, H, Joint, M, a, b, identity, 
 
 
 @dataclass(frozen=True)
-class Identity:
+class NamedIdentity:
     """A published equation left = right: a short English name and where it is printed."""
 
     name: str

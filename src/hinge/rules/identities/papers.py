@@ -37,15 +37,15 @@ from hinge.algebra import (
     zero,
 )
 from hinge.algebra.appendix import Dphi, Dpsi, L, Phi, Psi, S
-from hinge.rules.identities.identity import Identity, bias_force, jacobian, joint, one, psi_
+from hinge.rules.identities.identity import NamedIdentity, bias_force, jacobian, joint, one, psi_
 
 
-def _jpl(where: str, name: str, left: Expr, right: Expr) -> Identity:
-    return Identity(name, left, right, f"JPL 88-11 {where}")
+def _jpl(where: str, name: str, left: Expr, right: Expr) -> NamedIdentity:
+    return NamedIdentity(name, left, right, f"JPL 88-11 {where}")
 
 
-def _rkj(where: str, name: str, left: Expr, right: Expr) -> Identity:
-    return Identity(name, left, right, f"Rodriguez, Kreutz & Jain {where}")
+def _rkj(where: str, name: str, left: Expr, right: Expr) -> NamedIdentity:
+    return NamedIdentity(name, left, right, f"Rodriguez, Kreutz & Jain {where}")
 
 
 _tip_force = -f_ext
@@ -196,4 +196,4 @@ _PROOFS = (
 )  # fmt: skip
 
 #: Numbered equations of the two papers outside appendix A of JPL 88-11.
-PAPERS: tuple[Identity, ...] = _MOTION + _RICCATI + _ALGORITHMS + _TIP + _PROOFS
+PAPERS: tuple[NamedIdentity, ...] = _MOTION + _RICCATI + _ALGORITHMS + _TIP + _PROOFS

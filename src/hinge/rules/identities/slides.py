@@ -41,11 +41,11 @@ from hinge.algebra import (
     whole,
     zero,
 )
-from hinge.rules.identities.identity import Identity, bias_force, innovate, one, phi_, whiten
+from hinge.rules.identities.identity import NamedIdentity, bias_force, innovate, one, phi_, whiten
 
 
-def _p(page: int, name: str, left: Expr, right: Expr) -> Identity:
-    return Identity(name, left, right, f"SOA slides, p. {page}")
+def _p(page: int, name: str, left: Expr, right: Expr) -> NamedIdentity:
+    return NamedIdentity(name, left, right, f"SOA slides, p. {page}")
 
 
 @dataclass(frozen=True)
@@ -202,8 +202,7 @@ _LOADS = (
 )  # fmt: skip
 
 _nu_both = _l.nu - G.T @ _gravity
-#: Claims that rest on E P⁺ E₀ᵀ = 0: beyond the base there is no far side of the articulated inertia either.
-GRAVITY: tuple[Identity, ...] = (
+_GRAVITY: tuple[NamedIdentity, ...] = (
     _p(43, "nothing of P⁺ lies beyond the base", phi_ @ _P_plus @ E0.T, zero(Body, World)),
     _p(41, "forward dynamics with gravity",
        _mass.inv() @ (tau - _C_gravity), _w.T @ (_s.nu - G.T @ _gravity) - K.T @ psi.T @ a),
@@ -310,7 +309,7 @@ _COMPOSITE = (
        phi @ (M @ (_alpha_given + _gravity) + b), R @ (_alpha_given + _gravity) + _y),
 )  # fmt: skip
 
-#: Every claim of the slides, and the steps of their derivations, but for GRAVITY.
-SLIDES: tuple[Identity, ...] = (
-    _OPERATORS + _ACCELERATIONS + _SWEEPS + _LOADS + _PARTITION + _HYBRID + _COMPOSITE
+#: Every claim of the slides, and the steps of their derivations.
+SLIDES: tuple[NamedIdentity, ...] = (
+    _OPERATORS + _ACCELERATIONS + _SWEEPS + _LOADS + _GRAVITY + _PARTITION + _HYBRID + _COMPOSITE
 )

@@ -1,0 +1,53 @@
+"""Common subterms of factored expressions: what is written once with a name of its own.
+
+Expressions are hash-consed, so a common subterm is one object that stands in several places.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from hinge.algebra.expression import Expr, Identity, Leaf, Product, Sum, linear, product
+
+
+def subterms(e: Expr) -> list[Expr]:
+    """Return the terms of a sum, or what a product applies its first factor to."""
+    match e:
+        case Sum():
+            return [t for _, t in e.terms]
+        case Product():
+            return [product(*e.factors[1:])]
+        case _:
+            return []
+
+
+def common_terms(expressions: Iterable[Expr], worth: Callable[[Expr], bool] = lambda e: True) -> list[Expr]:
+    """Return the subterms that stand in several places, small ones first."""
+    counts: Counter[Expr] = Counter()
+    todo = list(expressions)
+    while todo:
+        e = todo.pop()
+        counts[e] += 1
+        if counts[e] == 1:
+            todo += subterms(e)
+    found = [e for e, n in counts.items() if n > 1 and not isinstance(e, Leaf | Identity) and worth(e)]
+    return sorted(found, key=depth)
+
+
+def depth(e: Expr) -> int:
+    """Return how deep an expression is nested."""
+    return 1 + max((depth(i) for i in subterms(e)), default=0)
+
+
+def with_names(e: Expr, names: Mapping[Expr, Expr], *, top: bool = False) -> Expr:
+    """Return an expression with subterms replaced by their names; with `top` not as a whole."""
+    if e in names and not top:
+        return names[e]
+    match e:
+        case Sum():
+            return linear(*((c, with_names(t, names)) for c, t in e.terms))
+        case Product():
+            return product(e.factors[0], with_names(product(*e.factors[1:]), names))
+        case _:
+            return e

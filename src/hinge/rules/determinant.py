@@ -1,0 +1,123 @@
+"""Determinants: log det of a product is a sum, of a unit triangular operator zero, so log det 𝓜 = log det D."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hinge.algebra import (
+    Articulated,
+    Expr,
+    Identity,
+    Inverse,
+    Leaf,
+    LogDet,
+    Product,
+    Structure,
+    Sum,
+    Word,
+    identity,
+    leaf_of,
+    linear,
+    logdet,
+    passive,
+    phi,
+    product,
+    whole,
+)
+from hinge.rules.theory import Theory, theory_of
+
+#: One step of a determinant: (name, source, expression).
+DeterminantStep = tuple[str, str, Expr]
+
+
+def determinant_steps(e: Expr) -> Iterator[DeterminantStep]:
+    """Yield the forms of a combination of log determinants, until each is of a block-diagonal letter."""
+    for rule in (_factorised, _of_products, _unit_triangular):
+        new = _mapped(e, rule)
+        if new is not e:
+            yield _NAMES[rule.__name__], _SOURCES[rule.__name__], new
+            yield from determinant_steps(new)
+            return
+
+
+_NAMES = {
+    "_factorised": "innovations factorisation of the mass matrix: 𝓜 = (I + H φ K) D (I + H φ K)ᵀ",
+    "_of_products": "the determinant of a product is the product of determinants",
+    "_unit_triangular": "I plus a strictly triangular operator has determinant 1",
+}
+_SOURCES = {
+    "_factorised": "JPL 88-11 (4.11)",
+    "_of_products": "linear algebra",
+    "_unit_triangular": "linear algebra; K leads one step towards the base",
+}
+
+
+def has_determinant(e: Expr) -> bool:
+    """Tell whether an expression holds a log determinant."""
+    match e:
+        case LogDet():
+            return True
+        case Sum():
+            return any(has_determinant(t) for _, t in e.terms)
+        case _:
+            return False
+
+
+def _mapped(e: Expr, rule: object) -> Expr:
+    match e:
+        case LogDet():
+            return rule(e)  # pyright: ignore[reportCallIssue, reportUnknownVariableType]
+        case Sum():
+            return linear(*((c, _mapped(t, rule)) for c, t in e.terms))
+        case _:
+            return e
+
+
+def _factorised(e: LogDet) -> Expr:
+    """Replace a mass matrix by its innovations factors."""
+    for x in (whole, passive):
+        if e.argument.range is x.H.range and _is_mass(e.argument, x):
+            factor = identity(x.H.range) + x.H @ phi @ x.K
+            return logdet(product(factor, x.D, factor.T))
+    return e
+
+
+def _is_mass(e: Expr, x: Articulated) -> bool:
+    theory: Theory = theory_of(e, x.mass)
+    p, theory = theory.multiplied_out(e)
+    q, theory = theory.multiplied_out(x.mass)
+    return not theory.normal(p - q)
+
+
+def _of_products(e: LogDet) -> Expr:
+    match e.argument:
+        case Product(factors=factors) if all(f.range is f.domain for f in factors):
+            return linear(*((1, logdet(f)) for f in factors))
+        case Inverse(argument=inner):
+            return linear((-1, logdet(inner)))
+        case _:
+            return e
+
+
+def _unit_triangular(e: LogDet) -> Expr:
+    argument = e.argument
+    if isinstance(argument, Identity):
+        return linear((0, e))
+    if isinstance(argument, Leaf) and argument.structure is Structure.RESOLVENT:
+        return linear((0, e))
+    p, _ = theory_of(argument).multiplied_out(argument)
+    rest = {w: c for w, c in p.terms.items() if w}
+    one = p.terms.get((), 0) == 1
+    ways = {_strict_way(w) for w in rest}
+    return linear((0, e)) if one and len(ways) == 1 and None not in ways else e
+
+
+def _strict_way(word: Word) -> str | None:
+    """Return the side of the diagonal on which all blocks of a word lie, None if it is not strict."""
+    ways = {"up" if isinstance(x, Leaf) else "down" for x in word if leaf_of(x).structure is Structure.STEP}
+    moving = {
+        "up" if isinstance(x, Leaf) else "down"
+        for x in word
+        if leaf_of(x).structure in (Structure.STEP, Structure.RESOLVENT)
+    }
+    return ways.pop() if ways and len(moving) == 1 else None

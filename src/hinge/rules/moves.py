@@ -1,0 +1,109 @@
+"""The moves of a derivation: named identities read from left to right, and their adjoints.
+
+A move rewrites one word wherever it stands. Each is a consequence of the axioms (a test proves them), so
+any sequence of moves keeps an expression equal to what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from hinge.algebra import (
+    E0,
+    Articulated,
+    Body,
+    Coefficient,
+    Expr,
+    Leaf,
+    M,
+    Polynomial,
+    R,
+    Word,
+    identity,
+    no_inverse,
+    passive,
+    phi,
+    polynomial,
+    whole,
+)
+from hinge.rules.completion import Rule, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """left → right, where left is one word; with the name of the identity and its source."""
+
+    name: str
+    left: Expr
+    right: Expr
+    source: str
+
+    @cached_property
+    def table(self) -> Table:
+        """The move and its adjoint as rewriting rules."""
+        left, right = polynomial(self.left, no_inverse), polynomial(self.right, no_inverse)
+        pairs = {self._word(left): right.terms}
+        if left.T.key != left.key:
+            pairs[self._word(left.T)] = right.T.terms
+        return Table.of([Rule(0, w, terms, ()) for w, terms in pairs.items()])
+
+    @staticmethod
+    def _word(p: Polynomial) -> Word:
+        (word,) = p.terms
+        return word
+
+    def apply(self, terms: Mapping[Word, Coefficient]) -> Mapping[Word, Coefficient] | None:
+        """Return the terms with the move made everywhere, or None where it has no place."""
+        found, uses = self.table.normal_form(terms)
+        return found if uses else None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.left} = {self.right}  [{self.source}]"
+
+
+def family_moves(x: Articulated) -> Iterator[Move]:
+    """Yield the moves of one articulated-body family."""
+    one = identity(Body)
+    w = identity(x.H.range) - x.H @ x.psi @ x.K
+    yield Move("inverse of the mass matrix", x.Mi, w.T @ x.Di @ w, "JPL 88-11 (4.16)")
+    yield Move("propagation φ from ψ", x.psi @ x.K @ x.H @ phi, phi - x.psi, "JPL 88-11 (a.18)")
+    yield Move("propagation ψ from φ", phi @ x.K @ x.H @ x.psi, phi - x.psi, "JPL 88-11 (a.28)")
+    split = x.psi @ x.P + x.P @ phi.T - x.P
+    yield Move("split of ψ M φᵀ", x.psi @ M @ phi.T, split, "JPL 88-11 (a.46)")
+    split = x.psi @ x.P + x.P @ x.psi.T - x.P
+    yield Move("split of ψ M ψᵀ", x.psi @ M @ x.psi.T, split, "JPL 88-11 (a.47)")
+    yield Move("definition of the gain", x.P @ x.H.T @ x.Di, x.G, "JPL 88-11 (a.2)")
+    yield Move("definition of D", x.H @ x.P @ x.H.T, x.D, "JPL 88-11 (a.1)")
+    yield Move("shifted gain", phi @ x.G, x.G + phi @ x.K, "JPL 88-11 (a.13)")
+    yield Move("what is filtered stays", x.psi @ x.G, x.G, "SOA slides, ψ P Hᵀ = P Hᵀ")
+    yield Move("inertia seen by the hinge", x.P @ x.H.T, x.G @ x.D, "JPL 88-11 (a.2)")
+    yield Move("hinge of the gain", x.H @ x.G, identity(x.H.range), "JPL 88-11 (a.1), (a.2)")
+    yield Move("D and its inverse", x.D @ x.Di, identity(x.H.range), "definition of D⁻¹")
+    yield Move("D⁻¹ and its inverse", x.Di @ x.D, identity(x.H.range), "definition of D⁻¹")
+    yield Move("articulated shift", x.Es, polynomial_free(x), "SOA slides, Eψ = E − K H")
+    yield Move("ψ is the sum of its steps", x.psi @ x.Es, x.psi - one, "JPL 88-11 (a.8)")
+
+
+def polynomial_free(x: Articulated) -> Expr:
+    """Return E − K H."""
+    return x.definitions()[x.Es]
+
+
+def common_moves() -> Iterator[Move]:
+    """Yield the moves that need no articulated bodies."""
+    yield Move("split of φ M φᵀ", phi @ M @ phi.T, phi @ R + R @ phi.T - R, "SOA slides, composite bodies")
+    yield Move("composite body at the base", phi @ R @ E0.T, R @ E0.T, "nothing lies beyond the base")
+    yield Move("no step beyond the base", phi @ E0.T, E0.T, "nothing lies beyond the base")
+
+
+COMMON: tuple[Move, ...] = tuple(common_moves())
+MOVES: tuple[Move, ...] = (*family_moves(whole), *COMMON)
+HYBRID_MOVES: tuple[Move, ...] = (*family_moves(passive), *MOVES)
+
+
+def moves_for(letters: set[Leaf]) -> tuple[Move, ...]:
+    """Return the moves that may apply to expressions with these letters."""
+    hybrid = {passive.H, passive.P, passive.D, passive.Di, passive.G, passive.K, passive.psi, passive.Mi}
+    return HYBRID_MOVES if letters & hybrid else MOVES

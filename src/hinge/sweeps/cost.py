@@ -1,0 +1,122 @@
+"""The cost of a program, without a robot: what the search compares.
+
+Lexicographic: dense solves, operators whose columns go up and down again (quadratic instead of by depth),
+passes, recursions, operations for each body. Operations are counted for a body on a hinge of one degree of
+freedom in frames as the compiler chooses them, one link of a branch-free run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hinge.algebra import Adjoint, Body, Expr, One, Product, Space, Sum, World, leaves, product
+from hinge.sweeps.program import (
+    EDGES,
+    Direction,
+    Operator,
+    Pass,
+    Program,
+    Solve,
+    Statement,
+    edges,
+    is_congruence,
+    operand,
+)
+
+#: Multiplications and additions of a letter applied to a vector at one body, by name of the letter.
+LETTER = {
+    "H": 0, "H'": 0, "Hp": 0, "Hp'": 0, "Ha": 0, "Ha'": 0,
+    "M": 42, "R": 42, "P": 66, "Pp": 66, "Ups": 66,
+    "D": 1, "Di": 1, "Dp": 1, "Dip": 1,
+    "G": 6, "G'": 11, "Gp": 6, "Gp'": 11,
+    "B": 48, "B'": 48, "Q": 30, "USER_MOTION": 48, "USER_FORCE": 48,
+}  # fmt: skip
+#: The same for the shift of a vector and of a symmetric block over an edge, and for the formulas.
+EDGE, CONGRUENCE, RIGID_CONGRUENCE = 42, 190, 110
+FORMULA = {"a": 40, "b": 45, "a_n": 30, "v_n": 9, "Q": 60}
+#: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE.
+BLOCK = {"D": 0, "Di": 1, "G": 6, "P": 42, "R": 0, "Ups": 0, "Dp": 0, "Dip": 1, "Gp": 6, "Pp": 42}
+SIZE = {Body: 6, World: 6}
+
+
+@dataclass(frozen=True, order=True)
+class Cost:
+    """What a program costs, in the order in which costs are compared."""
+
+    solves: int
+    quadratic: int
+    passes: int
+    recursions: int
+    operations: int
+
+    def __str__(self) -> str:
+        parts = [f"{self.solves} dense solves"] if self.solves else []
+        parts += [f"{self.quadratic} operators of quadratic cost"] if self.quadratic else []
+        parts += [
+            f"{self.passes} sweeps",
+            f"{self.recursions} recursions",
+            f"{self.operations} operations a body",
+        ]
+        return ", ".join(parts)
+
+
+def cost(program: Program) -> Cost:
+    """Return the cost of a program."""
+    solves = sum(isinstance(s, Solve) for s in program.stages)
+    statements = [s for p in program.passes for s in p.statements]
+    recursions = sum(_is_recursion(s) for s in statements)
+    return Cost(
+        solves,
+        sum(_goes_both_ways(program, o) for o in program.outputs if isinstance(o, Operator)),
+        sum(_is_sweep(p) for p in program.passes),
+        recursions,
+        sum(_statement(s) for s in statements),
+    )
+
+
+def _is_sweep(p: Pass) -> bool:
+    return any(True for s in p.statements for e in _expressions(s) for _ in edges(e))
+
+
+def _is_recursion(s: Statement) -> bool:
+    """Tell whether a statement carries a value of its own kind over an edge."""
+    return s.value is not None and any(s.target in leaves(operand(e)) for e in edges(s.value))
+
+
+def _goes_both_ways(program: Program, o: Operator) -> bool:
+    directions = {
+        p.direction for p in program.passes for s in p.statements if s.source is o.source and _is_recursion(s)
+    }
+    return directions == {Direction.GATHER, Direction.SCATTER}
+
+
+def _expressions(s: Statement) -> tuple[Expr, ...]:
+    return (s.value,) if s.value is not None else s.needs
+
+
+def _statement(s: Statement) -> int:
+    if s.value is None:
+        return FORMULA.get(s.target.name, 40) + sum(_value(n) for n in s.needs)
+    if s.target.domain is not One:
+        shifted = [e for e in edges(s.value) if is_congruence(e)]
+        rigid = s.target.name == "R"
+        return BLOCK.get(s.target.name, 30) + len(shifted) * (RIGID_CONGRUENCE if rigid else CONGRUENCE)
+    return _value(s.value)
+
+
+def _value(e: Expr) -> int:
+    match e:
+        case Sum():
+            return sum(_value(t) for _, t in e.terms) + (len(e.terms) - 1) * _size(e.range)
+        case Product() if e.factors[0] in EDGES:
+            return CONGRUENCE if is_congruence(e) else EDGE + _value(operand(e))
+        case Product():
+            first = e.factors[0]
+            name = f"{first.leaf.name}'" if isinstance(first, Adjoint) else getattr(first, "name", "")
+            return LETTER.get(name, 36) + _value(product(*e.factors[1:]))
+        case _:
+            return 0
+
+
+def _size(space: Space) -> int:
+    return SIZE.get(space, 1)

@@ -1,0 +1,143 @@
+"""The NumPy target: kernels as Python functions over whole batches, one call for each body and pass.
+
+A kernel becomes a function of straight-line assignments. Called with arrays it works on a batch at once,
+with NumPy's own broadcasting; called with floats it is plain Python arithmetic, which for a single state
+is quicker than arrays of one element.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.kernels import Kernel
+from hinge.sweeps import Call, Code, DenseCall, Slot
+
+Array = NDArray[np.float64]
+Memory = list[Any]
+
+_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_ARRAYS = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "log": np.log}
+_FLOATS = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "log": math.log}
+
+
+def source(kernel: Kernel) -> str:
+    """Return a kernel as the text of a Python function."""
+    names = [f"a{k}" for k in range(len(kernel.inputs))]
+    lines = [f"def kernel({', '.join(names)}):"]
+    for instruction in kernel.instructions:
+        name = f"t{len(names)}"
+        x = [names[k] for k in instruction.operands]
+        if instruction.constant is not None:
+            lines.append(f"    {name} = {instruction.constant!r}")
+        elif instruction.op in _SYMBOLS:
+            lines.append(f"    {name} = {x[0]} {_SYMBOLS[instruction.op]} {x[1]}")
+        else:
+            lines.append(f"    {name} = {instruction.op}({x[0]})")
+        names.append(name)
+    results = [_result(o.value, o.negative, o.constant, names) for o in kernel.outputs]
+    return "\n".join([*lines, f"    return ({', '.join(results)},)"])
+
+
+def _result(value: int | None, negative: bool, constant: float | None, names: Sequence[str]) -> str:
+    if value is None:
+        return repr(constant)
+    return f"-{names[value]}" if negative else names[value]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A call with its two functions: over arrays and over floats."""
+
+    arrays: Callable[..., tuple[Any, ...]]
+    floats: Callable[..., tuple[Any, ...]]
+    loads: tuple[int, ...]
+    stores: tuple[int, ...]
+
+
+class NumpyProgram:
+    """Traced code as Python functions, called with flat input vectors by name."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        made: dict[Kernel, tuple[Any, Any]] = {}
+        self.steps: list[_Step | DenseCall] = []
+        for call in code.calls:
+            if isinstance(call, DenseCall):
+                self.steps.append(call)
+                continue
+            if call.kernel not in made:
+                made[call.kernel] = _functions(call)
+            self.steps.append(_Step(*made[call.kernel], call.loads, call.stores))
+
+    def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the outputs for inputs of shape (…, length), broadcast against each other."""
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in inputs.values()))
+        if batch == () and not any(isinstance(s, DenseCall) for s in self.steps):
+            try:
+                memory = self._run({n: x.tolist() for n, x in inputs.items()}, floats=True)
+            except (ArithmeticError, ValueError):
+                pass  # a division by zero, or the sine of infinity: arrays give inf and nan
+            else:
+                return {r.name: _floats(r.values, memory) for r in self.code.results}
+        with np.errstate(all="ignore"):
+            rows = {n: list(np.ascontiguousarray(np.moveaxis(x, -1, 0))) for n, x in inputs.items()}
+            memory = self._run(rows, floats=False)
+            return {r.name: _batched(r.values, memory, batch) for r in self.code.results}
+
+    def _run(self, rows: Mapping[str, Sequence[Any]], *, floats: bool) -> Memory:
+        memory: Memory = [None] * self.code.slots
+        for name, slots in self.code.inputs.items():
+            for slot, value in zip(slots, rows[name], strict=True):
+                memory[slot] = value
+        for step in self.steps:
+            if isinstance(step, DenseCall):
+                _solve(step, memory)
+                continue
+            f = step.floats if floats else step.arrays
+            for slot, value in zip(step.stores, f(*[memory[k] for k in step.loads]), strict=True):
+                memory[slot] = value
+        return memory
+
+
+def _functions(call: Call) -> tuple[Any, Any]:
+    code = compile(source(call.kernel), f"<kernel of body {call.body}>", "exec")
+    found: list[Any] = []
+    for functions in (_ARRAYS, _FLOATS):
+        space: dict[str, Any] = dict(functions)
+        exec(code, space)  # noqa: S102 - our own instructions; no text of a file gets here
+        found.append(space["kernel"])
+    return found[0], found[1]
+
+
+def _value(x: float | Slot, memory: Memory) -> Any:
+    if isinstance(x, Slot):
+        return -memory[x.index] if x.negative else memory[x.index]
+    return x
+
+
+def _floats(values: NDArray[Any], memory: Memory) -> Array:
+    return np.array([_value(x, memory) for x in values.flat], dtype=np.float64).reshape(values.shape)
+
+
+def _batched(values: NDArray[Any], memory: Memory, batch: tuple[int, ...]) -> Array:
+    found = np.empty((values.size, *batch))
+    for k, x in enumerate(values.flat):
+        found[k] = _value(x, memory)
+    found = found.reshape(*values.shape, *batch)
+    axes = tuple(range(values.ndim))
+    return np.ascontiguousarray(np.moveaxis(found, axes, tuple(a - values.ndim for a in axes)))
+
+
+def _solve(call: DenseCall, memory: Memory) -> None:
+    known = [_value(x, memory) for part in (call.matrix, call.right) for x in part.flat]
+    batch = np.broadcast_shapes(*(np.shape(x) for x in known))
+    matrix, right = _batched(call.matrix, memory, batch), _batched(call.right, memory, batch)
+    result = np.linalg.solve(matrix, right)
+    for where, slot in np.ndenumerate(call.result):
+        memory[slot.index] = result[(..., *where)]
