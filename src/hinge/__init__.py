@@ -3,13 +3,36 @@
     import hinge
     robot = hinge.load("arm.urdf")
     q = hinge.random_configuration(robot)
+    qdd = hinge.forward_dynamics(robot, q, qd, tau)
 
-Rooms: `spatial` (six-dimensional algebra), `tree` (topology), `model` (robots as data), `io` (files),
-`robots` (built-in ones), `reference` (the book's algorithms, as oracles), `testing` (laws and random
-robots for tests).
+Rooms: `algebra` (operators as values), `rules` (identities, proofs, search), `sweeps` and `kernels` (what
+they become), `targets` (what runs that), `dynamics` (the verbs), `binding` (letters bound to a robot);
+`spatial` (six-dimensional algebra), `tree` (topology), `model` (robots as data), `io` (files), `robots`
+(built-in ones), `reference` (the book's algorithms, as oracles), `testing` (laws and random robots).
 """
 
 from hinge import robots as robots
+from hinge.dynamics import (
+    accelerations,
+    bias_force,
+    center_of_mass,
+    classical_accelerations,
+    classical_jacobian_bias,
+    compile,
+    coriolis_force,
+    forward_dynamics,
+    forward_kinematics,
+    gravity_force,
+    inverse_dynamics,
+    jacobian,
+    jacobian_bias,
+    kinetic_energy,
+    mass_matrix,
+    mass_matrix_inverse,
+    momentum,
+    potential_energy,
+    velocities,
+)
 from hinge.io import load, to_urdf, write_urdf
 from hinge.model import (
     Body,
@@ -31,6 +54,7 @@ from hinge.model import (
     reduce,
     reroot,
 )
+from hinge.pipeline import derive, prove
 from hinge.spatial import Inertia, Transform
 
 __version__ = "0.1.0"
@@ -43,20 +67,41 @@ __all__ = [
     "Joint",
     "Robot",
     "Transform",
+    "accelerations",
     "attach",
+    "bias_force",
     "carry_state",
+    "center_of_mass",
     "check",
+    "classical_accelerations",
+    "classical_jacobian_bias",
+    "compile",
+    "coriolis_force",
+    "derive",
     "describe",
     "detach",
     "difference",
+    "forward_dynamics",
+    "forward_kinematics",
+    "gravity_force",
     "integrate",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_bias",
+    "kinetic_energy",
     "load",
     "lock",
+    "mass_matrix",
+    "mass_matrix_inverse",
     "merge",
+    "momentum",
     "neutral",
+    "potential_energy",
+    "prove",
     "random_configuration",
     "reduce",
     "reroot",
     "to_urdf",
+    "velocities",
     "write_urdf",
 ]

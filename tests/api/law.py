@@ -20,8 +20,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "io": {"model", "spatial"},
     "robots": {"model", "spatial", "io"},
     "reference": {"spatial", "model"},
+    "algebra": set(),
+    "rules": {"algebra"},
+    "kernels": set(),
+    "sweeps": {"algebra", "tree", "kernels"},
+    "targets": {"algebra", "tree", "kernels", "sweeps"},
+    "pipeline": {"algebra", "rules", "kernels", "sweeps", "targets"},
+    "binding": {"spatial", "tree", "model", "algebra", "kernels", "sweeps"},
+    "dynamics": {"spatial", "model", "algebra", "binding", "pipeline"},
     "testing": {"spatial", "tree", "model", "io", "robots", "reference"},
-    "__init__": {"spatial", "tree", "model", "io", "robots"},
+    "__init__": {"spatial", "tree", "model", "io", "robots", "pipeline", "dynamics"},
 }
 
 #: Rooms that may import an optional package inside a function.

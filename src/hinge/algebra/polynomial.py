@@ -22,11 +22,12 @@ from hinge.algebra.expression import (
     Sum,
     Zero,
     identity,
+    leaf,
     linear,
     product,
     zero,
 )
-from hinge.algebra.space import Space
+from hinge.algebra.space import One, Space
 
 Letter: TypeAlias = Leaf | Adjoint
 Word: TypeAlias = tuple[Letter, ...]
@@ -122,10 +123,16 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
         case Inverse():
             return inverse_of(e.argument, polynomial(e.argument, inverse_of))
         case LogDet():
-            raise TypeError(f"{e}: a logarithm is not an operator; see `derive`")
+            terms = {(_scalar_letter(e),): 1}
         case _:
             raise AssertionError(type(e))
     return Polynomial(e.range, e.domain, terms)
+
+
+def _scalar_letter(e: LogDet) -> Leaf:
+    """Return a letter that stands for a log determinant as a whole."""
+    plain = "".join(c if c.isalnum() else "_" for c in e.ascii())
+    return leaf(plain, One, One, unicode=str(e), latex=e.latex())
 
 
 def factored(p: Polynomial) -> Expr:

@@ -41,8 +41,8 @@ from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot
 from hinge.model.joints import Cylindrical, Prismatic, Revolute, Screw
 from hinge.spatial import Transform, cross, skew
-from hinge.sweeps import USER_FORCE, USER_MOTION, WORLD, Block, zeros
-from hinge.tree import Tree
+from hinge.sweeps import USER_FORCE, USER_MOTION, Block, zeros
+from hinge.tree import WORLD, Tree
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
 

@@ -5,7 +5,7 @@ from hinge.rules.determinant import determinant_steps, has_determinant
 from hinge.rules.identities import APPENDIX_A, IDENTITIES, PAPERS, SLIDES, NamedIdentity
 from hinge.rules.moves import MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
-from hinge.rules.search import Found, Step, search
+from hinge.rules.search import Found, SearchStep, search
 from hinge.rules.theory import (
     APPENDIX,
     HYBRID,
@@ -36,7 +36,7 @@ __all__ = [
     "Move",
     "NamedIdentity",
     "Rule",
-    "Step",
+    "SearchStep",
     "Theory",
     "Use",
     "complete",

@@ -49,7 +49,8 @@ class Decision:
     def check(self) -> bool:
         """Multiply the certificate out and compare it with left − right."""
         total = combined(
-            (c, wrapped(left, axiom.difference.terms, right)) for (left, axiom, right), c in self.certificate.items()
+            (c, wrapped(left, axiom.difference.terms, right))
+            for (left, axiom, right), c in self.certificate.items()
         )
         p, _ = self.theory.multiplied_out(self.left)
         r, _ = self.theory.multiplied_out(self.right)

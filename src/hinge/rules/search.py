@@ -28,7 +28,7 @@ NORMAL_FORM = "normal form"
 
 
 @dataclass(frozen=True, eq=False)
-class Step(Generic[C]):
+class SearchStep(Generic[C]):
     """One form on the way: what led to it, what it looks like, what it costs."""
 
     name: str
@@ -41,12 +41,12 @@ class Step(Generic[C]):
 class Found(Generic[C]):
     """The cheapest form, the way to it, and how many forms were weighed."""
 
-    steps: tuple[Step[C], ...]
+    steps: tuple[SearchStep[C], ...]
     weighed: int
     dearest: C
 
     @property
-    def best(self) -> Step[C]:
+    def best(self) -> SearchStep[C]:
         """The last step."""
         return self.steps[-1]
 
@@ -60,9 +60,9 @@ def search(
     limit: int = 150,
 ) -> Found[C]:
     """Return the cheapest form that `limit` expansions find, with the steps to it."""
-    first = Step("given", "", start, cost(start))
+    first = SearchStep("given", "", start, cost(start))
     seen = {_key(start)}
-    trails: list[tuple[Step[C], ...]] = [(first,)]
+    trails: list[tuple[SearchStep[C], ...]] = [(first,)]
     heap: list[tuple[C, int]] = [(first.cost, 0)]
     best, dearest = trails[0], first.cost
     for _ in range(limit):
@@ -74,7 +74,7 @@ def search(
             if _key(state) in seen:
                 continue
             seen.add(_key(state))
-            step = Step(name, source, state, cost(state))
+            step = SearchStep(name, source, state, cost(state))
             trails.append((*trail, step))
             heapq.heappush(heap, (step.cost, len(trails) - 1))
             if step.cost < best[-1].cost:
@@ -103,5 +103,3 @@ def _neighbours(
 
 def _key(state: State) -> tuple[object, ...]:
     return tuple(p.key for p in state)
-
-

@@ -1,27 +1,26 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
-from hinge.sweeps.contract import USER_FORCE, USER_MOTION, WORLD, Binding, Block, Step, zeros
+from hinge.sweeps.contract import USER_FORCE, USER_MOTION, Binding, Block, Step, zeros
 from hinge.sweeps.cost import Cost, cost
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
     Direction,
-    Operator,
-    Output,
+    OperatorOutput,
     Pass,
     Program,
-    Scalar,
+    ProgramOutput,
+    ScalarOutput,
     Solve,
     Statement,
-    Vector,
-    WorldBlock,
-    verify,
+    VectorOutput,
+    WorldOutput,
+    verify_program,
 )
 from hinge.sweeps.trace import Call, Code, Column, DenseCall, Result, Slot, symmetric_inverse, trace
 
 __all__ = [
     "USER_FORCE",
     "USER_MOTION",
-    "WORLD",
     "Binding",
     "Block",
     "Call",
@@ -30,22 +29,22 @@ __all__ = [
     "Cost",
     "DenseCall",
     "Direction",
-    "Operator",
-    "Output",
+    "OperatorOutput",
     "Pass",
     "Program",
+    "ProgramOutput",
     "Result",
-    "Scalar",
+    "ScalarOutput",
     "Slot",
     "Solve",
     "Statement",
     "Step",
-    "Vector",
-    "WorldBlock",
+    "VectorOutput",
+    "WorldOutput",
     "cost",
     "lower",
     "symmetric_inverse",
     "trace",
-    "verify",
+    "verify_program",
     "zeros",
 ]

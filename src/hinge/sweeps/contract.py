@@ -16,8 +16,6 @@ from hinge.algebra import Body, Leaf, Space, Structure, leaf
 from hinge.tree import Tree
 
 Block = NDArray[Any]
-WORLD = -1
-
 #: From the coordinates that the binding chose to the frames that the user knows.
 USER_MOTION = leaf(
     "USER_MOTION", Body, Body, Structure.DIAGONAL, unicode="U", meaning="motions in user frames"

@@ -13,7 +13,7 @@ from hinge.algebra import Adjoint, Body, Expr, One, Product, Space, Sum, World, 
 from hinge.sweeps.program import (
     EDGES,
     Direction,
-    Operator,
+    OperatorOutput,
     Pass,
     Program,
     Solve,
@@ -67,7 +67,7 @@ def cost(program: Program) -> Cost:
     recursions = sum(_is_recursion(s) for s in statements)
     return Cost(
         solves,
-        sum(_goes_both_ways(program, o) for o in program.outputs if isinstance(o, Operator)),
+        sum(_goes_both_ways(program, o) for o in program.outputs if isinstance(o, OperatorOutput)),
         sum(_is_sweep(p) for p in program.passes),
         recursions,
         sum(_statement(s) for s in statements),
@@ -83,7 +83,7 @@ def _is_recursion(s: Statement) -> bool:
     return s.value is not None and any(s.target in leaves(operand(e)) for e in edges(s.value))
 
 
-def _goes_both_ways(program: Program, o: Operator) -> bool:
+def _goes_both_ways(program: Program, o: OperatorOutput) -> bool:
     directions = {
         p.direction for p in program.passes for s in p.statements if s.source is o.source and _is_recursion(s)
     }

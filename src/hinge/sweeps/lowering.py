@@ -52,19 +52,19 @@ from hinge.sweeps.program import (
     EDGES,
     GATHERING,
     Direction,
-    Operator,
-    Output,
+    OperatorOutput,
     Pass,
     Program,
-    Scalar,
+    ProgramOutput,
+    ScalarOutput,
     Solve,
     Stage,
     Statement,
-    Vector,
-    WorldBlock,
+    VectorOutput,
+    WorldOutput,
     is_congruence,
     operand,
-    verify,
+    verify_program,
 )
 
 
@@ -83,12 +83,12 @@ def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None =
         {x: tuple(factored(polynomial(n, no_inverse)) for n in e) for x, e in system.needs.items()}
     )
     _share(system)
-    world = {o.variable: o for o in found if isinstance(o, WorldBlock)}
+    world = {o.variable: o for o in found if isinstance(o, WorldOutput)}
     system.values.update({x: _world_value(outputs[o.name]) for x, o in world.items()})
-    system.close([x for o in found if isinstance(o, Scalar) for _, x in o.determinants])
+    system.close([x for o in found if isinstance(o, ScalarOutput) for _, x in o.determinants])
     plans = [_Plan(_copy(system), operators, start).program(found) for start in Direction]
     best = min(plans, key=lambda p: (len(p.stages), sum(len(s.statements) for s in p.passes)))
-    verify(best)
+    verify_program(best)
     return best
 
 
@@ -98,16 +98,16 @@ def _copy(system: Equations) -> Equations:
     )  # pyright: ignore[reportPrivateUsage]
 
 
-def _output(system: Equations, name: str, e: Expr) -> Output:
+def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
     if e.range is One and e.domain is One:
         return _scalar(system, name, e)
     p = polynomial(e, no_inverse)
     if not p.terms:
         raise ArgumentError(f"{name}: is zero by the identities; there is nothing to compute")
     if e.domain is One:
-        return Vector(name, _variable(system, name, system.vector(_shown(p))))
+        return VectorOutput(name, _variable(system, name, system.vector(_shown(p))))
     if e.range is World and all(_is_world_block(w) for w in p.terms):
-        return WorldBlock(name, system.variable(World, name))
+        return WorldOutput(name, system.variable(World, name))
     return columns(system, name, p)
 
 
@@ -123,13 +123,15 @@ def _world_value(e: Expr) -> Expr:
 
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
     """Return the variable that has this value: itself when it is one, else a new one."""
-    return value if isinstance(value, Leaf) and value in system.values else system.define(name, value)
+    if isinstance(value, Leaf) and (value in system.values or value in system.solves):
+        return value
+    return system.define(name, value)
 
 
 # Operators, column by column.
 
 
-def columns(system: Equations, name: str, p: Polynomial) -> Operator:
+def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
     """Return an operator as columns: from its domain, or of the adjoint when that is the shorter way."""
     ways = {way(w) for w in p.terms}
     symmetric = p.T.key == p.key
@@ -142,7 +144,7 @@ def columns(system: Equations, name: str, p: Polynomial) -> Operator:
     source = p.domain
     unit = Polynomial(source, One, {(system.column_source(source),): 1})
     value = system.vector(_shown(p @ unit))
-    return Operator(name, _variable(system, name, value), source, transposed, symmetric)
+    return OperatorOutput(name, _variable(system, name, value), source, transposed, symmetric)
 
 
 def way(word: Word) -> str:
@@ -171,9 +173,9 @@ def upward_part(p: Polynomial) -> Polynomial:
     return found
 
 
-def _dense_operators(system: Equations) -> dict[Leaf, Operator]:
+def _dense_operators(system: Equations) -> dict[Leaf, OperatorOutput]:
     """Return how the operators of dense solves are assembled; they may ask for solves themselves."""
-    found: dict[Leaf, Operator] = {}
+    found: dict[Leaf, OperatorOutput] = {}
     while len(found) < len(system.solves):
         for target in list(system.solves):
             if target not in found:
@@ -203,7 +205,7 @@ def is_motion(letter: Letter) -> bool:
 # Scalars.
 
 
-def _scalar(system: Equations, name: str, e: Expr) -> Scalar:
+def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
     products: list[tuple[float, Leaf, Leaf]] = []
     determinants: list[tuple[float, Leaf]] = []
     for c, t in e.terms if isinstance(e, Sum) else ((1, e),):
@@ -219,7 +221,7 @@ def _scalar(system: Equations, name: str, e: Expr) -> Scalar:
             x = _variable(system, "x", system.vector(_vector_polynomial(left)))
             y = _variable(system, "y", system.vector(_vector_polynomial(right)))
             products.append((float(c * d), x, y))  # pyright: ignore[reportOperatorIssue, reportUnknownArgumentType]
-    return Scalar(name, tuple(products), tuple(determinants))
+    return ScalarOutput(name, tuple(products), tuple(determinants))
 
 
 def _split(word: Word) -> tuple[Word, Word]:
@@ -279,11 +281,11 @@ class _Plan:
     """
 
     system: Equations
-    operators: Mapping[Leaf, Operator]
+    operators: Mapping[Leaf, OperatorOutput]
     start: Direction
     levels: dict[Leaf, int] = field(default_factory=dict[Leaf, int])
 
-    def program(self, outputs: tuple[Output, ...]) -> Program:
+    def program(self, outputs: tuple[ProgramOutput, ...]) -> Program:
         self._settle()
         while self._hoist():
             self._settle()

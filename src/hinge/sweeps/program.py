@@ -69,7 +69,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Vector:
+class VectorOutput:
     """An output that is a vector variable."""
 
     name: str
@@ -77,7 +77,7 @@ class Vector:
 
 
 @dataclass(frozen=True)
-class Operator:
+class OperatorOutput:
     """An output that is an operator, from columns: variable column by column over the source.
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
@@ -92,7 +92,7 @@ class Operator:
 
 
 @dataclass(frozen=True)
-class WorldBlock:
+class WorldOutput:
     """An output that is a 6×6 block at the world, such as the composite inertia of everything."""
 
     name: str
@@ -100,7 +100,7 @@ class WorldBlock:
 
 
 @dataclass(frozen=True)
-class Scalar:
+class ScalarOutput:
     """An output that is a number: Σ c xᵀ y over vector variables, and Σ c log det X over blocks."""
 
     name: str
@@ -108,7 +108,7 @@ class Scalar:
     determinants: tuple[tuple[float, Leaf], ...] = ()
 
 
-Output = Vector | Operator | WorldBlock | Scalar
+ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Solve:
     """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled."""
 
     target: Leaf
-    operator: Operator
+    operator: OperatorOutput
     right: Leaf
     source: Space | None = None
 
@@ -132,7 +132,7 @@ class Program:
     """An algorithm: stages in order, inputs and outputs."""
 
     stages: tuple[Stage, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[ProgramOutput, ...]
     inputs: tuple[Leaf, ...] = ()
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
 
@@ -190,7 +190,7 @@ def is_congruence(edge: Product) -> bool:
     return edge.factors[-1] is edge.factors[0].T
 
 
-def verify(program: Program) -> None:
+def verify_program(program: Program) -> None:
     """Check a program against the grammar above; an AssertionError names the statement."""
     known: set[Leaf] = set(program.inputs) | set(program.sources.values())
     targets = {s.target for p in program.passes for s in p.statements}
@@ -237,9 +237,9 @@ def _verify_value(
             assert leaf in done, f"{s}: {leaf} is used before it is computed"
 
 
-def output_variables(o: Output) -> tuple[Leaf, ...]:
+def output_variables(o: ProgramOutput) -> tuple[Leaf, ...]:
     """Return the variables that an output reads."""
-    if isinstance(o, Scalar):
+    if isinstance(o, ScalarOutput):
         return tuple(v for _, *pair in o.products for v in pair) + tuple(v for _, v in o.determinants)
     return (o.variable,)
 
@@ -264,16 +264,16 @@ def write(program: Program) -> str:
     return "\n".join(lines)
 
 
-def _read_off(o: Output) -> str:
+def _read_off(o: ProgramOutput) -> str:
     match o:
-        case Vector():
+        case VectorOutput():
             return "" if o.variable.name == o.name else f" = {o.variable}"
-        case Operator():
+        case OperatorOutput():
             how = "rows" if o.transposed else "columns"
             return f": {how} {o.variable}" + (", mirrored" if o.mirror else "")
-        case WorldBlock():
+        case WorldOutput():
             return f" = {o.variable}"
-        case Scalar():
+        case ScalarOutput():
             parts = [f"{_factor(c)}Σₖ {x}(k)ᵀ {y}(k)" for c, x, y in o.products]
             parts += [f"{_factor(c)}Σₖ log det {x}(k)" for c, x in o.determinants]
             return " = " + " + ".join(parts)

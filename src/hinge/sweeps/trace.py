@@ -34,24 +34,25 @@ from hinge.algebra import (
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Graph, Kernel, Operations, count, finish
 from hinge.kernels import Scalar as Traced
-from hinge.sweeps.contract import WORLD, Binding, Block, Step, zeros
+from hinge.sweeps.contract import Binding, Block, Step, zeros
 from hinge.sweeps.program import (
     EDGES,
     GATHERING,
     Direction,
-    Operator,
-    Output,
+    OperatorOutput,
     Pass,
     Program,
-    Scalar,
+    ProgramOutput,
+    ScalarOutput,
     Solve,
     Statement,
-    Vector,
-    WorldBlock,
+    VectorOutput,
+    WorldOutput,
     edges,
     is_congruence,
     operand,
 )
+from hinge.tree import WORLD
 
 
 class Slot(NamedTuple):
@@ -101,7 +102,7 @@ class Result:
     """An output as an array of slots and constants, in the user's order."""
 
     name: str
-    output: Output
+    output: ProgramOutput
     values: NDKnown
 
 
@@ -144,10 +145,11 @@ class _Tracer:
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
 
     def __post_init__(self) -> None:
-        #: Variables that hold columns.
+        #: Of variables that hold columns: the space whose columns they are.
         statements = [s for p in self.program.passes for s in p.statements]
         solves = [s for s in self.program.stages if isinstance(s, Solve)]
-        self.column_targets = {s.target for s in (*statements, *solves) if s.source is not None}
+        self.sources = {s.target: s.source for s in (*statements, *solves) if s.source is not None}
+        self.sources |= {unit: space for space, unit in self.program.sources.items()}
 
     def run(self) -> Code:
         self._take_inputs()
@@ -200,17 +202,18 @@ class _Tracer:
     # Passes.
 
     def _pass(self, stage: Pass, k: int) -> None:
-        plain = [s for s in stage.statements if s.source is None]
+        plain = [s for s in stage.statements if s.source in _SINGLE]
         self._bodies(stage, plain, None, k, self._all(stage.direction))
-        for space in dict.fromkeys(s.source for s in stage.statements if s.source is not None):
+        for space in dict.fromkeys(s.source for s in stage.statements if s.source not in _SINGLE):
+            assert space is not None
             family = [s for s in stage.statements if s.source is space]
             for column in self._columns(space):
                 visited = self._reached(stage, family, column, k)
                 self._bodies(stage, family, column, k, visited)
                 self.active.setdefault(column, {column.body}).update(visited)
 
-    def _columns(self, space: Space) -> Iterator[Column]:
-        for i in self._places(space):
+    def _columns(self, space: Space | None) -> Iterator[Column]:
+        for i in self._places(space) if space is not None else ():
             if self.binding.size(space, i):
                 yield Column(space, i)
 
@@ -241,17 +244,12 @@ class _Tracer:
         if any(isinstance(s, Solve) or any(t.source is column.space for t in s.statements) for s in later):
             return everything
         variables = {s.target for s in family}
-        spaces = {
-            o.variable.range
-            for o in self.program.outputs
-            if isinstance(o, Operator) and o.variable in variables
-        }
-        needed = {s.target.range for p in self.program.passes for s in p.statements if s.value is None}
-        if any(s.value is None and column.space is World for p in self.program.passes for s in p.statements):
-            spaces |= needed
+        outputs = [
+            o for o in self.program.outputs if isinstance(o, OperatorOutput) and o.variable in variables
+        ]
+        spaces = {o.variable.range for o in outputs}
         ends = {i for i in everything for sp in spaces if self.binding.size(sp, i)}
-        mirrored = [o for o in self.program.outputs if isinstance(o, Operator) and o.variable in variables]
-        if mirrored and all(o.mirror for o in mirrored):
+        if all(o.mirror for o in outputs):
             ends = {i for i in ends if i <= column.body}
         return {i for e in ends for i in tree.support(e)}
 
@@ -278,17 +276,24 @@ class _Tracer:
                         body.send(edge)
             body.finish(k)
 
+    def width(self, space: Space, column: Column | None) -> int:
+        """Return how many columns a variable of a source space has in a kernel."""
+        if space is World:
+            return self.binding.size(World, WORLD)
+        assert column is not None
+        return self.binding.size(space, column.body)
+
     # Results.
 
-    def _result(self, o: Output) -> NDKnown:
+    def _result(self, o: ProgramOutput) -> NDKnown:
         match o:
-            case Vector():
+            case VectorOutput():
                 return self._vector(o.variable)
-            case WorldBlock():
+            case WorldOutput():
                 return self.env[o.variable, WORLD, None]
-            case Operator():
+            case OperatorOutput():
                 return self._operator(o)
-            case Scalar():
+            case ScalarOutput():
                 return self._scalar(o)
 
     def _vector(self, x: Leaf) -> NDKnown:
@@ -300,13 +305,13 @@ class _Tracer:
                     found[p] = block[k]
         return found
 
-    def _operator(self, o: Operator) -> NDKnown:
+    def _operator(self, o: OperatorOutput) -> NDKnown:
         rows, columns = o.variable.range, o.source
         found = zeros(self.binding.length(rows), self.binding.length(columns))
         for column in self._columns(columns):
             across = self.binding.positions(columns, column.body)
             for i in self._places(rows):
-                block = self.env.get((o.variable, i, column))
+                block = self.env.get((o.variable, i, None if columns is World else column))
                 if block is None or (o.mirror and i > column.body):
                     continue
                 for r, p in enumerate(self.binding.positions(rows, i)):
@@ -317,7 +322,7 @@ class _Tracer:
                                 found[q, p] = block[r, c]
         return found.T if o.transposed else found
 
-    def _scalar(self, o: Scalar) -> NDKnown:
+    def _scalar(self, o: ScalarOutput) -> NDKnown:
         body = _Body(self, WORLD, None, None)
         total: Any = 0.0
         for c, x, y in o.products:
@@ -336,11 +341,13 @@ class _Tracer:
     def _solve(self, s: Solve, k: int) -> None:
         matrix = self._operator(s.operator)
         space = s.target.range
-        columns = [None] if s.source is None else list(self._columns(s.source))
+        columns = [None] if s.source in _SINGLE else list(self._columns(s.source))
         rights: list[NDKnown] = []
         results: list[NDKnown] = []
         for column in columns:
-            width = () if column is None else (self.binding.size(column.space, column.body),)
+            width = (
+                (6,) if s.source is World else () if column is None else (self.width(column.space, column),)
+            )
             right, result = zeros(len(matrix), *width), zeros(len(matrix), *width)
             result.flat[:] = [Slot(self._new_slot()) for _ in range(result.size)]
             for i in self._places(space):
@@ -377,6 +384,8 @@ class _Tracer:
             )
 
 
+#: Sources with one column of blocks, the world's: such columns are computed beside the vectors.
+_SINGLE = (None, World)
 #: What depends on q alone, and a scalar output, in the environment of values.
 _HINGE = leaf("hinge", One, One)
 _TOTAL = leaf("total", One, One)
@@ -540,15 +549,14 @@ class _Body:
                 raise AssertionError(f"{e} has no value at a body")
 
     def _leaf(self, e: Leaf) -> Block:
-        unit = self.tracer.program.sources.get(e.range)
-        if e is unit and self.column is not None and e.range is self.column.space:
-            return self._unit(e.range, self.body)
+        if e is self.tracer.program.sources.get(e.range):
+            return self._unit(e, self.body)
         try:
             return self.at(e, self.body)
         except KeyError:
             pass
         if e.structure is Structure.VECTOR:
-            return self._absent(e)
+            return self._blank(self.binding.size(e.range, self.body), e)
         found = self.binding.value(e, self.body, self.hinge)
         if found is None:
             raise UnboundLeafError(
@@ -557,20 +565,16 @@ class _Body:
             )
         return found
 
-    def _absent(self, e: Leaf) -> Block:
-        size = self.binding.size(e.range, self.body)
-        return zeros(size) if self.column is None else zeros(size, self._width)
+    def _blank(self, size: int, *parts: Expr) -> Block:
+        """Return zeros for a vector, or for columns when the parts hold columns."""
+        spaces = {self.tracer.sources[x] for e in parts for x in leaves(e) if x in self.tracer.sources}
+        return zeros(size, self.tracer.width(spaces.pop(), self.column)) if spaces else zeros(size)
 
-    @property
-    def _width(self) -> int:
-        assert self.column is not None
-        return self.binding.size(self.column.space, self.column.body)
-
-    def _unit(self, space: Space, body: int) -> Block:
-        found = zeros(self.binding.size(space, body), self._width)
-        if self.column is not None and body == self.column.body:
-            for k in range(self._width):
-                found[k, k] = 1.0
+    def _unit(self, unit: Leaf, body: int) -> Block:
+        found = self._blank(self.binding.size(unit.range, body), unit)
+        home = WORLD if unit.range is World or self.column is None else self.column.body
+        for k in range(found.shape[1] if body == home else 0):
+            found[k, k] = 1.0
         return found
 
     def _edge(self, e: Product) -> Block:
@@ -586,17 +590,9 @@ class _Body:
         above = self._above(x, parent)
         return self.step.compliance_to_child(above) if is_congruence(e) else self.step.to_child(above)
 
-    def _blank(self, size: int, x: Expr) -> Block:
-        return zeros(size) if self.column is None or not self._is_column(x) else zeros(size, self._width)
-
-    def _is_column(self, x: Expr) -> bool:
-        return isinstance(x, Leaf) and (
-            x in self.tracer.program.sources.values() or x in self.tracer.column_targets
-        )
-
     def _above(self, x: Leaf, parent: int) -> Block:
         if x in self.tracer.program.sources.values():
-            return self._unit(x.range, parent)
+            return self._unit(x, parent)
         try:
             return self.at(x, parent)
         except KeyError:
@@ -606,19 +602,13 @@ class _Body:
         tree = self.binding.tree
         senders = tree.roots if self.body == WORLD else tree.children[self.body]
         size = self.binding.size(e.range, self.body)
-        total: Any = zeros(size, size) if is_congruence(e) else self._blank_sum(size, e)
+        total: Any = zeros(size, size) if is_congruence(e) else self._blank(size, e)
         for c in senders:
             try:
                 total = _added(total, self.at(e, c))
             except KeyError:
                 continue
         return total
-
-    def _blank_sum(self, size: int, e: Product) -> Block:
-        columns = self.column is not None and any(
-            x in self.tracer.program.sources.values() or x in self.tracer.column_targets for x in leaves(e)
-        )
-        return zeros(size, self._width) if columns else zeros(size)
 
 
 def _gathered(statements: Sequence[Statement]) -> list[Product]:

@@ -43,7 +43,8 @@ from hinge.algebra import (
     linear,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.sweeps import WORLD, Binding
+from hinge.sweeps import Binding
+from hinge.tree import WORLD
 
 Array: TypeAlias = NDArray[Any]
 #: A matrix that has a larger condition number after its rows are scaled is taken for singular.

@@ -24,8 +24,8 @@ from hinge.algebra import (
     appendix,
 )
 from hinge.errors import ArgumentError, SpaceError
-from hinge.sweeps import WORLD
 from hinge.targets.dense import MEANING, SingularError, System
+from hinge.tree import WORLD
 
 #: Two sides differ when they do by more than this part of the larger one …
 TOLERANCE = 1e-8

@@ -1,0 +1,50 @@
+"""The catalogue: every verb an operator expression and a name."""
+
+from hinge.dynamics.compiled import Compiled, compile
+from hinge.dynamics.expressions import CATALOGUE
+from hinge.dynamics.verbs import (
+    accelerations,
+    bias_force,
+    center_of_mass,
+    classical_accelerations,
+    classical_jacobian_bias,
+    compiled,
+    coriolis_force,
+    forward_dynamics,
+    forward_kinematics,
+    gravity_force,
+    inverse_dynamics,
+    jacobian,
+    jacobian_bias,
+    kinetic_energy,
+    mass_matrix,
+    mass_matrix_inverse,
+    momentum,
+    potential_energy,
+    velocities,
+)
+
+__all__ = [
+    "CATALOGUE",
+    "Compiled",
+    "accelerations",
+    "bias_force",
+    "center_of_mass",
+    "classical_accelerations",
+    "classical_jacobian_bias",
+    "compile",
+    "compiled",
+    "coriolis_force",
+    "forward_dynamics",
+    "forward_kinematics",
+    "gravity_force",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_bias",
+    "kinetic_energy",
+    "mass_matrix",
+    "mass_matrix_inverse",
+    "momentum",
+    "potential_energy",
+    "velocities",
+]

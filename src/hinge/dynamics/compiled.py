@@ -1,0 +1,133 @@
+"""Compiled expressions: a derivation bound to a robot, called with arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import Body, Expr, Leaf, Node, One, Space, World
+from hinge.binding import Expressed, RobotBinding, bind
+from hinge.errors import ArgumentError, UnboundLeafError
+from hinge.model import Robot, as_configuration, as_vector, common_batch
+from hinge.pipeline import Derivation, Expressions, build, derive
+from hinge.spatial import Array, ArrayLike
+
+#: Targets that `compile` knows.
+TARGETS = ("numpy",)
+
+
+class Compiled:
+    """Expressions as a function of arrays: `f(q, qd, tau=…)`.
+
+    Each vector letter of the expressions is an argument of its own name; `gravity` (…, 3) replaces the
+    robot's where g occurs, and `f_ext` (…, nodes, 6) are forces on the nodes. One expression gives an array,
+    several give a dict by name.
+    """
+
+    def __init__(self, derivation: Derivation, binding: RobotBinding) -> None:
+        self.derivation = derivation
+        self.binding = binding
+        self.code, self._run = build(derivation, binding)
+        self.inputs: dict[str, Leaf] = {x.name: x for x in derivation.program.inputs}
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that the letters are bound to."""
+        return self.binding.robot
+
+    def __call__(self, q: ArrayLike, qd: ArrayLike | None = None, **vectors: ArrayLike) -> Any:
+        """Return the value of the expressions at a state (…, nq) or a batch of them."""
+        results = self.evaluate(q, {**({} if qd is None else {"qd": qd}), **vectors})
+        return next(iter(results.values())) if len(results) == 1 else results
+
+    def evaluate(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> dict[str, Array]:
+        """Return every output by name."""
+        arrays = {"q": as_configuration(self.robot, q)}
+        given = dict(vectors)
+        for name, x in self.inputs.items():
+            arrays[name] = self._input(name, x, given)
+        if given:
+            wanted = ", ".join(["q", *self._argument_names()])
+            raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
+        common_batch(arrays)
+        shown = self._run(arrays)
+        return {r.name: _shaped(shown[r.name], self._spaces(r.name)) for r in self.code.results}
+
+    def _argument_names(self) -> list[str]:
+        return ["gravity" if x.range is World and name == "g" else name for name, x in self.inputs.items()]
+
+    def _spaces(self, name: str) -> tuple[Space, Space]:
+        e: Expr = self.derivation.given[name]
+        return e.range, e.domain
+
+    def _input(self, name: str, x: Leaf, given: dict[str, ArrayLike]) -> Array:
+        """Take the value of a letter out of `given`, as a flat vector (…, n)."""
+        if name == "g":
+            gravity = given.pop("gravity", None)
+            down = (
+                self.robot.gravity
+                if gravity is None
+                else as_vector(gravity, "gravity", 3, "it is an acceleration")
+            )
+            return np.concatenate([np.zeros_like(down), -down], axis=-1)
+        if name not in given:
+            if x.range is Node and not self.binding.nodes:
+                return np.zeros(0)
+            raise UnboundLeafError(
+                f"{name}: no value came for {x}, {x.meaning or 'a letter of the expression'}; call with {name}=…"
+            )
+        value, size = given.pop(name), self.binding.length(x.range)
+        if x.range in (Node, Body):
+            return _flattened(value, name, size // 6)
+        return as_vector(value, name, size, f"robot {self.robot.name!r} has {size} in the space {x.range}")
+
+    def explain(self) -> str:
+        """Return the derivation, the sweeps, and what one evaluation costs."""
+        lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
+        for k, stage in enumerate(self.derivation.program.stages):
+            what = getattr(stage, "direction", None)
+            name = f"sweep {k + 1}, {what.value}" if what else f"stage {k + 1}, dense solve"
+            lines.append(f"    {name}: {self.code.operations(k)}")
+        lines.insert(-len(self.derivation.program.stages), f"    hinges: {self.code.operations(-1)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        names = ", ".join(["q", *self._argument_names()])
+        return f"<Compiled {', '.join(self.derivation.given)} for {self.robot.name!r}: f({names})>"
+
+
+def compile(
+    expressions: Expressions | Derivation,
+    robot: Robot,
+    *,
+    nodes: Iterable[str] = (),
+    expressed: Expressed = "body",
+    prescribed: Iterable[str] = (),
+    target: str = "numpy",
+) -> Compiled:
+    """Return expressions (or a derivation of them) as a function for a robot.
+
+    `nodes` are the frames that the Node space stands for, in order; `expressed` the axes that Q shows them
+    in; `prescribed` the joints that are active in hybrid dynamics. Several expressions share their work.
+    """
+    if target not in TARGETS:
+        raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
+    binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed)
+    derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
+    return Compiled(derivation, binding)
+
+
+def _flattened(value: ArrayLike, name: str, count: int) -> Array:
+    rows = as_vector(value, name, 6, "spatial vectors have six numbers")
+    if rows.ndim < 2 or rows.shape[-2] != count:
+        raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, 6)")
+    return rows.reshape(*rows.shape[:-2], 6 * count)
+
+
+def _shaped(x: Array, spaces: Sequence[Space]) -> Array:
+    """Return a vector of nodes or bodies as rows of six."""
+    if spaces[1] is One and spaces[0] in (Node, Body):
+        return x.reshape(*x.shape[:-1], x.shape[-1] // 6, 6)
+    return x

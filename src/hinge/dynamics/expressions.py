@@ -1,0 +1,39 @@
+"""The catalogue as mathematics: what each verb computes, as an operator expression.
+
+Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-11 (3.21)), external forces as
+− B f beside b (SOA slides, external forces).
+"""
+
+from __future__ import annotations
+
+from hinge.algebra import E0, B, Expr, H, M, Q, a, a_n, b, f_ext, g, phi, qd, qdd, tau, v_n
+
+mass = H @ phi @ M @ phi.T @ H.T
+weight = H @ phi @ M @ phi.T @ E0.T @ g
+coriolis = H @ phi @ (M @ phi.T @ a + b)
+bias = H @ phi @ (M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext)
+
+node_velocity = B.T @ phi.T @ H.T @ qd
+node_acceleration = B.T @ phi.T @ (H.T @ qdd + a) + a_n
+node_bias = B.T @ phi.T @ a + a_n
+
+#: Verb → expression. Those with Q are shown in the axes that the caller asks for.
+CATALOGUE: dict[str, Expr] = {
+    "inverse_dynamics": H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext),
+    "forward_dynamics": mass.inv() @ (tau - bias),
+    "mass_matrix": mass,
+    "mass_matrix_inverse": mass.inv(),
+    "bias_force": bias,
+    "gravity_force": weight,
+    "coriolis_force": coriolis,
+    "forward_kinematics": B.T @ phi.T @ E0.T,
+    "velocities": Q @ node_velocity,
+    "accelerations": Q @ (node_acceleration - v_n),
+    "classical_accelerations": Q @ node_acceleration,
+    "jacobian": Q @ B.T @ phi.T @ H.T,
+    "jacobian_bias": Q @ (node_bias - v_n),
+    "classical_jacobian_bias": Q @ node_bias,
+    "kinetic_energy": qd.T @ mass @ qd / 2,
+    "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
+    "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
+}

@@ -1,0 +1,279 @@
+"""The compiler on one page: what turns an operator expression into code, pass by pass.
+
+prove     left = right?       normal forms in a completed table; else a numerical counterexample
+derive    expressions         → multiplied out → search by named identities → program of fused sweeps
+build     program, binding    → traced kernels → target
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+from hinge.algebra import (
+    DEFINITIONS,
+    Expr,
+    Inverse,
+    Leaf,
+    Polynomial,
+    Structure,
+    common_terms,
+    factored,
+    leaf,
+    leaves,
+    with_names,
+)
+from hinge.errors import ArgumentError
+from hinge.rules import (
+    Axiom,
+    Decision,
+    Found,
+    Theory,
+    decide,
+    determinant_steps,
+    has_determinant,
+    moves_for,
+    search,
+    theory_of,
+)
+from hinge.sweeps import Binding, Code, Cost, Program, cost, lower, trace
+from hinge.targets import Counterexample, NumpyProgram, SingularError, counterexample
+
+Expressions: TypeAlias = Expr | Sequence[Expr] | Mapping[str, Expr]
+
+#: Sums of at most this many words are printed as they are, longer ones factored.
+FLAT_WORDS = 4
+
+
+# Proofs.
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """Whether two expressions are equal: true when proved; prints as the proof or the counterexample."""
+
+    decision: Decision
+    counterexample: Counterexample | None
+
+    def __bool__(self) -> bool:
+        return bool(self.decision)
+
+    def __str__(self) -> str:
+        if self.decision:
+            return str(self.decision)
+        if self.counterexample is not None:
+            return f"{self.decision.left} = {self.decision.right}\n  refuted: {self.counterexample}"
+        return (
+            f"{self.decision}\n  but it holds in numbers on every random tree tried: the axioms given do not decide "
+            "it; add what is missing with axioms="
+        )
+
+
+def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom] = ()) -> Proof:
+    """Decide whether two operators are equal on every tree (on every serial chain, if Υ occurs).
+
+    `axioms` are further facts, made by `hinge.rules.equation`.
+    """
+    one, other = (_determined(e)[-1][2] if has_determinant(e) else e for e in (left, right))
+    decision = decide(one, other, axioms=axioms)
+    if decision:
+        return Proof(decision, None)
+    try:
+        found = counterexample(left, right, serial=decision.theory.holds_on == "serial chains")
+    except SingularError:
+        found = None
+    return Proof(decision, found)
+
+
+# Derivations.
+
+
+@dataclass(frozen=True)
+class Line:
+    """One form on the way: by which identity, what it looks like, what it costs."""
+
+    name: str
+    source: str
+    expressions: Mapping[str, Expr]
+    cost: Cost | None
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """Expressions brought into their cheapest form, with the steps that led there."""
+
+    given: Mapping[str, Expr]
+    lines: tuple[Line, ...]
+    weighed: int
+    inverses: Mapping[Leaf, Expr]
+    inner: tuple[Derivation, ...] = ()
+
+    @property
+    def expressions(self) -> Mapping[str, Expr]:
+        """The last form of each output."""
+        return self.lines[-1].expressions
+
+    @cached_property
+    def program(self) -> Program:
+        """The fused sweeps."""
+        return lower(self.expressions, inverses=self.inverses)
+
+    @property
+    def cost(self) -> Cost:
+        """What the sweeps cost."""
+        return cost(self.program)
+
+    def __str__(self) -> str:
+        return "\n".join([*self._written(), "", self.reason(), "", str(self.program)])
+
+    def _written(self) -> list[str]:
+        """Return the steps as lines, those inside inverses first."""
+        out = [line for d in self.inner for line in d._written()]
+        for number, line in enumerate(self.lines):
+            head = "given" if number == 0 else f"step {number}"
+            out += (
+                [f"{head}: {line.name}" + (f"  [{line.source}]" if line.source else "")]
+                if number
+                else ["given"]
+            )
+            shown = self.given if number == 0 else line.expressions
+            out += [f"    {text}" for name, e in shown.items() for text in written(name, e)]
+            out += [f"    costs {line.cost}"] if line.cost else []
+        return out
+
+    def reason(self) -> str:
+        """Return why this form was taken."""
+        first, last = self.lines[0].cost, self.lines[-1].cost
+        if last is None:
+            return "reached by the steps above"
+        if len(self.lines) == 1:
+            return f"taken as given: no form among the {self.weighed} weighed is cheaper than {last}"
+        return f"cheapest of {self.weighed} forms weighed: {last}; as given: {first}"
+
+
+def derive(expressions: Expressions) -> Derivation:
+    """Return the cheapest form of expressions that the named identities lead to, with the steps."""
+    return _derive(tuple(named(expressions).items()))
+
+
+def as_given(expressions: Expressions) -> Derivation:
+    """Return expressions without a search: the algorithm that they are as they stand."""
+    given = named(expressions)
+    state, theory = _start(given)
+    line = Line("given", "", _forms(given, state), _cost(given, theory, state))
+    return Derivation(given, (line,), 1, _inverses(theory))
+
+
+@lru_cache(maxsize=256)
+def _derive(items: tuple[tuple[str, Expr], ...]) -> Derivation:
+    given = dict(items)
+    if all(has_determinant(e) for e in given.values()):
+        return _derive_determinants(given)
+    state, theory = _start(given)
+
+    def price(s: tuple[Polynomial, ...]) -> Cost:
+        return _cost(given, theory, s)
+
+    moves = moves_for({x for e in given.values() for x in leaves(e)})
+    found = search(state, moves, price)
+    normal = search(state, moves, price, normal=theory.normal, limit=1)
+    if normal.best.cost < found.best.cost:
+        found = normal
+    return Derivation(given, _lines(given, found), found.weighed, _inverses(theory), _inner(theory))
+
+
+def _inner(theory: Theory) -> tuple[Derivation, ...]:
+    """Return the derivations of the operators whose inverses have no closed form."""
+    return tuple(_derive(((f"X{k + 1}", e),)) for k, e in enumerate(theory.unknown.values()))
+
+
+def _derive_determinants(given: Mapping[str, Expr]) -> Derivation:
+    """Derive sums of log determinants."""
+    lines = [Line("given", "", given, None)]
+    for name, e in given.items():
+        for rule, source, form in _determined(e)[1:]:
+            lines.append(Line(rule, source, {**lines[-1].expressions, name: form}, None))
+    return Derivation(given, tuple(lines), len(lines), {})
+
+
+def _determined(e: Expr) -> list[tuple[str, str, Expr]]:
+    return [("given", "", e), *determinant_steps(e)]
+
+
+def _start(given: Mapping[str, Expr]) -> tuple[tuple[Polynomial, ...], Theory]:
+    theory = theory_of(*given.values())
+    state: list[Polynomial] = []
+    for e in given.values():
+        p, theory = theory.multiplied_out(e)
+        state.append(p)
+    return tuple(state), theory
+
+
+def _cost(given: Mapping[str, Expr], theory: Theory, state: Sequence[Polynomial]) -> Cost:
+    return cost(lower(_forms(given, state), inverses=_inverses(theory)))
+
+
+def _forms(given: Mapping[str, Expr], state: Sequence[Polynomial]) -> dict[str, Expr]:
+    return {name: p.expression() for name, p in zip(given, state, strict=True)}
+
+
+def _inverses(theory: Theory) -> dict[Leaf, Expr]:
+    """Return what the dense letters are the inverses of."""
+    known = {
+        x: e.argument
+        for x, e in DEFINITIONS.items()
+        if isinstance(e, Inverse) and x.structure is Structure.DENSE
+    }
+    inside = {x: d.expressions for x, d in zip(theory.unknown, _inner(theory), strict=True)}
+    return {**known, **{x: next(iter(e.values())) for x, e in inside.items()}}
+
+
+def _lines(given: Mapping[str, Expr], found: Found[Cost]) -> tuple[Line, ...]:
+    return tuple(Line(s.name, s.source, _forms(given, s.state), s.cost) for s in found.steps)
+
+
+def named(expressions: Expressions) -> dict[str, Expr]:
+    """Return expressions by name; without names they are y, or y1, y2 …"""
+    if isinstance(expressions, Expr):
+        return {"y": expressions}
+    if isinstance(expressions, Mapping):
+        found = dict(expressions)
+    else:
+        found = {f"y{k + 1}": e for k, e in enumerate(expressions)}
+    for name, e in found.items():
+        if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"{name}: {type(e).__name__} came; wanted an expression of hinge.algebra")
+        if not name.isidentifier():
+            raise ArgumentError(f"name {name!r}: wanted a Python identifier, since outputs become variables")
+    if not found:
+        raise ArgumentError("expressions: none came; give at least one")
+    return found
+
+
+def written(name: str, e: Expr) -> list[str]:
+    """Return an expression as lines of text: common subterms under names of their own."""
+    if has_determinant(e):
+        return [f"{name} = {e}"]
+    p, _ = theory_of(e).multiplied_out(e)
+    if len(p.terms) <= FLAT_WORDS:
+        return [f"{name} = {e}"]
+    whole = factored(p)
+    names: dict[Expr, Expr] = {}
+    letters = iter("νμελκ")
+    for term in (t for t in common_terms([whole]) if len(str(t)) > 8):
+        glyph = next(letters, f"x{len(names)}")
+        names[term] = leaf(f"n{len(names)}", term.range, term.domain, unicode=glyph, meaning="a common term")
+    lines = [f"{name} = {with_names(whole, names, top=True)}"]
+    lines += [f"    {x} = {with_names(t, names, top=True)}" for t, x in reversed(names.items())]
+    return lines
+
+
+# Code.
+
+
+def build(derivation: Derivation, binding: Binding) -> tuple[Code, NumpyProgram]:
+    """Return the traced code of a derivation for a bound model, and what runs it."""
+    code = trace(derivation.program, binding)
+    return code, NumpyProgram(code)
