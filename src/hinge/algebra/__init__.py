@@ -4,6 +4,7 @@ from hinge.algebra import appendix
 from hinge.algebra.expression import (
     STANDARD,
     Adjoint,
+    Coefficient,
     Expr,
     Identity,
     Inverse,
@@ -67,7 +68,6 @@ from hinge.algebra.leaves import (
     whole,
 )
 from hinge.algebra.polynomial import (
-    Coefficient,
     InverseOf,
     Letter,
     Polynomial,

@@ -7,9 +7,9 @@ from hinge.algebra.leaves import E, Es, G, M, phi, psi
 from hinge.algebra.space import Body, Joint
 
 
-def _letter(name: str, structure: Structure, unicode: str, latex: str, source: str, **more: bool) -> Leaf:
+def _letter(name: str, structure: Structure, unicode: str, latex: str, source: str) -> Leaf:
     domain = Joint if name == "L" else Body
-    made = leaf(name, Body, domain, structure, unicode=unicode, latex=latex, meaning=source, **more)
+    made = leaf(name, Body, domain, structure, unicode=unicode, latex=latex, meaning=source)
     STANDARD[name] = made
     return made
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import weakref
 from enum import Enum
 from fractions import Fraction
-from numbers import Rational
+from itertools import pairwise
 from typing import Any, TypeAlias, final
 
 from hinge.algebra.printing import ATOM, LATEX, MARKED, PRODUCT, PYTHON, SUM, TEXT, UNICODE, Style
@@ -24,6 +24,7 @@ from hinge.algebra.space import One, Space
 from hinge.errors import ArgumentError, SpaceError
 
 Number: TypeAlias = int | float | Fraction
+Coefficient: TypeAlias = int | Fraction
 
 
 class Structure(Enum):
@@ -150,9 +151,11 @@ class Leaf(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return self if self.self_adjoint else _cons(Adjoint, self.domain, self.range, leaf=self)
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         if style is PYTHON:
             return (self.name if STANDARD.get(self.name) is self else self._constructor()), ATOM
         names = {UNICODE.name: self.unicode_name, LATEX.name: self.latex_name}
@@ -184,9 +187,11 @@ class Adjoint(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return self.leaf
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         return style.adjoint.format(self.leaf.written(style)[0]), MARKED
 
 
@@ -198,9 +203,11 @@ class Identity(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return self
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         return style.identity.format(self.range), ATOM
 
 
@@ -212,9 +219,11 @@ class Zero(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return zero(self.domain, self.range)
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         return style.zero.format(self.range, self.domain), ATOM
 
 
@@ -227,9 +236,11 @@ class Product(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return product(*(f.T for f in reversed(self.factors)))
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         parts = (style.fenced(*f.written(style), PRODUCT + 1) for f in self.factors)
         return style.times.join(parts), PRODUCT
 
@@ -239,13 +250,15 @@ class Sum(_Frozen):
     """A linear combination: pairs (coefficient, expression)."""
 
     __slots__ = ("terms",)
-    terms: tuple[tuple[Rational, Expr], ...]
+    terms: tuple[tuple[Coefficient, Expr], ...]
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return linear(*((c, e.T) for c, e in self.terms))
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         return style.combination([(c, *e.written(style)) for c, e in self.terms]), SUM
 
 
@@ -258,9 +271,11 @@ class Inverse(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return inverse(self.argument.T)
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         text = style.fenced(*self.argument.written(style), ATOM)
         return style.inverse.format(text), MARKED
 
@@ -274,9 +289,11 @@ class LogDet(_Frozen):
 
     @property
     def T(self) -> Expr:
+        """The adjoint."""
         return self
 
     def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
         inside = self.argument.written(style)
         return style.logdet.format(
             inside[0] if style in (PYTHON, TEXT) else style.fenced(*inside, ATOM)
@@ -289,7 +306,7 @@ STANDARD: dict[str, Leaf] = {}
 
 def leaf(
     name: str,
-    range: Space,
+    range_: Space,
     domain: Space,
     structure: Structure | None = None,
     *,
@@ -306,11 +323,11 @@ def leaf(
     """
     if not name.isidentifier():
         raise ArgumentError(f"name: {name!r} came; wanted a Python identifier, so that repr evaluates back")
-    if self_adjoint and range is not domain:
-        raise SpaceError(f"{name}: {range} ← {domain} cannot be self-adjoint; wanted the same space twice")
+    if self_adjoint and range_ is not domain:
+        raise SpaceError(f"{name}: {range_} ← {domain} cannot be self-adjoint; wanted the same space twice")
     kind = structure or (Structure.VECTOR if domain is One else Structure.DENSE)
     return _cons(
-        Leaf, range, domain, name=name, structure=kind, self_adjoint=self_adjoint,
+        Leaf, range_, domain, name=name, structure=kind, self_adjoint=self_adjoint,
         unicode_name=unicode or name, latex_name=latex or unicode or name, meaning=meaning, needs=needs,
     )  # fmt: skip
 
@@ -320,20 +337,20 @@ def identity(space: Space) -> Identity:
     return _cons(Identity, space, space)
 
 
-def zero(range: Space, domain: Space) -> Zero:
+def zero(range_: Space, domain: Space) -> Zero:
     """Return the zero operator range ← domain."""
-    return _cons(Zero, range, domain)
+    return _cons(Zero, range_, domain)
 
 
 def logdet(argument: Expr) -> LogDet:
     """Return log |det argument|, a scalar expression; the argument must be square."""
-    _square(argument, "determinant")
+    _square(argument, "a determinant")
     return _cons(LogDet, One, One, argument=argument)
 
 
 def inverse(argument: Expr) -> Expr:
     """Return the inverse of a square operator."""
-    _square(argument, "inverse")
+    _square(argument, "an inverse")
     match argument:
         case Inverse():
             return argument.argument
@@ -350,9 +367,9 @@ def inverse(argument: Expr) -> Expr:
 def product(*parts: Expr) -> Expr:
     """Return the flat product of operators whose spaces fit."""
     assert parts
-    coefficient: Rational = 1  # pyright: ignore[reportAssignmentType]
+    coefficient: Coefficient = 1
     factors: list[Expr] = []
-    for left, right in zip(parts, parts[1:], strict=False):
+    for left, right in pairwise(parts):
         if left.domain is not right.range:
             raise SpaceError(
                 f"{left} @ {right}: {left} is {left.range} ← {left.domain} and wants something in "
@@ -363,7 +380,7 @@ def product(*parts: Expr) -> Expr:
             case Zero():
                 return zero(parts[0].range, parts[-1].domain)
             case Sum(terms=((c, e),)):
-                coefficient = coefficient * c  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
+                coefficient = coefficient * c
                 factors += e.factors if isinstance(e, Product) else [] if isinstance(e, Identity) else [e]
             case Product():
                 factors += p.factors
@@ -377,7 +394,7 @@ def product(*parts: Expr) -> Expr:
         plain = factors[0]
     else:
         plain = _cons(Product, parts[0].range, parts[-1].domain, factors=tuple(factors))
-    return linear((coefficient, plain))  # pyright: ignore[reportUnknownArgumentType]
+    return linear((coefficient, plain))
 
 
 def linear(*terms: tuple[Any, Expr]) -> Expr:
@@ -387,8 +404,8 @@ def linear(*terms: tuple[Any, Expr]) -> Expr:
     for c, e in terms:
         if (e.range, e.domain) != (first.range, first.domain):
             raise SpaceError(
-                f"{first} + {e}: {first} is {first.range} ← {first.domain}, but {e} is {e.range} ← {e.domain}; "
-                "terms of a sum share both spaces"
+                f"{first} + {e}: {first} is {first.range} ← {first.domain}, but {e} is {e.range} ← "
+                f"{e.domain}; terms of a sum share both spaces"
             )
         for inner, part in e.terms if isinstance(e, Sum) else ((1, e),):
             if not isinstance(part, Zero):
@@ -403,7 +420,7 @@ def linear(*terms: tuple[Any, Expr]) -> Expr:
 
 def _square(e: Expr, what: str) -> None:
     if e.range is not e.domain:
-        raise SpaceError(f"{e}: is {e.range} ← {e.domain}; only a square operator has a {what}")
+        raise SpaceError(f"{e}: is {e.range} ← {e.domain}; only a square operator has {what}")
 
 
 def _operand(one: Expr, other: Any, symbol: str) -> Expr:
@@ -415,7 +432,7 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
     )
 
 
-def _exact(factor: Number) -> Any:
+def _exact(factor: Any) -> Coefficient:
     """Return a coefficient as an int or a Fraction."""
     if isinstance(factor, bool) or not isinstance(factor, int | float | Fraction):
         raise TypeError(f"* wants a number, not {type(factor).__name__}; operators compose with @")

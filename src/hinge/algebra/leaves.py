@@ -16,8 +16,8 @@ from hinge.algebra.space import Active, Body, Joint, Node, One, Passive, Space, 
 DIAGONAL, STEP, RESOLVENT = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT
 
 
-def _letter(name: str, range: Space, domain: Space, structure: Structure | None = None, **more: Any) -> Leaf:
-    STANDARD[name] = leaf(name, range, domain, structure, **more)
+def _letter(name: str, to: Space, domain: Space, structure: Structure | None = None, **more: Any) -> Leaf:
+    STANDARD[name] = leaf(name, to, domain, structure, **more)
     return STANDARD[name]
 
 
@@ -25,14 +25,35 @@ def _letter(name: str, range: Space, domain: Space, structure: Structure | None 
 H = _letter("H", Joint, Body, DIAGONAL, meaning="hinge map, (2.16), (3.5)")
 M = _letter("M", Body, Body, DIAGONAL, self_adjoint=True, meaning="link spatial inertias, (2.15), (3.6)")
 E = _letter("E", Body, Body, STEP, meaning="shift of a force to the parent, φ(parent, child), (2.16)")
-E0 = _letter("E0", World, Body, DIAGONAL, unicode="E₀", latex="E_0", meaning="shift of a force from root bodies to the world, (3.8)")  # fmt: skip
+E0 = _letter(
+    "E0",
+    World,
+    Body,
+    DIAGONAL,
+    unicode="E₀",
+    latex="E_0",
+    meaning="shift of a force from root bodies to the world, (3.8)",
+)
 B = _letter("B", Body, Node, DIAGONAL, meaning="shift of a force from nodes to their bodies, (3.7)")
 
 # Propagation, and the articulated-body quantities of the whole system.
-phi = _letter("phi", Body, Body, RESOLVENT, unicode="φ", latex=r"\phi", meaning="propagation towards the base, (3.4)")  # fmt: skip
-Q = _letter("Q", Node, Node, DIAGONAL, needs=(phi.T @ E0.T,), meaning="axes and origin in which nodes are expressed")  # fmt: skip
+phi = _letter(
+    "phi", Body, Body, RESOLVENT, unicode="φ", latex=r"\phi", meaning="propagation towards the base, (3.4)"
+)
+Q = _letter(
+    "Q", Node, Node, DIAGONAL, needs=(phi.T @ E0.T,), meaning="axes and origin in which nodes are expressed"
+)
 R = _letter("R", Body, Body, DIAGONAL, self_adjoint=True, meaning="composite-body inertia")
-Ups = _letter("Ups", Body, Body, DIAGONAL, self_adjoint=True, unicode="Υ", latex=r"\Upsilon", meaning="operational-space compliance kernel")  # fmt: skip
+Ups = _letter(
+    "Ups",
+    Body,
+    Body,
+    DIAGONAL,
+    self_adjoint=True,
+    unicode="Υ",
+    latex=r"\Upsilon",
+    meaning="operational-space compliance kernel",
+)
 
 
 @dataclass(frozen=True)
@@ -73,23 +94,70 @@ def _articulated(hinge: Leaf, mark: str, what: str) -> Articulated:
     """Return the letters for a hinge map; `mark` tells them from those of another."""
     space, sub = hinge.range, f"_{mark}" if mark else ""
     low = {"": "", "p": "ₚ"}[mark]
+
+    def own(name: str, to: Space, domain: Space, structure: Structure, meaning: str, **more: Any) -> Leaf:
+        names = {"unicode": name + low, "latex": name + sub, **more}
+        return _letter(name + mark, to, domain, structure, meaning=meaning.format(what), **names)
+
+    both = {"self_adjoint": True}
     return Articulated(
         hinge,
-        _letter("P" + mark, Body, Body, DIAGONAL, self_adjoint=True, unicode="P" + low, latex="P" + sub, meaning=f"articulated-body inertia {what}, (4.4)"),
-        _letter("D" + mark, space, space, DIAGONAL, self_adjoint=True, unicode="D" + low, latex="D" + sub, meaning=f"H P Hᵀ {what}, (a.1)"),
-        _letter("Di" + mark, space, space, DIAGONAL, self_adjoint=True, unicode="D" + low + "⁻¹", latex=f"D{sub}^{{-1}}", meaning=f"the inverse of D {what}"),
-        _letter("G" + mark, Body, space, DIAGONAL, unicode="G" + low, latex="G" + sub, meaning=f"Kalman gain P Hᵀ D⁻¹ {what}, (a.2)"),
-        _letter("K" + mark, Body, space, STEP, unicode="K" + low, latex="K" + sub, meaning=f"shifted gain E G {what}"),
-        _letter("Es" + mark, Body, Body, STEP, unicode="Eψ" + low, latex=rf"E_{{\psi{mark}}}", meaning=f"articulated shift E − K H {what}"),
-        _letter("psi" + mark, Body, Body, RESOLVENT, unicode="ψ" + low, latex=r"\psi" + sub, meaning=f"articulated propagation {what}, (5.1)"),
-        _letter("Mi" + mark, space, space, unicode="𝓜" + low + "⁻¹", latex=rf"\mathcal{{M}}{sub}^{{-1}}", self_adjoint=True, meaning=f"inverse of the mass matrix {what}"),
-    )  # fmt: skip
+        own("P", Body, Body, DIAGONAL, "articulated-body inertia {}, (4.4)", **both),
+        own("D", space, space, DIAGONAL, "H P Hᵀ {}, (a.1)", **both),
+        own(
+            "Di",
+            space,
+            space,
+            DIAGONAL,
+            "the inverse of D {}",
+            unicode=f"D{low}⁻¹",
+            latex=f"D{sub}^{{-1}}",
+            **both,
+        ),
+        own("G", Body, space, DIAGONAL, "Kalman gain P Hᵀ D⁻¹ {}, (a.2)"),
+        own("K", Body, space, STEP, "shifted gain E G {}, (a.13)"),
+        own(
+            "Es",
+            Body,
+            Body,
+            STEP,
+            "articulated shift E − K H {}",
+            unicode="Eψ" + low,
+            latex=rf"E_{{\psi{mark}}}",
+        ),
+        own(
+            "psi",
+            Body,
+            Body,
+            RESOLVENT,
+            "articulated propagation {}, (5.1)",
+            unicode="ψ" + low,
+            latex=r"\psi" + sub,
+        ),
+        own(
+            "Mi",
+            space,
+            space,
+            Structure.DENSE,
+            "inverse of the mass matrix {}, (4.16)",
+            unicode=f"𝓜{low}⁻¹",
+            latex=rf"\mathcal{{M}}{sub}^{{-1}}",
+            **both,
+        ),
+    )
 
 
 whole = _articulated(H, "", "of all hinges")
 P, D, Di, G, K, Es, psi, Mi = (
-    whole.P, whole.D, whole.Di, whole.G, whole.K, whole.Es, whole.psi, whole.Mi,
-)  # fmt: skip
+    whole.P,
+    whole.D,
+    whole.Di,
+    whole.G,
+    whole.K,
+    whole.Es,
+    whole.psi,
+    whole.Mi,
+)
 
 # Hybrid dynamics: the hinge map split into rows whose force and whose acceleration is given.
 Hp = _letter(
@@ -98,8 +166,15 @@ Hp = _letter(
 Ha = _letter("Ha", Active, Body, DIAGONAL, unicode="Hₐ", latex="H_a", meaning="active rows of the hinge map")
 passive = _articulated(Hp, "p", "of the passive hinges")
 Pp, Dp, Dip, Gp, Kp, Esp, psip, Mip = (
-    passive.P, passive.D, passive.Di, passive.G, passive.K, passive.Es, passive.psi, passive.Mi,
-)  # fmt: skip
+    passive.P,
+    passive.D,
+    passive.Di,
+    passive.G,
+    passive.K,
+    passive.Es,
+    passive.psi,
+    passive.Mi,
+)
 
 # Vectors.
 tau = _letter("tau", Joint, One, unicode="τ", latex=r"\tau", meaning="hinge forces")
@@ -108,13 +183,31 @@ qdd = _letter("qdd", Joint, One, unicode="q̈", latex=r"\ddot q", meaning="hinge
 tau_p = _letter(
     "tau_p", Passive, One, unicode="τₚ", latex=r"\tau_p", meaning="given forces of passive hinges"
 )
-qdd_a = _letter("qdd_a", Active, One, unicode="q̈ₐ", latex=r"\ddot q_a", meaning="given accelerations of active hinges")  # fmt: skip
+qdd_a = _letter(
+    "qdd_a", Active, One, unicode="q̈ₐ", latex=r"\ddot q_a", meaning="given accelerations of active hinges"
+)
 g = _letter("g", World, One, meaning="acceleration of the world that stands for gravity, (3.21)")
 f_ext = _letter("f_ext", Node, One, unicode="fₓ", latex="f_{ext}", meaning="forces that act on the nodes")
 a = _letter("a", Body, One, needs=(E.T @ phi.T @ H.T @ qd, qd), meaning="bias accelerations, (2.19), (2.32)")
 b = _letter("b", Body, One, needs=(phi.T @ H.T @ qd,), meaning="bias forces, (2.23)")
-a_n = _letter("a_n", Node, One, unicode="aₙ", latex="a_n", needs=(phi.T @ H.T @ qd,), meaning="bias accelerations from body to node, a(0) of (2.27)")  # fmt: skip
-v_n = _letter("v_n", Node, One, unicode="vₙ", latex="v_n", needs=(B.T @ phi.T @ H.T @ qd,), meaning="ω × v of the nodes: classical less spatial acceleration")  # fmt: skip
+a_n = _letter(
+    "a_n",
+    Node,
+    One,
+    unicode="aₙ",
+    latex="a_n",
+    needs=(phi.T @ H.T @ qd,),
+    meaning="bias accelerations from body to node, a(0) of (2.27)",
+)
+v_n = _letter(
+    "v_n",
+    Node,
+    One,
+    unicode="vₙ",
+    latex="v_n",
+    needs=(B.T @ phi.T @ H.T @ qd,),
+    meaning="ω × v of the nodes: classical less spatial acceleration",
+)
 
 #: What the derived letters are defined by; E, H, M and the vectors are given.
 DEFINITIONS: dict[Leaf, Expr] = {

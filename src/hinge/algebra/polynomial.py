@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
 from hinge.algebra.expression import (
     Adjoint,
+    Coefficient,
     Expr,
     Identity,
     Inverse,
@@ -31,7 +31,6 @@ from hinge.algebra.space import One, Space
 
 Letter: TypeAlias = Leaf | Adjoint
 Word: TypeAlias = tuple[Letter, ...]
-Coefficient: TypeAlias = int | Fraction
 Terms: TypeAlias = dict[Word, Coefficient]
 
 
@@ -114,7 +113,7 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
         case Zero():
             terms = {}
         case Sum():
-            terms = combined((c, polynomial(t, inverse_of).terms) for c, t in e.terms)  # pyright: ignore[reportArgumentType]
+            terms = combined((c, polynomial(t, inverse_of).terms) for c, t in e.terms)
         case Product():
             whole = polynomial(e.factors[0], inverse_of)
             for f in e.factors[1:]:
@@ -206,7 +205,7 @@ def leaves(e: Expr) -> set[Leaf]:
             return set()
 
 
-def no_inverse(argument: Expr, p: Polynomial) -> Polynomial:
+def no_inverse(argument: Expr, _: Polynomial) -> Polynomial:
     """Refuse an inverse where none is expected."""
     raise AssertionError(f"the inverse of {argument} where none is expected")
 

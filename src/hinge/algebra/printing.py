@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 #: How tightly a piece of text binds: a sum, a product, a factor with a mark on it, an atom.
 SUM, PRODUCT, MARKED, ATOM = range(4)
@@ -29,18 +30,20 @@ class Style:
     def _brackets(self, text: str) -> str:
         return rf"\left({text}\right)" if self.name == "latex" else f"({text})"
 
-    def combination(self, terms: Sequence[tuple[object, str, int]]) -> str:
+    def combination(self, terms: Sequence[tuple[int | Fraction, str, int]]) -> str:
         """Return c₁ e₁ + c₂ e₂ … from (coefficient, text, binding) triples."""
+        minus = "−" if self.name == "unicode" else "-"
         out = ""
-        for k, (c, text, binds) in enumerate(terms):
-            negative = c < 0  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
-            size = -c if negative else c  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
-            body = self.fenced(text, binds, SUM + 1 if negative or size != 1 else SUM)
+        for c, text, binds in terms:
+            size = abs(c)
+            body = self.fenced(text, binds, PRODUCT if c != 1 else SUM)
             if size != 1:
-                number = repr(size) if self.name == "python" else str(size)  # pyright: ignore[reportUnknownArgumentType]
-                body = f"{number}{self.scale}{self.fenced(text, binds, PRODUCT)}"
-            sign = ("-" if self.name != "unicode" else "−") if negative else "+"
-            out += body if k == 0 and not negative else (sign + body if k == 0 else f" {sign} {body}")
+                number = repr(size) if self.name == "python" else str(size)
+                body = f"{number}{self.scale}{body}"
+            if out:
+                out += f" {minus if c < 0 else '+'} {body}"
+            else:
+                out = f"{minus}{body}" if c < 0 else body
         return out
 
 

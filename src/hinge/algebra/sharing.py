@@ -22,7 +22,7 @@ def subterms(e: Expr) -> list[Expr]:
             return []
 
 
-def common_terms(expressions: Iterable[Expr], worth: Callable[[Expr], bool] = lambda e: True) -> list[Expr]:
+def common_terms(expressions: Iterable[Expr], worth: Callable[[Expr], bool] | None = None) -> list[Expr]:
     """Return the subterms that stand in several places, small ones first."""
     counts: Counter[Expr] = Counter()
     todo = list(expressions)
@@ -31,7 +31,8 @@ def common_terms(expressions: Iterable[Expr], worth: Callable[[Expr], bool] = la
         counts[e] += 1
         if counts[e] == 1:
             todo += subterms(e)
-    found = [e for e, n in counts.items() if n > 1 and not isinstance(e, Leaf | Identity) and worth(e)]
+    found = [e for e, n in counts.items() if n > 1 and not isinstance(e, Leaf | Identity)]
+    found = [e for e in found if worth is None or worth(e)]
     return sorted(found, key=depth)
 
 

@@ -99,6 +99,11 @@ class RobotBinding:
         active = j.name in self.prescribed
         return own if space is Joint or (space is Active) == active else ()
 
+    def name(self, body: int) -> str:
+        """Return what to call a body's hinge in a message."""
+        j = self.places[body].joint
+        return f"joint {j.name!r} of robot {self.robot.name!r}"
+
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:

@@ -173,8 +173,8 @@ def complete(
     while work.pending:
         if time.perf_counter() - begun > seconds:
             raise CompletionError(
-                f"no confluent table within {seconds:g} s: {len(work.table.rules)} rules, {len(work.pending)} "
-                "overlaps open; give the new letters other weights, or fewer axioms"
+                f"no confluent table within {seconds:g} s: {len(work.table.rules)} rules, "
+                f"{len(work.pending)} overlaps open; give the new letters other weights, or fewer axioms"
             )
         _, _, first, second, size = heapq.heappop(work.pending)
         if first in work.alive and second in work.alive:
@@ -244,7 +244,7 @@ class _Completion:
                     self._queue(other, new)
 
     def _queue(self, first: Rule, second: Rule) -> None:
-        """Note where the end of the first left side is the beginning of the second; light words come first."""
+        """Note where the end of one left side begins the other; light words come first."""
         for size in range(1, min(len(first.lhs), len(second.lhs))):
             if first.lhs[-size:] == second.lhs[:size]:
                 weight = self.order.key(first.lhs + second.lhs[size:])[0]

@@ -1,8 +1,8 @@
-"""Determinants: log det of a product is a sum, of a unit triangular operator zero, so log det 𝓜 = log det D."""
+"""Determinants: of products, and of I plus a strictly triangular operator; so log det 𝓜 = log det D."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from hinge.algebra import (
     Articulated,
@@ -32,24 +32,12 @@ DeterminantStep = tuple[str, str, Expr]
 
 def determinant_steps(e: Expr) -> Iterator[DeterminantStep]:
     """Yield the forms of a combination of log determinants, until each is of a block-diagonal letter."""
-    for rule in (_factorised, _of_products, _unit_triangular):
+    for rule, name, source in _RULES:
         new = _mapped(e, rule)
         if new is not e:
-            yield _NAMES[rule.__name__], _SOURCES[rule.__name__], new
+            yield name, source, new
             yield from determinant_steps(new)
             return
-
-
-_NAMES = {
-    "_factorised": "innovations factorisation of the mass matrix: 𝓜 = (I + H φ K) D (I + H φ K)ᵀ",
-    "_of_products": "the determinant of a product is the product of determinants",
-    "_unit_triangular": "I plus a strictly triangular operator has determinant 1",
-}
-_SOURCES = {
-    "_factorised": "JPL 88-11 (4.11)",
-    "_of_products": "linear algebra",
-    "_unit_triangular": "linear algebra; K leads one step towards the base",
-}
 
 
 def has_determinant(e: Expr) -> bool:
@@ -63,10 +51,10 @@ def has_determinant(e: Expr) -> bool:
             return False
 
 
-def _mapped(e: Expr, rule: object) -> Expr:
+def _mapped(e: Expr, rule: Callable[[LogDet], Expr]) -> Expr:
     match e:
         case LogDet():
-            return rule(e)  # pyright: ignore[reportCallIssue, reportUnknownVariableType]
+            return rule(e)
         case Sum():
             return linear(*((c, _mapped(t, rule)) for c, t in e.terms))
         case _:
@@ -121,3 +109,18 @@ def _strict_way(word: Word) -> str | None:
         if leaf_of(x).structure in (Structure.STEP, Structure.RESOLVENT)
     }
     return ways.pop() if ways and len(moving) == 1 else None
+
+
+_RULES = (
+    (
+        _factorised,
+        "innovations factorisation of the mass matrix: 𝓜 = (I + H φ K) D (I + H φ K)ᵀ",
+        "JPL 88-11 (4.11)",
+    ),
+    (_of_products, "the determinant of a product is the product of determinants", "linear algebra"),
+    (
+        _unit_triangular,
+        "I plus a strictly triangular operator has determinant 1",
+        "linear algebra; K leads one step towards the base",
+    ),
+)

@@ -82,13 +82,8 @@ def family_moves(x: Articulated) -> Iterator[Move]:
     yield Move("hinge of the gain", x.H @ x.G, identity(x.H.range), "JPL 88-11 (a.1), (a.2)")
     yield Move("D and its inverse", x.D @ x.Di, identity(x.H.range), "definition of D⁻¹")
     yield Move("D⁻¹ and its inverse", x.Di @ x.D, identity(x.H.range), "definition of D⁻¹")
-    yield Move("articulated shift", x.Es, polynomial_free(x), "SOA slides, Eψ = E − K H")
+    yield Move("articulated shift", x.Es, x.definitions()[x.Es], "SOA slides, Eψ = E − K H")
     yield Move("ψ is the sum of its steps", x.psi @ x.Es, x.psi - one, "JPL 88-11 (a.8)")
-
-
-def polynomial_free(x: Articulated) -> Expr:
-    """Return E − K H."""
-    return x.definitions()[x.Es]
 
 
 def common_moves() -> Iterator[Move]:

@@ -40,7 +40,7 @@ class Decision:
 
     @cached_property
     def certificate(self) -> dict[Instance, Coefficient]:
-        """left − right as Σ coefficient · left · axiom · right, down to the axioms alone."""
+        """Left − right as Σ coefficient · left · axiom · right, down to the axioms alone."""
         memo: dict[Rule, dict[Instance, Coefficient]] = {}
         for rule in ancestry(self.rules):
             memo[rule] = _unfolded(rule.proof, memo)

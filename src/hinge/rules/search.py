@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from hinge.algebra import Polynomial
 from hinge.rules.moves import Move
@@ -18,7 +18,9 @@ from hinge.rules.moves import Move
 class Comparable(Protocol):
     """Something that can be ordered."""
 
-    def __lt__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: Any, /) -> bool:
+        """Tell whether this one is smaller."""
+        ...
 
 
 C = TypeVar("C", bound=Comparable)
@@ -43,7 +45,6 @@ class Found(Generic[C]):
 
     steps: tuple[SearchStep[C], ...]
     weighed: int
-    dearest: C
 
     @property
     def best(self) -> SearchStep[C]:
@@ -64,7 +65,7 @@ def search(
     seen = {_key(start)}
     trails: list[tuple[SearchStep[C], ...]] = [(first,)]
     heap: list[tuple[C, int]] = [(first.cost, 0)]
-    best, dearest = trails[0], first.cost
+    best = trails[0]
     for _ in range(limit):
         if not heap:
             break
@@ -79,9 +80,7 @@ def search(
             heapq.heappush(heap, (step.cost, len(trails) - 1))
             if step.cost < best[-1].cost:
                 best = trails[-1]
-            if dearest < step.cost:
-                dearest = step.cost
-    return Found(best, len(seen), dearest)
+    return Found(best, len(seen))
 
 
 def _neighbours(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -69,11 +70,17 @@ def equation(name: str, left: Expr, right: Expr, source: str) -> tuple[Axiom, ..
     return (one,) if d.T.key == d.key else (one, Axiom(f"adjoint of {name}", d.T, source))
 
 
+def _cited(letter: Leaf) -> str:
+    """Return the equation of JPL 88-11 that a letter's meaning names, or the slides."""
+    numbers = re.findall(r"\([\dab]\.\d+\)", letter.meaning)
+    return f"JPL 88-11 {numbers[-1]}" if numbers else "SOA slides"
+
+
 def definition_axioms(definitions: Mapping[Leaf, Expr]) -> tuple[Axiom, ...]:
     """Return the axioms that definitions stand for: letter = expression, or X letter = letter X = I."""
     found: list[Axiom] = []
     for letter, e in definitions.items():
-        name, source = f"definition of {letter}", letter.meaning.rsplit(", ", 1)[-1]
+        name, source = f"definition of {letter}", _cited(letter)
         if isinstance(e, Inverse):
             one = identity(letter.range)
             found += equation(name, e.argument @ letter, one, source)
@@ -90,7 +97,7 @@ def articulated_axioms(x: Articulated) -> tuple[Axiom, ...]:
     """
     definitions = x.definitions()
     definitions.pop(x.G)
-    gain = equation(f"definition of {x.G}", x.P @ x.H.T, x.G @ x.D, "(a.2)")
+    gain = equation(f"definition of {x.G}", x.P @ x.H.T, x.G @ x.D, "JPL 88-11 (a.2)")
     return definition_axioms(definitions) + gain
 
 
@@ -102,7 +109,9 @@ def base_axioms(*blocks: Expr) -> tuple[Axiom, ...]:
     found: list[Axiom] = []
     for block in (identity(Body), *blocks):
         word = E @ block @ E0.T
-        found += equation("nothing lies beyond the base", word, zero(word.range, word.domain), "(3.8)")
+        found += equation(
+            "nothing lies beyond the base", word, zero(word.range, word.domain), "JPL 88-11 (3.8)"
+        )
     return tuple(found)
 
 
@@ -225,7 +234,7 @@ def _letters(axioms: Iterable[Axiom]) -> frozenset[Leaf]:
 def _appendix_axioms() -> tuple[Axiom, ...]:
     found: list[Axiom] = []
     for left, right, source in appendix.APPENDIX:
-        found += equation(f"definition of {left}", left, right, source)
+        found += equation(f"definition of {left}", left, right, f"JPL 88-11 {source}")
     return tuple(found)
 
 

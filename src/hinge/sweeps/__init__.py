@@ -1,7 +1,9 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
+from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
 from hinge.sweeps.contract import USER_FORCE, USER_MOTION, Binding, Block, Step, zeros
 from hinge.sweeps.cost import Cost, cost
+from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
     Direction,
@@ -16,7 +18,7 @@ from hinge.sweeps.program import (
     WorldOutput,
     verify_program,
 )
-from hinge.sweeps.trace import Call, Code, Column, DenseCall, Result, Slot, symmetric_inverse, trace
+from hinge.sweeps.trace import trace
 
 __all__ = [
     "USER_FORCE",

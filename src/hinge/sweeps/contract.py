@@ -52,6 +52,10 @@ class Binding(Protocol):
 
     tree: Tree
 
+    def name(self, body: int) -> str:
+        """Return what to call a body's hinge in a message."""
+        ...
+
     def size(self, space: Space, body: int) -> int:
         """Return how many numbers a vector of the space has at a body."""
         ...

@@ -75,7 +75,7 @@ def cost(program: Program) -> Cost:
 
 
 def _is_sweep(p: Pass) -> bool:
-    return any(True for s in p.statements for e in _expressions(s) for _ in edges(e))
+    return any(True for s in p.statements for e in s.expressions for _ in edges(e))
 
 
 def _is_recursion(s: Statement) -> bool:
@@ -88,10 +88,6 @@ def _goes_both_ways(program: Program, o: OperatorOutput) -> bool:
         p.direction for p in program.passes for s in p.statements if s.source is o.source and _is_recursion(s)
     }
     return directions == {Direction.GATHER, Direction.SCATTER}
-
-
-def _expressions(s: Statement) -> tuple[Expr, ...]:
-    return (s.value,) if s.value is not None else s.needs
 
 
 def _statement(s: Statement) -> int:

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hinge.algebra import (
     DEFINITIONS,
     Adjoint,
     Body,
+    Di,
+    Dip,
     E,
     Expr,
     H,
     Inverse,
+    Joint,
     Leaf,
     Letter,
     One,
+    Passive,
     Polynomial,
     Product,
     Space,
@@ -63,16 +67,20 @@ class Equations:
     needs: dict[Leaf, tuple[Expr, ...]] = field(default_factory=dict[Leaf, tuple[Expr, ...]])
     solves: dict[Leaf, DenseSolve] = field(default_factory=dict[Leaf, DenseSolve])
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
-    _states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
-    _names: Counter[str] = field(default_factory=Counter[str])
+    states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
+    names: Counter[str] = field(default_factory=Counter[str])
 
     def variable(self, range_: Space, name: str, glyph: str | None = None) -> Leaf:
         """Return a new vector variable."""
-        self._names[name] += 1
-        n = self._names[name]
+        self.names[name] += 1
+        n = self.names[name]
         plain = name if n == 1 else f"{name}_{n}"
         mark = "" if n == 1 else str(n).translate(_SUBSCRIPTS)
         return leaf(plain, range_, One, Structure.VECTOR, unicode=(glyph or name) + mark, meaning=VARIABLE)
+
+    def copy(self) -> Equations:
+        """Return a system that can be changed without changing this one."""
+        return replace(self, values=dict(self.values), needs=dict(self.needs), names=Counter(self.names))
 
     def column_source(self, space: Space) -> Leaf:
         """Return the unit columns of a space: what an operator is applied to, to get its columns."""
@@ -130,24 +138,24 @@ class Equations:
         return product(letter, x)
 
     def _state(self, letter: Letter, x: Expr) -> Leaf:
-        if (letter, x) not in self._states:
+        if (letter, x) not in self.states:
             plain = leaf_of(letter).name.removesuffix("p") + ("" if isinstance(letter, Leaf) else "'")
             velocity = letter is phi.T and x is product(H.T, qd)
             found = self.variable(Body, *(("V", "V") if velocity else STATE_NAMES[plain]))
-            self._states[letter, x] = found
+            self.states[letter, x] = found
             shift = in_steps(polynomial(step_of(letter), no_inverse)).terms
             self.values[found] = linear((1, x), *((c, product(*w, found)) for w, c in shift.items()))
-        return self._states[letter, x]
+        return self.states[letter, x]
 
     def _solve(self, letter: Letter, x: Expr) -> Leaf:
-        if (letter, x) not in self._states:
+        if (letter, x) not in self.states:
             base = leaf_of(letter)
             argument = self.inverses[base] if isinstance(letter, Leaf) else self.inverses[base].T
             right = x if isinstance(x, Leaf) and x in self.values else self.define("rhs", x)
             found = self.variable(letter.range, "y")
-            self._states[letter, x] = found
+            self.states[letter, x] = found
             self.solves[found] = DenseSolve(argument, right)
-        return self._states[letter, x]
+        return self.states[letter, x]
 
     def close(self, more: Iterable[Leaf] = ()) -> None:
         """Add the equations of the derived block-diagonal letters that the values (and `more`) use."""
@@ -159,6 +167,14 @@ class Equations:
             for target, value in block_equations(x).items():
                 self.values[target] = value
                 todo += _letters(value)
+
+
+def term_name(e: Expr) -> tuple[str, str]:
+    """Return the name of a shared term: ν for D⁻¹ …, ε for what an innovation looks like, else x."""
+    if isinstance(e, Product) and e.factors[0] in (Di, Dip):
+        return "nu", "ν"
+    innovation = isinstance(e, Sum) and e.range in (Joint, Passive)
+    return ("eps", "ε") if innovation else ("x", "x")
 
 
 def step_of(letter: Letter) -> Expr:

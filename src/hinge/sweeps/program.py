@@ -33,7 +33,6 @@ from hinge.algebra import (
     Space,
     Structure,
     Sum,
-    World,
     leaves,
     product,
 )
@@ -54,6 +53,11 @@ class Statement:
     value: Expr | None
     needs: tuple[Expr, ...] = ()
     source: Space | None = None
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """What the statement is made of: its value, or what its formula needs."""
+        return (self.value,) if self.value is not None else self.needs
 
     def __str__(self) -> str:
         right = str(self.value) if self.value else f"{self.target}({', '.join(map(str, self.needs))})"
@@ -204,8 +208,8 @@ def verify_program(program: Program) -> None:
         here = {s.target for s in stage.statements}
         for s in stage.statements:
             assert s.target not in done, f"{s}: assigned twice"
-            for value in (s.value,) if s.value is not None else s.needs:
-                _verify_value(value, s, stage, targets, done, here, known)
+            for value in s.expressions:
+                _verify_value(value, s, stage, targets, done, here)
             done.add(s.target)
     for o in program.outputs:
         for v in output_variables(o):
@@ -213,13 +217,7 @@ def verify_program(program: Program) -> None:
 
 
 def _verify_value(
-    value: Expr,
-    s: Statement,
-    stage: Pass,
-    targets: set[Leaf],
-    done: set[Leaf],
-    here: set[Leaf],
-    known: set[Leaf],
+    value: Expr, s: Statement, stage: Pass, targets: set[Leaf], done: set[Leaf], here: set[Leaf]
 ) -> None:
     allowed = GATHERING if stage.direction is Direction.GATHER else (E.T, E0.T)
     inside: set[Leaf] = set()
@@ -303,7 +301,7 @@ def _indexed(e: Expr, at: str = "k") -> str:
                 out += (text if c > 0 else f"−{text}") if n == 0 else f" {sign} {text}"
             return out
         case Product() if e.factors[0] in EDGES:
-            return _indexed_edge(e, at)
+            return _indexed_edge(e)
         case Product():
             return " ".join(_bracket(f, at) for f in _grouped(e))
         case Inverse():
@@ -328,17 +326,22 @@ def _bracket(e: Expr, at: str) -> str:
     return f"[{text}]" if isinstance(e, Sum) else text
 
 
-def _indexed_edge(edge: Product, at: str) -> str:
+def _indexed_edge(edge: Product) -> str:
     first, x = edge.factors[0], operand(edge)
     gathering = first in GATHERING
     other = "c" if gathering else "p"
     inner = _bracket(x, other)
+    if first in (E0, E0.T):
+        return (
+            f"Σ_roots φ(0,c) {inner}{' φ(0,c)ᵀ' if is_congruence(edge) else ''}"
+            if gathering
+            else _from_world(x)
+        )
     way = "φ(k,c)" if gathering else "φ(p,k)ᵀ"
     back = ("φ(k,c)ᵀ" if gathering else "φ(p,k)") if is_congruence(edge) else ""
-    start = ("Σ_c " if first is E else "Σ_roots ") if gathering else ""
+    start = "Σ_c " if gathering else ""
     return f"{start}{way} {inner} {back}".rstrip()
 
 
-def is_world(leaf: Leaf) -> bool:
-    """Tell whether a variable lives at the world."""
-    return leaf.range is World
+def _from_world(x: Expr) -> str:
+    return f"φ(0,k)ᵀ {x}" if isinstance(x, Leaf) else f"φ(0,k)ᵀ ({x})"

@@ -1,0 +1,93 @@
+"""Straight-line code of a program: kernels in their places, and where values go between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from hinge.algebra import Space
+from hinge.kernels import Kernel, Operations, count
+from hinge.sweeps.program import ProgramOutput
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A number that one kernel stores and others load; `negative` when it is meant with the other sign."""
+
+    index: int
+    negative: bool = False
+
+
+Known: TypeAlias = float | Slot
+
+
+class Column(NamedTuple):
+    """One block of columns: of a source space, the block of one body (or of one node on it)."""
+
+    space: Space
+    body: int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A kernel in its place: which slots it loads and stores."""
+
+    kernel: Kernel
+    loads: tuple[int, ...]
+    stores: tuple[int, ...]
+    stage: int
+    body: int
+    column: Column | None = None
+
+
+KnownBlock: TypeAlias = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class DenseCall:
+    """A dense solve in its place: matrix, right sides and results as slots or constants."""
+
+    matrix: KnownBlock
+    right: KnownBlock
+    result: KnownBlock
+    stage: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """An output as an array of slots and constants, in the user's order."""
+
+    name: str
+    output: ProgramOutput
+    values: KnownBlock
+
+
+@dataclass(frozen=True)
+class Code:
+    """A program as straight-line code: calls in order, where inputs are, where outputs come from."""
+
+    calls: tuple[Call | DenseCall, ...]
+    inputs: Mapping[str, tuple[int, ...]]
+    lengths: Mapping[str, tuple[int, ...]]
+    results: tuple[Result, ...]
+    slots: int
+
+    def operations(self, stage: int | None = None) -> Operations:
+        """Return the operations of one evaluation, of all stages or of one."""
+        memo: dict[Kernel, Operations] = {}
+        total = Operations()
+        for c in self.calls:
+            if isinstance(c, Call) and (stage is None or c.stage == stage):
+                if c.kernel not in memo:
+                    memo[c.kernel] = count(c.kernel)
+                total = total + memo[c.kernel]
+        return total
+
+
+def renumbered(kernel: Kernel) -> Kernel:
+    """Return a kernel whose inputs and outputs are numbered, so that equal ones are shared."""
+    outputs = tuple(o._replace(key=n) for n, o in enumerate(kernel.outputs))
+    return Kernel(tuple(range(len(kernel.inputs))), kernel.instructions, outputs)

@@ -1,0 +1,230 @@
+"""Scheduling: state equations put into passes, each as early as its inputs allow.
+
+Levels count up: pass m is level 2m, a dense solve after it is level 2m + 1. A variable with an edge goes
+into a pass of that edge's direction; what an earlier pass can compute is computed there and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hinge.algebra import (
+    Adjoint,
+    Expr,
+    Inverse,
+    Leaf,
+    One,
+    Product,
+    Space,
+    Structure,
+    Sum,
+    leaves,
+    linear,
+    product,
+    subterms,
+)
+from hinge.sweeps.equations import Equations, term_name
+from hinge.sweeps.program import (
+    EDGES,
+    GATHERING,
+    Direction,
+    OperatorOutput,
+    Pass,
+    Program,
+    ProgramOutput,
+    Solve,
+    Stage,
+    Statement,
+    is_congruence,
+    operand,
+)
+
+
+@dataclass
+class Plan:
+    """The equations of a system put into passes, the first going in a given direction."""
+
+    system: Equations
+    operators: Mapping[Leaf, OperatorOutput]
+    start: Direction
+    levels: dict[Leaf, int] = field(default_factory=dict[Leaf, int])
+
+    def program(self, outputs: tuple[ProgramOutput, ...]) -> Program:
+        """Return the program that computes the outputs."""
+        self._settle()
+        while self._hoist():
+            self._settle()
+        used: set[Leaf] = set()
+        stages: list[Stage] = []
+        for level in range(2, max(self.levels.values(), default=2) + 1):
+            if level % 2:
+                stages += [self._solve(x) for x in self.system.solves if self.levels[x] == level]
+                continue
+            statements = self._ordered(level)
+            used |= {x for s in statements for e in s.expressions for x in leaves(e)}
+            if statements:
+                stages.append(Pass(self._direction(level), statements))
+        targets = set(self.system.values) | set(self.system.solves)
+        given = sorted((x for x in used - targets if x.structure is Structure.VECTOR), key=lambda x: x.name)
+        inputs = tuple(x for x in given if x not in self.system.sources.values())
+        return Program(tuple(stages), outputs, inputs, dict(self.system.sources))
+
+    def _direction(self, level: int) -> Direction:
+        other = Direction.SCATTER if self.start is Direction.GATHER else Direction.GATHER
+        return self.start if level % 4 == 2 else other
+
+    def _pass(self, level: int, direction: Direction) -> int:
+        level = max(level + level % 2, 2)
+        return level if self._direction(level) is direction else level + 2
+
+    def level(self, e: Expr) -> int:
+        """Return the earliest stage in which a value can be had."""
+        match e:
+            case Leaf():
+                return self.levels.get(e, 0)
+            case Adjoint():
+                return self.levels.get(e.leaf, 0)
+            case Sum():
+                return max(self.level(t) for _, t in e.terms)
+            case Product() if e.factors[0] in EDGES:
+                way_ = Direction.GATHER if e.factors[0] in GATHERING else Direction.SCATTER
+                return self._pass(self.level(operand(e)), way_)
+            case Product():
+                return max(self.level(e.factors[0]), self.level(product(*e.factors[1:])))
+            case Inverse():
+                return self.level(e.argument)
+            case _:
+                return 0
+
+    def _settle(self) -> None:
+        """Find the least levels that satisfy every equation."""
+        self.levels = dict.fromkeys((*self.system.values, *self.system.solves), 0)
+        changed = True
+        while changed:
+            changed = False
+            for x in self.levels:
+                new = self._wanted(x)
+                if new > self.levels[x]:
+                    self.levels[x], changed = new, True
+
+    def _wanted(self, x: Leaf) -> int:
+        if x in self.system.solves:
+            below = max(self.level(self.system.solves[x].right), self.level(self.operators[x].variable))
+            return max(below, 2) // 2 * 2 + 1
+        level = max((self.level(e) for e in self._expressions(x)), default=0)
+        return max(level + level % 2, 2)
+
+    def _hoist(self) -> bool:
+        """Make a variable of what an earlier pass can compute, or of what a scatter edge shifts."""
+        for x in self.system.values:
+            for e in self._expressions(x):
+                found = self._early(e, self.levels[x], top=self.system.values[x] is not None)
+                if found is not None:
+                    self._name(found)
+                    return True
+        return False
+
+    def _name(self, term: Expr) -> None:
+        """Give a term a variable of its own, everywhere."""
+        name = self.system.variable(term.range, *term_name(term))
+        for x, value in self.system.values.items():
+            if value is not None:
+                self.system.values[x] = _swapped(value, term, name)
+            else:
+                self.system.needs[x] = tuple(_swapped(n, term, name) for n in self.system.needs[x])
+        self.system.values[name] = term
+
+    def _expressions(self, x: Leaf) -> tuple[Expr, ...]:
+        """Return what an equation is made of: its value, or what its formula needs."""
+        value = self.system.values[x]
+        return (value,) if value is not None else self.system.needs[x]
+
+    def _early(self, e: Expr, level: int, *, top: bool = False) -> Expr | None:
+        """Return a subterm that belongs into an earlier pass, or that a scatter edge cannot shift."""
+        if isinstance(e, Product) and e.factors[0] in EDGES:
+            if self.level(e) < level:
+                return e
+            x = operand(e)
+            if e.factors[0] not in GATHERING and not isinstance(x, Leaf):
+                return x
+            return None if is_congruence(e) else self._early(x, level)
+        whole = not top and isinstance(e, Sum | Product) and e.domain is One
+        if whole and 0 < self.level(e) < level:
+            return e
+        for inner in subterms(e):
+            found = self._early(inner, level) if inner.domain is One else None
+            if found is not None:
+                return found
+        return None
+
+    def _solve(self, x: Leaf) -> Solve:
+        solve = self.system.solves[x]
+        return Solve(x, self.operators[x], solve.right, self._source(solve.right))
+
+    def _source(self, *expressions: Expr) -> Space | None:
+        """Return the space whose columns a value belongs to, or None."""
+        seen: set[Leaf] = set()
+        todo = [x for e in expressions for x in leaves(e)]
+        units = {unit: space for space, unit in self.system.sources.items()}
+        found: set[Space] = set()
+        while todo:
+            x = todo.pop()
+            if x in seen:
+                continue
+            seen.add(x)
+            if x in units:
+                found.add(units[x])
+            if x.needs or x.structure is not Structure.VECTOR:
+                continue
+            value = self.system.values.get(x)
+            todo += leaves(value) if value is not None else ()
+            if x in self.system.solves:
+                todo.append(self.system.solves[x].right)
+        assert len(found) < 2, f"{expressions}: columns of {found} at once"
+        return found.pop() if found else None
+
+    def _ordered(self, level: int) -> tuple[Statement, ...]:
+        """Return the statements of a pass so that each comes after what it uses at the same body."""
+        here = [x for x in self.system.values if self.levels[x] == level]
+        done: set[Leaf] = set()
+        found: list[Statement] = []
+        while len(found) < len(here):
+            ready = [x for x in here if x not in done and not (self._local(x) & set(here)) - done]
+            assert ready, f"equations of {[str(x) for x in here if x not in done]} depend on each other"
+            for x in ready:
+                value = self.system.values[x]
+                needs = () if value is not None else self.system.needs[x]
+                source = None if value is None else self._source(value)
+                found.append(Statement(x, value, needs, source))
+                done.add(x)
+        return tuple(found)
+
+    def _local(self, x: Leaf) -> set[Leaf]:
+        """Return the leaves that an equation uses at the body itself, not over an edge."""
+        return set().union(*(_local_leaves(e) for e in self._expressions(x)))
+
+
+def _local_leaves(e: Expr) -> set[Leaf]:
+    match e:
+        case Sum():
+            return set().union(*(_local_leaves(t) for _, t in e.terms))
+        case Product() if e.factors[0] in EDGES:
+            return set()
+        case Product():
+            return _local_leaves(e.factors[0]) | _local_leaves(product(*e.factors[1:]))
+        case _:
+            return leaves(e)
+
+
+def _swapped(e: Expr, old: Expr, new: Leaf) -> Expr:
+    """Return an expression with a subterm replaced."""
+    if e is old:
+        return new
+    match e:
+        case Sum():
+            return linear(*((c, _swapped(t, old, new)) for c, t in e.terms))
+        case Product() if not (e.factors[0] in EDGES and is_congruence(e)):
+            return product(e.factors[0], _swapped(product(*e.factors[1:]), old, new))
+        case _:
+            return e
