@@ -43,6 +43,19 @@ from hinge.targets import Counterexample, NumpyProgram, SingularError, counterex
 
 Expressions: TypeAlias = Expr | Sequence[Expr] | Mapping[str, Expr]
 
+__all__ = [
+    "Derivation",
+    "DerivationLine",
+    "Expressions",
+    "Proof",
+    "as_given",
+    "build",
+    "derive",
+    "named",
+    "prove",
+    "written",
+]
+
 #: Sums of at most this many words are printed as they are, longer ones factored.
 FLAT_WORDS = 4
 
@@ -66,8 +79,8 @@ class Proof:
         if self.counterexample is not None:
             return f"{self.decision.left} = {self.decision.right}\n  refuted: {self.counterexample}"
         return (
-            f"{self.decision}\n  but it holds in numbers on every random tree tried: the axioms given do not decide "
-            "it; add what is missing with axioms="
+            f"{self.decision}\n  but it holds in numbers on every random tree tried: the axioms given do not "
+            "decide it; add what is missing with axioms="
         )
 
 
@@ -91,7 +104,7 @@ def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom] = ()) -> Proof:
 
 
 @dataclass(frozen=True)
-class Line:
+class DerivationLine:
     """One form on the way: by which identity, what it looks like, what it costs."""
 
     name: str
@@ -105,7 +118,7 @@ class Derivation:
     """Expressions brought into their cheapest form, with the steps that led there."""
 
     given: Mapping[str, Expr]
-    lines: tuple[Line, ...]
+    lines: tuple[DerivationLine, ...]
     weighed: int
     inverses: Mapping[Leaf, Expr]
     inner: tuple[Derivation, ...] = ()
@@ -162,7 +175,7 @@ def as_given(expressions: Expressions) -> Derivation:
     """Return expressions without a search: the algorithm that they are as they stand."""
     given = named(expressions)
     state, theory = _start(given)
-    line = Line("given", "", _forms(given, state), _cost(given, theory, state))
+    line = DerivationLine("given", "", _forms(given, state), _cost(given, theory, state))
     return Derivation(given, (line,), 1, _inverses(theory))
 
 
@@ -191,10 +204,10 @@ def _inner(theory: Theory) -> tuple[Derivation, ...]:
 
 def _derive_determinants(given: Mapping[str, Expr]) -> Derivation:
     """Derive sums of log determinants."""
-    lines = [Line("given", "", given, None)]
+    lines = [DerivationLine("given", "", given, None)]
     for name, e in given.items():
         for rule, source, form in _determined(e)[1:]:
-            lines.append(Line(rule, source, {**lines[-1].expressions, name: form}, None))
+            lines.append(DerivationLine(rule, source, {**lines[-1].expressions, name: form}, None))
     return Derivation(given, tuple(lines), len(lines), {})
 
 
@@ -230,8 +243,8 @@ def _inverses(theory: Theory) -> dict[Leaf, Expr]:
     return {**known, **{x: next(iter(e.values())) for x, e in inside.items()}}
 
 
-def _lines(given: Mapping[str, Expr], found: Found[Cost]) -> tuple[Line, ...]:
-    return tuple(Line(s.name, s.source, _forms(given, s.state), s.cost) for s in found.steps)
+def _lines(given: Mapping[str, Expr], found: Found[Cost]) -> tuple[DerivationLine, ...]:
+    return tuple(DerivationLine(s.name, s.source, _forms(given, s.state), s.cost) for s in found.steps)
 
 
 def named(expressions: Expressions) -> dict[str, Expr]:

@@ -35,7 +35,12 @@ def test_a_room_imports_only_what_its_row_allows(path):
 @pytest.mark.parametrize("path", sources(), ids=_label)
 def test_other_rooms_are_entered_through_their_door(path):
     room = room_of(path)
-    doors = {"hinge.model.joints", "hinge.spatial.quaternion", "hinge.spatial.rotation", "hinge.algebra.appendix"}
+    doors = {
+        "hinge.model.joints",
+        "hinge.spatial.quaternion",
+        "hinge.spatial.rotation",
+        "hinge.algebra.appendix",
+    }
     for module, line, _ in imports(path):
         parts = module.split(".")
         if parts[0] == "hinge" and len(parts) > 2 and parts[1] != room:

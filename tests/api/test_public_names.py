@@ -22,11 +22,11 @@ def test_all_is_sorted_complete_and_importable(room):
     module = importlib.import_module(f"hinge.{room}" if room else "hinge")
     assert len(set(module.__all__)) == len(module.__all__)
     assert list(module.__all__) == sorted(
-        module.__all__, key=lambda n: (not n.isupper(), not n[0].isupper(), n)
+        module.__all__, key=lambda n: (not (n.isupper() and len(n) > 1), not n[0].isupper(), n)
     )
     for name in module.__all__:
         assert hasattr(module, name)
-    if room:
+    if hasattr(module, "__path__") and room:
         visible = {
             n
             for n, v in vars(module).items()
@@ -35,12 +35,22 @@ def test_all_is_sorted_complete_and_importable(room):
         assert visible == set(module.__all__)
 
 
+#: Names that two rooms use on purpose: an oracle is called what it judges, and the papers' spaces are
+#: called what their vectors belong to.
+HOMONYMS = {frozenset({"reference", "dynamics"}): None, frozenset({"algebra", "model"}): {"Body", "Joint"}}
+
+
+def _on_purpose(name: str, rooms: list[str]) -> bool:
+    allowed = HOMONYMS.get(frozenset(rooms), set())
+    return allowed is None or name in allowed
+
+
 def test_each_name_is_public_in_exactly_one_room():
     homes: dict[str, list[str]] = {}
     for room in ROOMS:
         for name in _public(room):
             homes.setdefault(name, []).append(room)
-    twice = {n: rooms for n, rooms in homes.items() if len(rooms) > 1}
+    twice = {n: rooms for n, rooms in homes.items() if len(rooms) > 1 and not _on_purpose(n, rooms)}
     assert not twice
 
 
@@ -48,7 +58,7 @@ def test_each_object_lives_in_the_room_that_publishes_it():
     for room in ROOMS:
         for name, value in _public(room).items():
             if inspect.isclass(value) or inspect.isfunction(value):
-                assert value.__module__.startswith(f"hinge.{room}."), f"{room}.{name}"
+                assert f"{value.__module__}.".startswith(f"hinge.{room}."), f"{room}.{name}"
                 assert value.__name__ == name
 
 

@@ -238,7 +238,7 @@ class RobotBinding:
         if leaf is a_n:
             return self._node_bias(body, *needs)
         if leaf is v_n:
-            return _by_node(needs[0], lambda v: [*zeros(3), *cross(v[:3], v[3:6])])
+            return _centripetal(needs[0])
         if leaf is Q:
             return self._axes(body, *needs)
         raise UnboundLeafError(f"{leaf}: robot {self.robot.name!r} has no formula for it")
@@ -331,10 +331,11 @@ def _along_z(q: object) -> Block:
     return found
 
 
-def _by_node(v: Block, f: object) -> Block:
+def _centripetal(v: Block) -> Block:
+    """Return [0; ω × v] for the velocity of each node."""
     found = zeros(len(v))
     for k in range(0, len(v), 6):
-        found[k : k + 6] = f(v[k : k + 6])  # pyright: ignore[reportCallIssue]
+        found[k + 3 : k + 6] = cross(v[k : k + 3], v[k + 3 : k + 6])
     return found
 
 

@@ -83,20 +83,19 @@ class Turn:
         cs, ss = self.c * s, s * s
         pairs = [(h + (self.axis + 1) % 3, h + (self.axis + 2) % 3) for h in (0, 3)]
         for p, (i, j) in enumerate(pairs):
-            for k, l in pairs[p:]:
-                difference, total = x[i, k] - x[j, l], x[i, l] + x[j, k]
-                m = ss * difference + cs * total
-                n = cs * difference - ss * total
-                found[i, k], found[i, l] = x[i, k] - m, x[i, l] + n
-                found[j, k], found[j, l] = x[j, k] + n, x[j, l] + m
+            for k, n in pairs[p:]:
+                difference, total = x[i, k] - x[j, n], x[i, n] + x[j, k]
+                more = ss * difference + cs * total
+                other = cs * difference - ss * total
+                found[i, k], found[i, n] = x[i, k] - more, x[i, n] + other
+                found[j, k], found[j, n] = x[j, k] + other, x[j, n] + more
             for k in (self.axis, self.axis + 3):
                 found[i, k] = self.c * x[i, k] - s * x[j, k]
                 found[j, k] = s * x[i, k] + self.c * x[j, k]
                 found[k, i], found[k, j] = found[i, k], found[j, k]
-        i, j = pairs[0]
-        k, l = pairs[1]
-        for row, column in ((i, k), (i, l), (j, k), (j, l)):
-            found[column, row] = found[row, column]
+        for row in pairs[0]:
+            for column in pairs[1]:
+                found[column, row] = found[row, column]
         return found
 
     def offset(self, r: Block) -> Block:

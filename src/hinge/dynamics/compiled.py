@@ -66,17 +66,14 @@ class Compiled:
         """Take the value of a letter out of `given`, as a flat vector (…, n)."""
         if name == "g":
             gravity = given.pop("gravity", None)
-            down = (
-                self.robot.gravity
-                if gravity is None
-                else as_vector(gravity, "gravity", 3, "it is an acceleration")
-            )
+            down = gravity_of(self.robot, gravity)
             return np.concatenate([np.zeros_like(down), -down], axis=-1)
         if name not in given:
             if x.range is Node and not self.binding.nodes:
                 return np.zeros(0)
             raise UnboundLeafError(
-                f"{name}: no value came for {x}, {x.meaning or 'a letter of the expression'}; call with {name}=…"
+                f"{name}: no value came for {x}, {x.meaning or 'a letter of the expression'}; "
+                f"call with {name}=…"
             )
         value, size = given.pop(name), self.binding.length(x.range)
         if x.range in (Node, Body):
@@ -117,6 +114,11 @@ def compile(
     binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed)
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
     return Compiled(derivation, binding)
+
+
+def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
+    """Return the gravity (…, 3) of a call: the one given, or the robot's own."""
+    return robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
 
 
 def _flattened(value: ArrayLike, name: str, count: int) -> Array:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import overload
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from hinge.binding import Expressed, bind
-from hinge.dynamics.compiled import Compiled
+from hinge.dynamics.compiled import Compiled, gravity_of
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector
@@ -99,16 +99,11 @@ def mass_matrix_inverse(robot: Robot, q: ArrayLike) -> Array:
     return _value(compiled(robot, "mass_matrix_inverse"), q, {})
 
 
-@overload
-def forward_kinematics(robot: Robot, q: ArrayLike, frame: str) -> Transform: ...
-@overload
-def forward_kinematics(robot: Robot, q: ArrayLike, frame: Sequence[str] | None = None) -> list[Transform]: ...
-def forward_kinematics(
-    robot: Robot, q: ArrayLike, frame: str | Sequence[str] | None = None
-) -> Transform | list[Transform]:
+def forward_kinematics(robot: Robot, q: ArrayLike, frame: str | Sequence[str] | None = None) -> Any:
     """Return the transform from world to frame coordinates: its `.rotation` and `.position` are the pose.
 
-    `frame` is a name, or several, or None for all bodies in their order.
+    `frame` is a name, which gives one `Transform`, or several, or None for all bodies in their order, which
+    give a list of them.
     """
     names = _names(robot, frame)
     x = _value(compiled(robot, "forward_kinematics", names), q, {})
@@ -192,8 +187,7 @@ def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
     """Return −Σ g · (mᵢ cᵢ) (…) in J, zero at the world's origin."""
-    down = robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
-    return -dot(down, _first_moment(robot, q))
+    return -dot(gravity_of(robot, gravity), _first_moment(robot, q))
 
 
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -242,10 +236,12 @@ def _loaded(
 
 def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:
     """Return the names of frames and their forces as one array (…, n, 6)."""
-    if external is None or (isinstance(external, Mapping) and not external):
+    if external is None:
         return (), {}
     if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
+    if not external:
+        return (), {}
     forces = [
         as_vector(f, f"external[{name!r}]", 6, "a spatial force is [n; f]") for name, f in external.items()
     ]
@@ -282,6 +278,6 @@ def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
 def _refuse_world(expressed: Expressed) -> None:
     if expressed == "world":
         raise ArgumentError(
-            "expressed: 'world' moves the origin away from the frame; a classical acceleration wants 'body' or "
-            "'world-aligned'"
+            "expressed: 'world' moves the origin away from the frame; a classical acceleration wants 'body' "
+            "or 'world-aligned'"
         )

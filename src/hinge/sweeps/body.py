@@ -123,8 +123,8 @@ class BodyKernel:
                 found = self.value(s.value)
         except ZeroDivisionError:
             raise ArgumentError(
-                f"{self.binding.name(self.body)} carries no inertia, so its acceleration is not determined; give "
-                "the bodies beyond it mass, or the joint rotor inertia, or make it fixed"
+                f"{self.binding.name(self.body)} carries no inertia, so its acceleration is not determined; "
+                "give the bodies beyond it mass, or the joint rotor inertia, or make it fixed"
             ) from None
         self.store(s.target, found)
 
@@ -153,7 +153,8 @@ class BodyKernel:
             self.memory.env[key] = known
         if outputs:
             kernel = finish(self.graph, outputs)
-            loads, stores = tuple(map(int, kernel.inputs)), tuple(slots.values())
+            loads: tuple[Any, ...] = kernel.inputs
+            stores = tuple(slots.values())
             place = (stage, self.body, self.column)
             self.memory.calls.append(Call(renumbered(kernel), loads, stores, *place))
 

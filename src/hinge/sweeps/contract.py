@@ -50,7 +50,10 @@ class Step(Protocol):
 class Binding(Protocol):
     """What each letter means at each body of a model."""
 
-    tree: Tree
+    @property
+    def tree(self) -> Tree:
+        """The tree of bodies."""
+        ...
 
     def name(self, body: int) -> str:
         """Return what to call a body's hinge in a message."""

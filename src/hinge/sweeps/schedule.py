@@ -19,6 +19,7 @@ from hinge.algebra import (
     Space,
     Structure,
     Sum,
+    leaf_of,
     leaves,
     linear,
     product,
@@ -81,10 +82,8 @@ class Plan:
     def level(self, e: Expr) -> int:
         """Return the earliest stage in which a value can be had."""
         match e:
-            case Leaf():
-                return self.levels.get(e, 0)
-            case Adjoint():
-                return self.levels.get(e.leaf, 0)
+            case Leaf() | Adjoint():
+                return self.levels.get(leaf_of(e), 0)
             case Sum():
                 return max(self.level(t) for _, t in e.terms)
             case Product() if e.factors[0] in EDGES:

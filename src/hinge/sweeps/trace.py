@@ -119,8 +119,8 @@ class _Tracer:
                 self._bodies(stage, family, column, k, visited)
                 self.active.setdefault(column, {column.body}).update(visited)
 
-    def _columns(self, space: Space | None) -> Iterator[Column]:
-        for i in self._places(space) if space is not None else ():
+    def _columns(self, space: Space) -> Iterator[Column]:
+        for i in self._places(space):
             if self.binding.size(space, i):
                 yield Column(space, i)
 
@@ -241,7 +241,7 @@ class _Tracer:
     def _solve(self, s: Solve, k: int) -> None:
         matrix = self._operator(s.operator)
         space = s.target.range
-        columns = [None] if s.source in SINGLE else list(self._columns(s.source))
+        columns = [None] if s.source is None or s.source is World else list(self._columns(s.source))
         rights: list[KnownBlock] = []
         results: list[KnownBlock] = []
         for column in columns:
@@ -281,7 +281,8 @@ class _Tracer:
             if not keep:
                 continue
             kernel = call.kernel if len(keep) == len(call.stores) else call.kernel.restricted(keep)
-            loads = tuple(call.loads[int(n)] for n in kernel.inputs)
+            kept: tuple[Any, ...] = kernel.inputs
+            loads = tuple(call.loads[n] for n in kept)
             live |= set(loads)
             yield replace(
                 call, kernel=renumbered(kernel), loads=loads, stores=tuple(call.stores[n] for n in keep)
