@@ -133,7 +133,7 @@ def test_structures():
 
 
 def test_the_kernel_of_chains_is_marked():
-    assert SERIAL_ONLY == {Ups}
+    assert {Ups} == SERIAL_ONLY
     assert not SERIAL_ONLY & leaves(phi @ E)
 
 

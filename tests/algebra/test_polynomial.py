@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ one, joint = identity(Body), identity(Joint)
 
 
 def opened(e):
-    """Return an expression with the argument of each inverse and logdet in its place, so that none is left."""
+    """Return an expression with the argument of each inverse in its place, so that none is left."""
     match e:
         case Sum():
             return sum_of(c * opened(t) for c, t in e.terms)
@@ -82,7 +83,9 @@ def product_of(parts):
 def randoms(count, depth=4):
     rng = np.random.default_rng(5)
     spaces = SPACES[:3]
-    made = (random_expression(rng, *(spaces[k] for k in rng.integers(3, size=2)), depth) for _ in range(count))
+    made = (
+        random_expression(rng, *(spaces[k] for k in rng.integers(3, size=2)), depth) for _ in range(count)
+    )
     return [opened(e) for e in made]
 
 
@@ -126,7 +129,7 @@ def test_adjoint():
 
 
 def test_sums_and_products_of_polynomials():
-    for e, f in zip(EXPRESSIONS, EXPRESSIONS[1:], strict=False):
+    for e, f in pairwise(EXPRESSIONS):
         if (e.range, e.domain) == (f.range, f.domain):
             assert same(out(e + f), out(e) + out(f))
             assert same(out(e - f), out(e) - out(f))
@@ -173,10 +176,10 @@ def test_factored_brackets_begin_with_plus():
 def test_equal_subterms_of_factored_expressions_are_one_object():
     e = factored(out(H @ (phi @ (M + P)) @ H.T + D @ H @ (phi @ (M + P)) @ H.T))
     inner = phi @ (M @ H.T + P @ H.T)
-    assert sum(inner is Product_tail(t) for _, t in e.terms) >= 1
+    assert sum(inner is tail(t) for _, t in e.terms) >= 1
 
 
-def Product_tail(t):
+def tail(t):
     return product_of(t.factors[1:]) if isinstance(t, Product) and len(t.factors) > 1 else t
 
 
@@ -214,9 +217,7 @@ def test_substituted_until_no_letter_has_a_meaning():
     assert not {x for w in p.terms for x in map(leaf_of, w)} & set(meanings)
     direct = (E - E @ G @ H) @ P @ (E - E @ G @ H).T
     assert same(p, out(direct))
-    np.testing.assert_allclose(
-        SYSTEM.matrix(p.expression()), SYSTEM.matrix(Es @ P @ Es.T), atol=1e-11
-    )
+    np.testing.assert_allclose(SYSTEM.matrix(p.expression()), SYSTEM.matrix(Es @ P @ Es.T), atol=1e-11)
     assert same(substituted(out(R), meaning), out(R))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -142,16 +142,14 @@ class RobotBinding:
 
     def hinge(self, body: int, q: Block) -> Block:
         """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace."""
-        kind = self.places[body].type
+        kind, turned = self.places[body].type, self.places[body].turned
         match kind:
-            case Revolute():
-                more = [np.cos(q[0]), np.sin(q[0])]
+            case Revolute() | Cylindrical():
+                more = _circle(q[0], *turned)
             case Prismatic():
                 more = []
             case Screw():
-                more = [np.cos(q[0]), np.sin(q[0]), kind.pitch * q[0]]
-            case Cylindrical():
-                more = [np.cos(q[0]), np.sin(q[0])]
+                more = [*_circle(q[0], *turned), kind.pitch * q[0]]
             case _:
                 x, s = kind.placement(q), kind.subspace(q)
                 more = [*x.E.ravel(), *x.r, *s.ravel()]
@@ -323,6 +321,14 @@ def bind(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
     return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed))
+
+
+def _circle(angle: Any, c: float, s: float) -> list[Any]:
+    """Return cos and sin of an angle and a constant, given by its cosine and sine; right angles are exact."""
+    if c and s:
+        angle, c, s = angle + float(np.arctan2(s, c)), 1.0, 0.0
+    x, y = np.cos(angle), np.sin(angle)
+    return [c * x - s * y, s * x + c * y]
 
 
 def _along_z(q: object) -> Block:

@@ -1,8 +1,10 @@
-"""Rules: axioms, completion, proofs, named identities, and the search for the cheapest form."""
+"""Rules: axioms, completion, proofs, and the search for the cheapest form by named identities.
+
+The identities of the papers, nearly three hundred, are in `hinge.rules.identities`, loaded on demand.
+"""
 
 from hinge.rules.completion import Axiom, Completed, CompletionError, Rule, Use, complete
 from hinge.rules.determinant import determinant_steps, has_determinant
-from hinge.rules.identities import APPENDIX_A, IDENTITIES, PAPERS, SLIDES, NamedIdentity
 from hinge.rules.moves import MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
 from hinge.rules.search import Found, SearchStep, search
@@ -19,13 +21,9 @@ from hinge.rules.theory import (
 
 __all__ = [
     "APPENDIX",
-    "APPENDIX_A",
     "HYBRID",
-    "IDENTITIES",
     "MOVES",
-    "PAPERS",
     "SERIAL",
-    "SLIDES",
     "THEORIES",
     "TREE",
     "Axiom",
@@ -34,7 +32,6 @@ __all__ = [
     "Decision",
     "Found",
     "Move",
-    "NamedIdentity",
     "Rule",
     "SearchStep",
     "Theory",

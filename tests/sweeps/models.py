@@ -1,0 +1,107 @@
+"""Models, states and the comparison of traced code with explicit matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.algebra import Adjoint, Body, One, Product, Sum, World
+from hinge.binding import bind
+from hinge.model import joints, random_configuration
+from hinge.pipeline import Derivation, derive
+from hinge.robots import random_tree
+from hinge.sweeps import trace
+from hinge.targets import NumpyProgram, system_of
+from hinge.tree import WORLD
+
+#: Names of the prescribed joints and of the nodes of the models below.
+PRESCRIBED = ("joint1", "joint3", "joint4")
+NODES = ("tip", "body2", "body0", "body2")
+
+
+def model(seed, bodies=6, *, expressed="body", prescribed=PRESCRIBED, nodes=NODES, **options):
+    """Return a random tree with every letter bound."""
+    robot = random_tree(bodies, seed, **options)
+    return bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed)
+
+
+def every_joint_type(seed, **options):
+    """Return a tree that has each joint type once."""
+    rng = np.random.default_rng(seed)
+    kinds = list(rng.permutation(sorted(joints.JOINT_TYPES)))
+    for k in range(1000):
+        robot = random_tree(len(kinds), seed=1000 * seed + k, joints=kinds)
+        if len({j.type.kind for j in robot.joints}) >= len(kinds) - 4:
+            break
+    return bind(robot, nodes=NODES, prescribed=PRESCRIBED, **options)
+
+
+def state(binding, seed, names, own=()):
+    """Return random values for q and for the input leaves of these names."""
+    rng = np.random.default_rng(seed)
+    inputs = {"q": random_configuration(binding.robot, rng)}
+    for x in names:
+        inputs[x.name] = rng.standard_normal(binding.length(x.range))
+    return inputs
+
+
+def code(binding, expressions):
+    """Return the code of expressions (or of a derivation) and what runs it."""
+    derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
+    found = trace(derivation.program, binding)
+    return derivation.program, found, NumpyProgram(found)
+
+
+def matrices(binding, expressions, inputs, own=()):
+    """Return expressions by explicit matrices, in the user's order and frames."""
+    system = system_of(binding, inputs, own)
+    return {name: in_order(binding, system, e) for name, e in expressions.items()}
+
+
+def in_order(binding, system, e):
+    """Return the value of an expression of a system with its rows and columns in the user's order."""
+    whole = system.matrix(e)
+    rows, columns = places(binding, e.range), places(binding, e.domain)
+    if e.range is Body:
+        whole = shown(binding, system, is_motion(e)) @ whole
+    found = np.zeros((length(binding, e.range), length(binding, e.domain)))
+    kept = [np.flatnonzero(np.array(p) >= 0) for p in (rows, columns)]
+    found[np.ix_(np.array(rows)[kept[0]], np.array(columns)[kept[1]])] = whole[np.ix_(*kept)]
+    if e.range is One and e.domain is One:
+        return found[0, 0]
+    return found[:, 0] if e.domain is One else found
+
+
+def is_motion(e):
+    """Tell whether an expression of the Body space is a motion: its first letter is an adjoint, or a."""
+    while isinstance(e, Sum | Product):
+        e = e.terms[0][1] if isinstance(e, Sum) else e.factors[0]
+    return isinstance(e, Adjoint) or e.name in ("a", "Ups")
+
+
+def shown(binding, system, motion):
+    """Return the matrix that takes the chosen frames to those of the user."""
+    bounds = system.bounds(Body)
+    found = np.eye(bounds[-1])
+    for i, place in enumerate(binding.places):
+        at = slice(bounds[i], bounds[i] + 6)
+        found[at, at] = place.chosen.inv().matrix() if motion else place.chosen.matrix().T
+    return found
+
+
+def length(binding, space):
+    return 1 if space is One else binding.length(space)
+
+
+def places(binding, space):
+    """Return where the numbers of a space stand in the user's vector, block by block."""
+    if space is One:
+        return [0]
+    blocks = (WORLD,) if space is World else range(len(binding.tree))
+    return [p for i in blocks for p in binding.positions(space, i)]
+
+
+def distance(one, other):
+    """Return how far two arrays are from each other, relative to the second."""
+    one, other = np.asarray(one), np.asarray(other)
+    assert one.shape == other.shape
+    return np.abs(one - other).max(initial=0.0) / max(1.0, np.abs(other).max(initial=0.0))
