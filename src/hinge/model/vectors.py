@@ -27,6 +27,11 @@ def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
         a = np.asarray(x)
     except ValueError as error:
         raise ArgumentError(f"{name}: is not an array ({error}); wanted shape (…, {size})") from None
+    if a.dtype.kind in "iub" and isinstance(x, np.ndarray):
+        raise ArgumentError(
+            f"{name}: has dtype {a.dtype}, which cannot hold what it should; wanted floats of shape "
+            f"(…, {size}): make it one with {name}.astype(float)"
+        )
     if a.dtype.kind not in "fiu":
         raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
     if a.ndim == 0 or a.shape[-1] != size:

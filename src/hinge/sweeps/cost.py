@@ -31,9 +31,10 @@ LETTER = {
     "G": 6, "G'": 11, "Gp": 6, "Gp'": 11,
     "B": 48, "B'": 48, "Q": 30, "USER_MOTION": 48, "USER_FORCE": 48,
 }  # fmt: skip
-#: The same for the shift of a vector and of a symmetric block over an edge, and for the formulas.
-EDGE, CONGRUENCE, RIGID_CONGRUENCE = 42, 190, 110
-FORMULA = {"a": 40, "b": 45, "a_n": 30, "v_n": 9, "Q": 60}
+#: The same for the shift of a vector over an edge (two planar turns and a shift), of its angular half alone,
+#: of a symmetric block, and of one with the pattern of a rigid inertia; and for the formulas.
+EDGE, ANGULAR_EDGE, CONGRUENCE, RIGID_CONGRUENCE = 36, 12, 209, 110
+FORMULA = {"a": 30, "b": 36, "a_n": 30, "v_n": 9, "Q": 60}
 #: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE.
 BLOCK = {"D": 0, "Di": 1, "G": 6, "P": 42, "R": 0, "Ups": 0, "Dp": 0, "Dip": 1, "Gp": 6, "Pp": 42}
 SIZE = {Body: 6, World: 6}
@@ -92,7 +93,9 @@ def _goes_both_ways(program: Program, o: OperatorOutput) -> bool:
 
 def _statement(s: Statement) -> int:
     if s.value is None:
-        return FORMULA.get(s.target.name, 40) + sum(_value(n) for n in s.needs)
+        return FORMULA.get(s.target.name, 40)
+    if s.target.name == "V":
+        return ANGULAR_EDGE + 1  # the formulas of a and b read the angular half
     if s.target.domain is not One:
         shifted = [e for e in edges(s.value) if is_congruence(e)]
         rigid = s.target.name == "R"
