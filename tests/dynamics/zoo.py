@@ -162,11 +162,9 @@ class Case:
 def as_array(x: Any) -> Array:
     """Return an answer as an array: a pose as [rotation | position], a list of poses with a dimension of its own."""
     if isinstance(x, Transform):
-        batch = np.broadcast_shapes(x.rotation.shape[:-2], x.position.shape[:-1])
-        parts = (x.rotation, (3, 3)), (x.position[..., None], (3, 1))
-        return np.concatenate([np.broadcast_to(p, (*batch, *shape)) for p, shape in parts], axis=-1)
+        return np.concatenate([x.rotation, x.position[..., None]], axis=-1)
     if isinstance(x, list):
-        return np.stack(np.broadcast_arrays(*map(as_array, x)), axis=-3)
+        return np.stack([as_array(part) for part in x], axis=-3)
     return x
 
 
@@ -191,9 +189,10 @@ def _coriolis(robot: Robot, q: Array, qd: Array) -> Array:
 
 def _pose(robot: Robot, q: Array, frame: Any = None) -> Any:
     if isinstance(frame, str):
-        return reference.frame_placement(robot, q, frame)
+        x, batch = reference.frame_placement(robot, q, frame), q.shape[:-1]
+        return Transform(np.broadcast_to(x.E, (*batch, 3, 3)), np.broadcast_to(x.r, (*batch, 3)))
     names = [b.name for b in robot.bodies] if frame is None else frame
-    return [reference.frame_placement(robot, q, n) for n in names]
+    return [_pose(robot, q, n) for n in names]
 
 
 def _seen(robot: Robot, q: Array, rows: list[Array], frame: Any, expressed: str) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +38,26 @@ from hinge.tree import WORLD
 HINGE = leaf("hinge", One, One)
 
 
+@dataclass(frozen=True)
+class OpenCall:
+    """A kernel whose dead code is not yet known: traced values by the slot that they are stored in."""
+
+    graph: Graph
+    outputs: Mapping[int, Any]
+    stage: int
+    body: int
+    column: Column | None
+
+    def close(self, live: Set[int]) -> Call | None:
+        """Return the call that stores the slots that are read later, or None."""
+        kept = {slot: x for slot, x in self.outputs.items() if slot in live}
+        if not kept:
+            return None
+        kernel = finish(self.graph, kept)
+        loads: tuple[Any, ...] = kernel.inputs
+        return Call(renumbered(kernel), loads, tuple(kept), self.stage, self.body, self.column)
+
+
 @dataclass
 class Memory:
     """What kernels share while a program is traced: values in slots, and the calls so far.
@@ -48,7 +69,7 @@ class Memory:
     binding: Binding
     sources: dict[Leaf, Space]
     slots: int = 0
-    calls: list[Call | DenseCall] = field(default_factory=list[Any])
+    calls: list[OpenCall | DenseCall] = field(default_factory=list[Any])
     env: dict[tuple[Expr, int, Column | None], KnownBlock] = field(default_factory=dict[Any, Any])
 
     def new_slot(self) -> int:
@@ -152,11 +173,7 @@ class BodyKernel:
                 known[where] = self._known(x, slots, outputs)
             self.memory.env[key] = known
         if outputs:
-            kernel = finish(self.graph, outputs)
-            loads: tuple[Any, ...] = kernel.inputs
-            stores = tuple(slots.values())
-            place = (stage, self.body, self.column)
-            self.memory.calls.append(Call(renumbered(kernel), loads, stores, *place))
+            self.memory.calls.append(OpenCall(self.graph, outputs, stage, self.body, self.column))
 
     def _known(self, x: Any, slots: dict[int, int], outputs: dict[int, Any]) -> Known:
         if not isinstance(x, Traced):
@@ -164,8 +181,8 @@ class BodyKernel:
         if x.index in self.origin:
             return Slot(self.origin[x.index], x.negative)
         if x.index not in slots:
-            outputs[len(slots)] = -x if x.negative else x
             slots[x.index] = self.memory.new_slot()
+            outputs[slots[x.index]] = -x if x.negative else x
         return Slot(slots[x.index], x.negative)
 
     # Values.

@@ -9,7 +9,7 @@ all passes: linear velocities, which nothing reads, are never computed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from hinge.algebra import E0, Leaf, One, Product, Space, World, leaf
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.body import HINGE, BodyKernel, Memory
-from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot, renumbered
+from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.contract import Binding, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.program import (
@@ -277,16 +277,10 @@ class _Tracer:
                     live |= {x.index for x in reads if isinstance(x, Slot)}
                     yield call
                 continue
-            keep = [n for n, s in enumerate(call.stores) if s in live]
-            if not keep:
-                continue
-            kernel = call.kernel if len(keep) == len(call.stores) else call.kernel.restricted(keep)
-            kept: tuple[Any, ...] = kernel.inputs
-            loads = tuple(call.loads[n] for n in kept)
-            live |= set(loads)
-            yield replace(
-                call, kernel=renumbered(kernel), loads=loads, stores=tuple(call.stores[n] for n in keep)
-            )
+            closed = call.close(live)
+            if closed is not None:
+                live |= set(closed.loads)
+                yield closed
 
 
 def gathered_edges(statements: Sequence[Statement]) -> list[Product]:
