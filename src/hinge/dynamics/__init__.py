@@ -1,7 +1,7 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.compiled import Compiled, compile
-from hinge.dynamics.expressions import CATALOGUE
+from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -25,7 +25,9 @@ from hinge.dynamics.verbs import (
 )
 
 __all__ = [
+    "BODY_ACCELERATIONS",
     "CATALOGUE",
+    "FORWARD_DYNAMICS",
     "Compiled",
     "accelerations",
     "bias_force",

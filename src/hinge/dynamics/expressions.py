@@ -6,7 +6,32 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 
 from __future__ import annotations
 
-from hinge.algebra import E0, B, Expr, H, M, Q, a, a_n, b, f_ext, g, phi, qd, qdd, tau, v_n
+from hinge.algebra import (
+    E0,
+    B,
+    Body,
+    Di,
+    Expr,
+    G,
+    H,
+    Joint,
+    K,
+    M,
+    P,
+    Q,
+    a,
+    a_n,
+    b,
+    f_ext,
+    g,
+    identity,
+    phi,
+    psi,
+    qd,
+    qdd,
+    tau,
+    v_n,
+)
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -16,6 +41,21 @@ bias = H @ phi @ (M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext)
 node_velocity = B.T @ phi.T @ H.T @ qd
 node_acceleration = B.T @ phi.T @ (H.T @ qdd + a) + a_n
 node_bias = B.T @ phi.T @ a + a_n
+
+#: The published forward-dynamics algorithms, JPL 88-11 sections 4 and 5, without a tip force: (4.17)–(4.18),
+#: (5.8)–(5.10), (5.14)–(5.15); K stands for S L. FD2, (5.5)–(5.6), gives the accelerations α of the bodies.
+_one = identity(Body)
+whiten = identity(Joint) - H @ psi @ K
+FORWARD_DYNAMICS: dict[str, Expr] = {
+    "FD1": whiten.T @ Di @ whiten @ (tau - coriolis),
+    "FD3": whiten.T @ Di @ (tau - H @ psi @ (K @ tau + M @ phi.T @ a + b)),
+    "FD4": whiten.T @ Di @ (whiten @ tau - H @ (psi - _one) @ P @ a - H @ psi @ b)
+    - K.T @ psi.T @ (_one - G @ H).T @ a
+    - G.T @ a,
+}
+BODY_ACCELERATIONS: dict[str, Expr] = {
+    "FD2": psi.T @ H.T @ Di @ whiten @ (tau - coriolis) + phi.T @ a,
+}
 
 #: Verb → expression. Those with Q are shown in the axes that the caller asks for.
 CATALOGUE: dict[str, Expr] = {

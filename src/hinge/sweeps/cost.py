@@ -51,14 +51,18 @@ class Cost:
     operations: int
 
     def __str__(self) -> str:
-        parts = [f"{self.solves} dense solves"] if self.solves else []
-        parts += [f"{self.quadratic} operators of quadratic cost"] if self.quadratic else []
+        parts = [_counted(self.solves, "dense solve")] if self.solves else []
+        parts += [_counted(self.quadratic, "operator") + " of quadratic cost"] if self.quadratic else []
         parts += [
-            f"{self.passes} sweeps",
-            f"{self.recursions} recursions",
+            _counted(self.passes, "sweep"),
+            _counted(self.recursions, "recursion"),
             f"{self.operations} operations a body",
         ]
         return ", ".join(parts)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def cost(program: Program) -> Cost:

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import hinge
+from hinge import dynamics, robots
+from hinge.algebra import Body, E0, B, Constraint, H, Joint, M, One, Structure, f_ext, g, leaf, phi, qd, tau
+from hinge.errors import ArgumentError, HingeError, UnboundLeafError, UnknownNameError
+from hinge.model import Builder, joints
+from tests.dynamics.zoo import CASES
+
+MASS = H @ phi @ M @ phi.T @ H.T
+PENDULUM = robots.double_pendulum()
+Q, ZERO, UP = [0.3, -0.2], [0.0, 0.0], np.zeros(6)
+
+
+def compiled(e, **more):
+    return hinge.compile(e, PENDULUM, **more)
+
+
+def fails(call, error, *words):
+    """Check that a call fails with this error, and that its message holds every one of the words."""
+    with pytest.raises(error) as caught:
+        call()
+    message = str(caught.value)
+    missing = [w for w in words if w not in message]
+    assert isinstance(caught.value, HingeError) and not missing, f"{message!r} lacks {missing}"
+
+
+def given(verb):
+    """Return arguments of a verb that are right."""
+    takes = CASES[verb][0].takes
+    return [Q, *[ZERO] * (len(takes) - 1), *(["tip"] if "jacobian" in verb else [])]
+
+
+# Robots and vectors, for every verb.
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_a_robot_of_another_type_is_named(verb):
+    call = getattr(dynamics, verb)
+    fails(lambda: call("arm.urdf", *given(verb)), ArgumentError, "robot: str came", "wanted a Robot", "hinge.load")
+    fails(lambda: call(None, *given(verb)), ArgumentError, "robot: NoneType came")
+
+
+def test_compile_names_a_robot_of_another_type():
+    fails(lambda: hinge.compile(MASS, "arm.urdf"), ArgumentError, "robot: str came", "wanted a Robot")
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_a_wrong_last_dimension_is_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    for k, name in enumerate(CASES[verb][0].takes):
+        wrong = [*right[:k], [0.0, 0.0, 0.0], *right[k + 1 :]]
+        fails(lambda: call(PENDULUM, *wrong), ArgumentError, f"{name}: has shape (3,)", "wanted (…, 2)", "double_pen")  # noqa: B023
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_a_number_is_no_vector(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    fails(lambda: call(PENDULUM, 0.5, *right[1:]), ArgumentError, "q: has shape ()", "wanted (…, 2)")
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_complex_numbers_are_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    for k, name in enumerate(CASES[verb][0].takes):
+        wrong = [*right[:k], np.array([0, 1j]), *right[k + 1 :]]
+        fails(lambda: call(PENDULUM, *wrong), ArgumentError, f"{name}: has dtype complex128", "wanted real")  # noqa: B023
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_arrays_of_integers_are_named_and_lists_of_them_taken(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    for k, name in enumerate(CASES[verb][0].takes):
+        wrong = [*right[:k], np.array([0, 1]), *right[k + 1 :]]
+        fails(lambda: call(PENDULUM, *wrong), ArgumentError, f"{name}: has dtype int64", ".astype(float)")  # noqa: B023
+        call(PENDULUM, *right[:k], [0, 1], *right[k + 1 :])
+
+
+@pytest.mark.parametrize("verb", [v for v in CASES if len(CASES[v][0].takes) > 1])
+def test_batches_that_do_not_broadcast_are_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    wrong = [np.zeros((4, 2)), np.zeros((3, 2)), *right[2:]]
+    fails(lambda: call(PENDULUM, *wrong), ArgumentError, "batch shapes do not broadcast", "q (4,)", "qd (3,)")
+
+
+@pytest.mark.parametrize(
+    "verb", ["inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "potential_energy"]
+)
+def test_a_wrong_gravity_is_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    short = [-9.81]
+    fails(lambda: call(PENDULUM, *right, gravity=short), ArgumentError, "gravity: has shape (1,)", "wanted (…, 3)")
+    whole = np.array([0, 0, 1])
+    fails(lambda: call(PENDULUM, *right, gravity=whole), ArgumentError, "gravity: has dtype int64")
+    right[0] = np.zeros((4, 2))
+    clash = np.zeros((3, 3))
+    words = "batch shapes do not broadcast", "q (4,)", "gravity (3,)"
+    fails(lambda: call(PENDULUM, *right, gravity=clash), ArgumentError, *words)
+
+
+# Forces at frames.
+
+
+@pytest.mark.parametrize("verb", ["inverse_dynamics", "forward_dynamics", "bias_force"])
+def test_wrong_external_forces_are_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+
+    def pushed(external, q=right[0]):
+        return lambda: call(PENDULUM, q, *right[1:], external=external)
+
+    fails(pushed({"tpi": UP}), UnknownNameError, "'double_pendulum' has no frame 'tpi'", "did you mean 'tip'?")
+    fails(pushed([UP]), ArgumentError, "external: list came", "wanted {frame name: [n; f]}")
+    fails(pushed({"tip": [1.0, 2.0]}), ArgumentError, "external['tip']: has shape (2,)", "wanted (…, 6)")
+    fails(pushed({"tip": UP * 1j}), ArgumentError, "external['tip']: has dtype complex128")
+    both = {"tip": np.zeros((3, 6)), "upper": np.zeros((4, 6))}
+    fails(pushed(both), ArgumentError, "external: batch shapes do not broadcast", "'tip' (3,)", "'upper' (4,)")
+    clash = pushed({"tip": np.zeros((3, 6))}, np.zeros((4, 2)))
+    fails(clash, ArgumentError, "batch shapes do not broadcast", "q (4,)", "external (3,)")
+
+
+# Frames and axes.
+
+AT_FRAMES = ["forward_kinematics", "velocities", "accelerations", "classical_accelerations"]
+AT_A_FRAME = ["jacobian", "jacobian_bias", "classical_jacobian_bias"]
+
+
+@pytest.mark.parametrize("verb", [*AT_FRAMES, *AT_A_FRAME])
+def test_unknown_frames_are_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)[: len(CASES[verb][0].takes)]
+    words = "'double_pendulum' has no frame 'tpi'", "did you mean 'tip'?"
+    fails(lambda: call(PENDULUM, *right, "tpi"), UnknownNameError, *words)
+    if verb in AT_FRAMES:
+        fails(lambda: call(PENDULUM, *right, ["tip", "tpi"]), UnknownNameError, *words)
+        fails(lambda: call(PENDULUM, *right, 3), ArgumentError, "frame: int came", "wanted")
+
+
+@pytest.mark.parametrize("verb", AT_A_FRAME)
+def test_verbs_of_one_frame_refuse_several(verb):
+    call, right = getattr(dynamics, verb), given(verb)[:-1]
+    fails(lambda: call(PENDULUM, *right, ["tip", "upper"]), ArgumentError, "frame: list came", "wanted")
+    fails(lambda: call(PENDULUM, *right, None), ArgumentError, "frame: NoneType came", "wanted")
+
+
+@pytest.mark.parametrize("verb", [*AT_FRAMES[1:], *AT_A_FRAME])
+def test_unknown_axes_are_named(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    words = "expressed: 'local' is unknown", "'body'", "'world'", "'world-aligned'"
+    fails(lambda: call(PENDULUM, *right, expressed="local"), ArgumentError, *words)
+
+
+@pytest.mark.parametrize("verb", ["classical_accelerations", "classical_jacobian_bias"])
+def test_classical_accelerations_are_not_moved_to_the_world(verb):
+    call, right = getattr(dynamics, verb), given(verb)
+    words = "expressed: 'world' moves the origin", "'body' or 'world-aligned'"
+    fails(lambda: call(PENDULUM, *right, expressed="world"), ArgumentError, *words)
+
+
+# Compiling.
+
+
+@pytest.mark.parametrize(
+    "options, error, words",
+    [
+        ({"nodes": "tip"}, ArgumentError, ["nodes: the text 'tip' came", "wanted a list", "['tip']"]),
+        ({"nodes": ["tpi"]}, UnknownNameError, ["has no frame 'tpi'", "did you mean 'tip'?"]),
+        ({"prescribed": "elbow"}, ArgumentError, ["prescribed: the text 'elbow' came", "wanted a list"]),
+        ({"prescribed": ["elbo"]}, UnknownNameError, ["has no joint 'elbo'", "did you mean 'elbow'?"]),
+        ({"expressed": "local"}, ArgumentError, ["expressed: 'local' is unknown", "'world-aligned'"]),
+        ({"target": "fortran"}, ArgumentError, ["target: 'fortran' is unknown", "'numpy'"]),
+    ],
+)
+def test_wrong_options_of_compile_are_named(options, error, words):
+    fails(lambda: compiled(MASS, **options), error, *words)
+
+
+def test_what_is_no_expression_is_named():
+    fails(lambda: compiled({"m": 3}), ArgumentError, "m: int came", "wanted an expression")
+    fails(lambda: compiled([MASS, np.eye(2)]), ArgumentError, "y2: ndarray came", "wanted an expression")
+    fails(lambda: compiled({}), ArgumentError, "expressions: none came", "give at least one")
+    fails(lambda: compiled({"1m": MASS}), ArgumentError, "name '1m'", "wanted a Python identifier")
+    fails(lambda: compiled(3), ArgumentError, "expressions: int came", "wanted")
+
+
+def test_an_unknown_verb_is_named():
+    words = "verb: 'inverse_kinematics' is unknown", "inverse_dynamics", "momentum"
+    fails(lambda: dynamics.compiled(PENDULUM, "inverse_kinematics"), ArgumentError, *words)
+
+
+@pytest.mark.parametrize("structure", [Structure.DIAGONAL, Structure.STEP, Structure.DENSE])
+def test_an_operator_without_a_meaning_is_named(structure):
+    w = leaf("W", Body, Body, structure)
+    words = "W: is Body ← Body", "gives no value", "replace it"
+    fails(lambda: compiled(H @ phi @ w @ phi.T @ H.T), UnboundLeafError, *words)
+
+
+def test_a_space_without_a_meaning_is_named():
+    gather = leaf("A", Joint, Constraint, Structure.DIAGONAL)
+    words = "Constraint", "'double_pendulum'", "no meaning"
+    fails(lambda: compiled(gather @ leaf("lam", Constraint, One)), UnboundLeafError, *words)
+
+
+def test_a_vector_without_a_value_is_named():
+    u = leaf("u", Joint, One, meaning="what the motors do")
+    fails(lambda: compiled(MASS @ u)(Q), UnboundLeafError, "u: no value came", "what the motors do", "u=…")
+    fails(lambda: compiled(MASS @ qd)(Q), UnboundLeafError, "qd: no value came", "hinge velocities", "qd=…")
+    pushed = compiled(H @ phi @ B @ f_ext, nodes=["tip"])
+    fails(lambda: pushed(Q), UnboundLeafError, "f_ext: no value came", "f_ext=…")
+
+
+def test_a_vector_that_does_not_occur_is_named():
+    f = compiled(MASS @ tau)
+    fails(lambda: f(Q, tau=ZERO, force=ZERO), ArgumentError, "force: not in the expression", "are q, tau")
+    fails(lambda: f(Q, ZERO, tau=ZERO), ArgumentError, "qd: not in the expression", "are q, tau")
+    fails(lambda: f(Q, tau=ZERO, gravity=[0, 0, 0]), ArgumentError, "gravity: not in the expression", "are q, tau")
+    weight = compiled(H @ phi @ M @ phi.T @ E0.T @ g)
+    fails(lambda: weight(Q, g=UP), ArgumentError, "g: not in the expression", "are q, gravity")
+
+
+def test_a_letter_may_not_hide_the_configuration():
+    fails(lambda: compiled(MASS @ leaf("q", Joint, One))(Q), ArgumentError, "q")
+
+
+def test_a_letter_called_g_is_gravity_in_the_world_only():
+    own = leaf("g", Joint, One, meaning="gear ratios")
+    assert compiled(MASS @ own)(Q, g=[1.0, 0.0]).shape == (2,)
+
+
+@pytest.mark.parametrize("shape", [(6,), (2, 6), (1, 5)])
+def test_forces_on_nodes_of_a_wrong_shape_are_named(shape):
+    f = compiled(H @ phi @ B @ f_ext, nodes=["tip"])
+    fails(lambda: f(Q, f_ext=np.zeros(shape)), ArgumentError, f"f_ext: has shape {shape}", "wanted (…, ", "6)")
+    assert f(Q, f_ext=np.zeros((1, 6))).shape == (2,)
+
+
+# Robots that cannot be solved.
+
+
+def ghost(*, parents=1):
+    b = Builder("door")
+    parent = None
+    for k in range(parents):
+        inertia = robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1))
+        parent = b.body(f"post{k}", joint=joints.Revolute((1, 0, 0)), parent=parent, inertia=inertia)
+    b.body("handle", joint=joints.Revolute(), parent=parent, joint_name="latch")
+    return b.build(strict=None)
+
+
+@pytest.mark.parametrize("parents", [0, 2])
+def test_a_joint_that_moves_no_inertia_is_named(parents):
+    robot = ghost(parents=parents)
+    zero = np.zeros(robot.nv)
+    where = re.compile("'handle'|'latch'")
+    for call in (
+        lambda: dynamics.forward_dynamics(robot, zero, zero, zero),
+        lambda: dynamics.mass_matrix_inverse(robot, zero),
+    ):
+        with pytest.raises(HingeError, match="inertia") as caught:
+            call()
+        assert where.search(str(caught.value)), caught.value
+        assert re.search("mass|rotor|lock|fixed", str(caught.value)), caught.value
+
+
+def test_the_rest_of_such_a_robot_works():
+    robot = ghost(parents=2)
+    zero = np.zeros(robot.nv)
+    assert dynamics.mass_matrix(robot, zero)[-1, -1] == 0
+    assert dynamics.inverse_dynamics(robot, zero, zero, zero)[-1] == 0
+    b = Builder("empty")
+    b.body("handle", joint=joints.Revolute())
+    fails(lambda: dynamics.center_of_mass(b.build(strict=None), [0.0]), ArgumentError, "'empty' has no mass", "give")
