@@ -31,6 +31,8 @@ sweep: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.laws.sweep_laws
 	$(BIN)/python -m tests.oracles.sweep_robots
 	$(BIN)/python -m tests.oracles.sweep_mjcf
+	$(BIN)/python -m tests.oracles.sweep_verbs
+	$(BIN)/python -m tests.rules.sweep_identities
 	$(BIN)/python -m tests.errors.broken_urdf
 
 $(VENV)/bin/python:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import import_time, load_urdf
+from benchmarks import import_time, load_urdf, operations
 
 
 def main() -> None:
@@ -10,6 +10,8 @@ def main() -> None:
     import_time.main()
     print()
     load_urdf.main()
+    print()
+    operations.main()
 
 
 if __name__ == "__main__":

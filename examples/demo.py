@@ -1,4 +1,4 @@
-"""The demonstration behind `make demo`: an arm, its tree, and dynamics there and back."""
+"""The demonstration behind `make demo`: an arm, dynamics there and back, and where the algorithm is from."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import time
 
 import numpy as np
 
-from hinge import reference, robots
-from hinge.model import describe
+import hinge
+from hinge.algebra import H, M, a, b, phi, tau
 from hinge.spatial import Array
 from hinge.testing import random_state
 
 
 def main() -> int:
     """Print the tables; the exit code is 1 when forward and inverse dynamics disagree."""
-    robot = robots.panda()
-    print(describe(robot))
+    robot = hinge.robots.panda()
+    print(hinge.describe(robot))
     s = random_state(robot, seed=1)
-    tau = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd)
-    qdd = reference.forward_dynamics(robot, s.q, s.qd, tau)
+    forces = hinge.inverse_dynamics(robot, s.q, s.qd, s.qdd)
+    qdd = hinge.forward_dynamics(robot, s.q, s.qd, forces)
     print("\nOne random state: inverse dynamics gives the forces, forward dynamics takes them back.\n")
-    _table({"q": s.q, "qd": s.qd, "qdd": s.qdd, "tau = ID(q, qd, qdd)": tau, "FD(q, qd, tau)": qdd})
+    _table({"q": s.q, "qd": s.qd, "qdd": s.qdd, "tau = ID(q, qd, qdd)": forces, "FD(q, qd, tau)": qdd})
     many = random_state(robot, seed=2, size=1000)
     start = time.perf_counter()
-    forces = reference.inverse_dynamics(robot, many.q, many.qd, many.qdd)
-    back = reference.forward_dynamics(robot, many.q, many.qd, forces)
+    forces = hinge.inverse_dynamics(robot, many.q, many.qd, many.qdd)
+    back = hinge.forward_dynamics(robot, many.q, many.qd, forces)
     spent = time.perf_counter() - start
     error = float(np.abs(back - many.qdd).max() / np.abs(many.qdd).max())
     agree = error < 1e-9
@@ -33,6 +33,10 @@ def main() -> int:
         f"\n1000 random states, there and back in {spent * 1e3:.0f} ms: "
         f"largest relative difference {error:.1e}, " + ("they agree." if agree else "THEY DO NOT AGREE.")
     )
+    print("\nWhere the algorithm comes from:\n")
+    mass = H @ phi @ M @ phi.T @ H.T
+    bias = H @ phi @ (M @ phi.T @ a + b)
+    print(hinge.derive({"qdd": mass.inv() @ (tau - bias)}))
     return 0 if agree else 1
 
 

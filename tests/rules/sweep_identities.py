@@ -1,6 +1,6 @@
 """Complete the axioms, prove every published identity, refute the false ones.
 
-    python -m tests.rules.sweep_identities
+python -m tests.rules.sweep_identities
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from tests.rules.false_identities import FALSE
 def main() -> int:
     """Print the tables; the exit code is 1 when one is not proved, or a false one not refuted."""
     for theory in THEORIES:
-        print(f"{theory.name:9} holds on {theory.holds_on}: {len(theory.axioms)} axioms → {theory.complete()}")
+        print(
+            f"{theory.name:9} holds on {theory.holds_on}: {len(theory.axioms)} axioms → {theory.complete()}"
+        )
     start = time.perf_counter()
     failed = 0
     for identity in IDENTITIES:
@@ -25,7 +27,9 @@ def main() -> int:
         failed += not proof
         size = len(proof.decision.certificate)
         print(f"{'proved' if proof else 'NOT PROVED'} ({size:4} axiom instances)  {identity}")
-    print(f"\n{len(IDENTITIES) - failed} of {len(IDENTITIES)} proved in {time.perf_counter() - start:.1f} s\n")
+    print(
+        f"\n{len(IDENTITIES) - failed} of {len(IDENTITIES)} proved in {time.perf_counter() - start:.1f} s\n"
+    )
     kept = 0
     for identity in FALSE:
         proof = prove(identity.left, identity.right)
