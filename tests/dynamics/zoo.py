@@ -58,7 +58,10 @@ def framed() -> Robot:
         place = {"position": rng.uniform(-0.5, 0.5, 3), "rotation": rotation.from_rpy(rng.uniform(-2, 2, 3))}
         parent = b.body(name, joint=kind, parent=parent, inertia=robots.random_inertia(rng), **place)
         b.frame(
-            f"{name}_mark", name, position=rng.uniform(-1, 1, 3), rotation=rotation.from_rpy(rng.uniform(-3, 3, 3))
+            f"{name}_mark",
+            name,
+            position=rng.uniform(-1, 1, 3),
+            rotation=rotation.from_rpy(rng.uniform(-3, 3, 3)),
         )
     b.frame("tip", "tool", position=(0, 0, 0.2))
     return b.build()
@@ -78,7 +81,10 @@ BUILT_IN: dict[str, Callable[[], Robot]] = {
     "chain": lambda: robots.chain(6),
 }
 RANDOM: dict[str, Callable[[], Robot]] = {
-    **{f"tree{seed}": lambda seed=seed, n=n: robots.random_tree(n, seed) for seed, n in enumerate((1, 2, 5, 9, 9))},
+    **{
+        f"tree{seed}": lambda seed=seed, n=n: robots.random_tree(n, seed)
+        for seed, n in enumerate((1, 2, 5, 9, 9))
+    },
     **{f"bare_tree{seed}": lambda seed=seed: robots.random_tree(7, seed, rotors=False) for seed in (11, 12)},
     "every_joint": lambda: robots.random_tree(16, 21),
     **{
@@ -222,7 +228,9 @@ def _accelerations(
     return _seen(robot, q, reference.accelerations(robot, q, qd, qdd), frame, expressed)
 
 
-def classical(robot: Robot, q: Array, qd: Array, qdd: Array, frame: Any = None, expressed: str = "body") -> Array:
+def classical(
+    robot: Robot, q: Array, qd: Array, qdd: Array, frame: Any = None, expressed: str = "body"
+) -> Array:
     """Return the book's accelerations as those of points: [α; a + ω × v]."""
     v = _velocities(robot, q, qd, frame, expressed)
     a = _accelerations(robot, q, qd, qdd, frame, expressed).copy()
@@ -241,7 +249,9 @@ def _at(**options: Any) -> Callable[[Robot], Mapping[str, Any]]:
 def _cases() -> Iterator[Case]:
     for label, options in (("pushed", pushes), ("", _at())):
         yield Case("inverse_dynamics", ("q", "qd", "qdd"), reference.inverse_dynamics, options, label)
-        yield Case("forward_dynamics", ("q", "qd", "tau"), reference.forward_dynamics, options, label, "residual")
+        yield Case(
+            "forward_dynamics", ("q", "qd", "tau"), reference.forward_dynamics, options, label, "residual"
+        )
         yield Case("bias_force", ("q", "qd"), _bias, options, label)
     yield Case("gravity_force", ("q",), _weight)
     other = _at(gravity=np.array([3.0, -1.0, 2.0]))
@@ -303,7 +313,9 @@ def entries(ours: Array, theirs: Array) -> float:
 
 def matrix(ours: Array, theirs: Array) -> float:
     """Return the largest difference relative to the largest entry."""
-    return float(np.max(np.abs(ours - theirs), initial=0.0) / max(1e-12, float(np.max(np.abs(theirs), initial=0.0))))
+    return float(
+        np.max(np.abs(ours - theirs), initial=0.0) / max(1e-12, float(np.max(np.abs(theirs), initial=0.0)))
+    )
 
 
 def mass(ours: Array, theirs: Array) -> float:

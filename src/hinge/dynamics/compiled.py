@@ -75,10 +75,29 @@ class Compiled:
                 f"{name}: no value came for {x}, {x.meaning or 'a letter of the expression'}; "
                 f"call with {name}=…"
             )
+        if x.domain is not One:
+            return self._operator(name, x, given.pop(name))
         value, size = given.pop(name), self.binding.length(x.range)
         if x.range in (Node, Body):
             return _flattened(value, name, size // 6)
         return as_vector(value, name, size, f"robot {self.robot.name!r} has {size} in the space {x.range}")
+
+    def _operator(self, name: str, x: Leaf, value: ArrayLike) -> Array:
+        """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
+        rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
+        matrix = as_vector(value, name, columns, f"{x} is {x.range} ← {x.domain}")
+        if matrix.ndim < 2 or matrix.shape[-2] != rows:
+            raise ArgumentError(f"{name}: has shape {matrix.shape}; wanted (…, {rows}, {columns})")
+        beside = np.ones((rows, columns), dtype=bool)
+        for i in range(len(self.robot.bodies)):
+            at = np.ix_(self.binding.positions(x.range, i), self.binding.positions(x.domain, i))
+            beside[at] = False
+        if np.any(matrix[..., beside]):
+            raise ArgumentError(
+                f"{name}: has entries beside the blocks of the joints (or nodes); wanted a block-diagonal "
+                f"matrix, as {x} was defined"
+            )
+        return matrix.reshape(*matrix.shape[:-2], rows * columns)
 
     def explain(self) -> str:
         """Return the derivation, the sweeps, and what one evaluation costs."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hinge.algebra import (
+    STANDARD,
     Adjoint,
     Expr,
     Inverse,
@@ -25,6 +26,7 @@ from hinge.algebra import (
     product,
     subterms,
 )
+from hinge.sweeps.contract import USER_FORCE, USER_MOTION
 from hinge.sweeps.equations import Equations, term_name
 from hinge.sweeps.program import (
     EDGES,
@@ -67,8 +69,8 @@ class Plan:
             if statements:
                 stages.append(Pass(self._direction(level), statements))
         targets = set(self.system.values) | set(self.system.solves)
-        given = sorted((x for x in used - targets if x.structure is Structure.VECTOR), key=lambda x: x.name)
-        inputs = tuple(x for x in given if x not in self.system.sources.values())
+        targets |= set(self.system.sources.values())
+        inputs = tuple(sorted((x for x in used - targets if is_input(x)), key=lambda x: x.name))
         return Program(tuple(stages), outputs, inputs, dict(self.system.sources))
 
     def _direction(self, level: int) -> Direction:
@@ -202,6 +204,12 @@ class Plan:
     def _local(self, x: Leaf) -> set[Leaf]:
         """Return the leaves that an equation uses at the body itself, not over an edge."""
         return set().union(*(_local_leaves(e) for e in self._expressions(x)))
+
+
+def is_input(x: Leaf) -> bool:
+    """Tell whether a leaf is an argument of the call: a vector, or an operator that the user defined."""
+    own = x.domain is not One and x not in STANDARD.values() and x not in (USER_MOTION, USER_FORCE)
+    return x.structure is Structure.VECTOR or own
 
 
 def _local_leaves(e: Expr) -> set[Leaf]:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Leaf, One, Product, Space, World, leaf
+from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf
+from hinge.errors import UnboundLeafError
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.body import HINGE, BodyKernel, Memory
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
@@ -82,12 +83,32 @@ class _Tracer:
         nq = sum(len(self.binding.coordinates(i)) for i in range(len(self.binding.tree)))
         self._take("q", nq)
         for x in self.program.inputs:
+            if x.domain is not One:
+                self._take_operator(x)
+                continue
             self._take(x.name, self.binding.length(x.range))
             for i in self._places(x.range):
                 block = np.empty(self.binding.size(x.range, i), dtype=object)
                 for k, p in enumerate(self.binding.positions(x.range, i)):
                     block[k] = 0.0 if p < 0 else Slot(self.inputs[x.name][p])
                 self.memory.env[x, i, None] = block
+
+    def _take_operator(self, x: Leaf) -> None:
+        """Take in an operator of the user's own: the diagonal blocks of a matrix, row by row."""
+        if x.structure is not Structure.DIAGONAL or Body in (x.range, x.domain):
+            raise UnboundLeafError(
+                f"{x}: is {x.range} ← {x.domain}, {x.structure.value}, and no value can be given for it; "
+                "wanted a block-diagonal operator between Joint, Node, Passive or Active (for one on bodies "
+                "put nodes on them: B @ X @ B.T)"
+            )
+        columns = self.binding.length(x.domain)
+        self._take(x.name, self.binding.length(x.range) * columns)
+        for i in range(len(self.binding.tree)):
+            rows, across = self.binding.positions(x.range, i), self.binding.positions(x.domain, i)
+            block = np.empty((len(rows), len(across)), dtype=object)
+            for (r, c), _ in np.ndenumerate(block):
+                block[r, c] = Slot(self.inputs[x.name][rows[r] * columns + across[c]])
+            self.memory.env[x, i, None] = block
 
     def _take(self, name: str, size: int) -> None:
         self.inputs[name] = [self.memory.new_slot() for _ in range(size)]
