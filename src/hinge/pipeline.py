@@ -27,6 +27,7 @@ from hinge.algebra import (
 )
 from hinge.errors import ArgumentError
 from hinge.rules import (
+    SERIAL,
     Axiom,
     Decision,
     Found,
@@ -122,6 +123,7 @@ class Derivation:
     weighed: int
     inverses: Mapping[Leaf, Expr]
     inner: tuple[Derivation, ...] = ()
+    holds_on: str = "trees"
 
     @property
     def expressions(self) -> Mapping[str, Expr]:
@@ -166,9 +168,13 @@ class Derivation:
         return f"cheapest of {self.weighed} forms weighed: {last}; as given: {first}"
 
 
-def derive(expressions: Expressions) -> Derivation:
-    """Return the cheapest form of expressions that the named identities lead to, with the steps."""
-    return _derive(tuple(named(expressions).items()))
+def derive(expressions: Expressions, *, serial: bool = False) -> Derivation:
+    """Return the cheapest form of expressions that the named identities lead to, with the steps.
+
+    With `serial` the identities that hold on serial chains only are used too; the result cannot be compiled
+    for a robot that branches.
+    """
+    return _derive(tuple(named(expressions).items()), serial)
 
 
 def as_given(expressions: Expressions) -> Derivation:
@@ -176,30 +182,33 @@ def as_given(expressions: Expressions) -> Derivation:
     given = named(expressions)
     state, theory = _start(given)
     line = DerivationLine("given", "", _forms(given, state), _cost(given, theory, state))
-    return Derivation(given, (line,), 1, _inverses(theory))
+    return Derivation(given, (line,), 1, _inverses(theory), _inner(theory), theory.holds_on)
 
 
 @lru_cache(maxsize=256)
-def _derive(items: tuple[tuple[str, Expr], ...]) -> Derivation:
+def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Derivation:
     given = dict(items)
     if all(has_determinant(e) for e in given.values()):
         return _derive_determinants(given)
-    state, theory = _start(given)
+    state, theory = _start(given, serial=serial)
 
     def price(s: tuple[Polynomial, ...]) -> Cost:
         return _cost(given, theory, s)
 
-    moves = moves_for({x for e in given.values() for x in leaves(e)})
+    moves = moves_for({x for e in given.values() for x in leaves(e)}, theory.holds_on)
     found = search(state, moves, price)
     normal = search(state, moves, price, normal=theory.normal, limit=1)
     if normal.best.cost < found.best.cost:
         found = normal
-    return Derivation(given, _lines(given, found), found.weighed, _inverses(theory), _inner(theory))
+    return Derivation(
+        given, _lines(given, found), found.weighed, _inverses(theory), _inner(theory), theory.holds_on
+    )
 
 
 def _inner(theory: Theory) -> tuple[Derivation, ...]:
     """Return the derivations of the operators whose inverses have no closed form."""
-    return tuple(_derive(((f"X{k + 1}", e),)) for k, e in enumerate(theory.unknown.values()))
+    serial = theory.holds_on == "serial chains"
+    return tuple(_derive(((f"X{k + 1}", e),), serial) for k, e in enumerate(theory.unknown.values()))
 
 
 def _derive_determinants(given: Mapping[str, Expr]) -> Derivation:
@@ -215,8 +224,8 @@ def _determined(e: Expr) -> list[tuple[str, str, Expr]]:
     return [("given", "", e), *determinant_steps(e)]
 
 
-def _start(given: Mapping[str, Expr]) -> tuple[tuple[Polynomial, ...], Theory]:
-    theory = theory_of(*given.values())
+def _start(given: Mapping[str, Expr], *, serial: bool = False) -> tuple[tuple[Polynomial, ...], Theory]:
+    theory = SERIAL if serial else theory_of(*given.values())
     state: list[Polynomial] = []
     for e in given.values():
         p, theory = theory.multiplied_out(e)

@@ -41,7 +41,7 @@ from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot
 from hinge.model.joints import Cylindrical, Prismatic, Revolute, Screw
 from hinge.spatial import Transform, cross, skew
-from hinge.sweeps import USER_FORCE, USER_MOTION, Block, zeros
+from hinge.sweeps import USER_FORCE, USER_MOTION, Block, unit_block, zeros
 from hinge.tree import WORLD, Tree
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
@@ -203,7 +203,7 @@ class RobotBinding:
             return found
         if leaf in (USER_MOTION, USER_FORCE):
             chosen = self.places[body].chosen
-            found = _identity(self.size(Body, body))
+            found = unit_block(self.size(Body, body))
             found[:6, :6] = _tidy_matrix(chosen.inv().matrix() if leaf is USER_MOTION else chosen.matrix().T)
             return found
         return None
@@ -292,7 +292,7 @@ class RobotBinding:
             block[:3, :3] = block[3:, 3:] = back
             if self.expressed == "world":
                 block[3:, :3] = skew(position(whole)) @ back
-            found[at, at] = _identity(6) if self.expressed == "body" else block
+            found[at, at] = unit_block(6) if self.expressed == "body" else block
         return found
 
 
@@ -342,13 +342,6 @@ def _centripetal(v: Block) -> Block:
     found = zeros(len(v))
     for k in range(0, len(v), 6):
         found[k + 3 : k + 6] = cross(v[k : k + 3], v[k + 3 : k + 6])
-    return found
-
-
-def _identity(size: int) -> Block:
-    found = zeros(size, size)
-    for k in range(size):
-        found[k, k] = 1.0
     return found
 
 

@@ -27,6 +27,11 @@ class Compiled:
     """
 
     def __init__(self, derivation: Derivation, binding: RobotBinding) -> None:
+        if derivation.holds_on == "serial chains" and not binding.tree.is_serial:
+            raise ArgumentError(
+                f"robot: {binding.robot.name!r} branches, but the derivation uses identities that hold on "
+                "serial chains only; derive without serial=True, and without Υ"
+            )
         self.derivation = derivation
         self.binding = binding
         self.code, self._run = build(derivation, binding)

@@ -5,7 +5,7 @@ The identities of the papers, nearly three hundred, are in `hinge.rules.identiti
 
 from hinge.rules.completion import Axiom, Completed, CompletionError, Rule, Use, complete
 from hinge.rules.determinant import determinant_steps, has_determinant
-from hinge.rules.moves import MOVES, Move, moves_for
+from hinge.rules.moves import HYBRID_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
 from hinge.rules.search import Found, SearchStep, search
 from hinge.rules.theory import (
@@ -22,8 +22,10 @@ from hinge.rules.theory import (
 __all__ = [
     "APPENDIX",
     "HYBRID",
+    "HYBRID_MOVES",
     "MOVES",
     "SERIAL",
+    "SERIAL_MOVES",
     "THEORIES",
     "TREE",
     "Axiom",

@@ -20,6 +20,7 @@ from hinge.algebra import (
     M,
     Polynomial,
     R,
+    Ups,
     Word,
     identity,
     no_inverse,
@@ -33,12 +34,16 @@ from hinge.rules.completion import Rule, Table
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """left → right, where left is one word; with the name of the identity and its source."""
+    """left → right, where left is one word; with the name of the identity and its source.
+
+    `holds_on` guards it: a move that holds on "serial chains" only is not made for trees.
+    """
 
     name: str
     left: Expr
     right: Expr
     source: str
+    holds_on: str = "trees"
 
     @cached_property
     def table(self) -> Table:
@@ -93,12 +98,22 @@ def common_moves() -> Iterator[Move]:
     yield Move("no step beyond the base", phi @ E0.T, E0.T, "nothing lies beyond the base")
 
 
+def serial_moves(x: Articulated) -> Iterator[Move]:
+    """Yield the moves that hold on serial chains only."""
+    kernel = x.psi.T @ x.H.T @ x.Di @ x.H @ x.psi
+    split = Ups @ x.psi + x.psi.T @ Ups - Ups
+    yield Move("split of ψᵀ Hᵀ D⁻¹ H ψ", kernel, split, "operational-space recursion", "serial chains")
+
+
 COMMON: tuple[Move, ...] = tuple(common_moves())
 MOVES: tuple[Move, ...] = (*family_moves(whole), *COMMON)
 HYBRID_MOVES: tuple[Move, ...] = (*family_moves(passive), *MOVES)
+SERIAL_MOVES: tuple[Move, ...] = (*MOVES, *serial_moves(whole))
 
 
-def moves_for(letters: set[Leaf]) -> tuple[Move, ...]:
-    """Return the moves that may apply to expressions with these letters."""
+def moves_for(letters: set[Leaf], holds_on: str = "trees") -> tuple[Move, ...]:
+    """Return the moves that may apply to expressions with these letters, on trees or on serial chains."""
+    if holds_on == "serial chains":
+        return SERIAL_MOVES
     hybrid = {passive.H, passive.P, passive.D, passive.Di, passive.G, passive.K, passive.psi, passive.Mi}
     return HYBRID_MOVES if letters & hybrid else MOVES

@@ -12,6 +12,7 @@ from hinge.algebra import (
     E0,
     Adjoint,
     Expr,
+    Identity,
     Inverse,
     Leaf,
     One,
@@ -29,7 +30,7 @@ from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Graph, finish
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Call, Column, DenseCall, Known, KnownBlock, Slot, renumbered
-from hinge.sweeps.contract import Binding, Block, Step, zeros
+from hinge.sweeps.contract import Binding, Block, Step, unit_block, zeros
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.program import EDGES, GATHERING, Program, Statement, is_congruence, operand
 from hinge.tree import WORLD
@@ -207,6 +208,8 @@ class BodyKernel:
                 found = _times(self.value(e.factors[0]), self.value(product(*e.factors[1:])))
             case Inverse():
                 found = symmetric_inverse(self.value(e.argument))
+            case Identity():
+                found = unit_block(self.binding.size(e.range, self.body))
             case Zero():
                 found = zeros(self.binding.size(e.range, self.body))
             case _:

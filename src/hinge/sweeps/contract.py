@@ -92,6 +92,14 @@ class Binding(Protocol):
         ...
 
 
+def unit_block(size: int) -> Block:
+    """Return an identity matrix that can hold traced scalars."""
+    found = zeros(size, size)
+    for k in range(size):
+        found[k, k] = 1.0
+    return found
+
+
 def zeros(*shape: int) -> Block:
     """Return an array of zeros that can hold traced scalars."""
     found = np.empty(shape, dtype=object)
