@@ -31,7 +31,6 @@ from hinge.algebra import (
     psi,
     qd,
     qdd,
-    tau,
 )
 from hinge.dynamics import CATALOGUE, Compiled
 from hinge.model import Builder, joints
@@ -380,7 +379,7 @@ def comb(legs, depth):
         parent = "hub"
         for k in range(depth):
             parent = made.body(
-                f"leg{leg}_{k}", joint=joints.Revolute(((1, 0, 0), (0, 1, 0))[k % 2]), parent=parent, inertia=rod,
+                f"leg{leg}_{k}", joint=joints.Revolute((k % 2, 1 - k % 2, 0)), parent=parent, inertia=rod,
                 position=(0.1 * (leg + 1), 0.2, 0.3),
             )  # fmt: skip
     return made.build()

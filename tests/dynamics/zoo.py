@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,8 +36,8 @@ def partial_rotors() -> Robot:
     }
     for name, (parent, kind, rotors) in kinds.items():
         b.body(
-            name, parent=parent, joint=kind, inertia=robots.random_inertia(rng), position=rng.uniform(-1, 1, 3),
-            rotation=rotation.from_rpy(rng.uniform(-2, 2, 3)), rotor_inertia=rotors,
+            name, parent=parent, joint=kind, inertia=robots.random_inertia(rng), rotor_inertia=rotors,
+            position=rng.uniform(-1, 1, 3), rotation=rotation.from_rpy(rng.uniform(-2, 2, 3)),
         )  # fmt: skip
     b.frame("tip", "finger", position=(0.1, 0.2, 0.3), rotation=rotation.from_rpy((0.3, -0.4, 0.5)))
     return b.build()
@@ -116,7 +116,7 @@ ZOO: dict[str, Callable[[], Robot]] = {**BUILT_IN, **RANDOM, **SPECIAL, **REAL}
 THOROUGH = ("panda", "quadruped", "chain", "tree3", "partial_rotors", "framed", "two_roots", "nothing_moves")
 
 
-@lru_cache(maxsize=None)
+@cache
 def robot_of(name: str) -> Robot:
     """Return a robot of the zoo, the same object each time, so that what was compiled for it is kept."""
     return ZOO[name]()
@@ -166,7 +166,7 @@ class Case:
 
 
 def as_array(x: Any) -> Array:
-    """Return an answer as an array: a pose as [rotation | position], a list of poses with a dimension of its own."""
+    """Return an answer as an array: a pose as [rotation | position], a list of them stacked."""
     if isinstance(x, Transform):
         return np.concatenate([x.rotation, x.position[..., None]], axis=-1)
     if isinstance(x, list):
@@ -344,7 +344,7 @@ def difference(case: Case, robot: Robot, s: State) -> float:
     return {"entries": entries, "matrix": matrix, "mass": mass}[case.measure](ours, theirs)
 
 
-@lru_cache(maxsize=None)
+@cache
 def state_of(name: str, size: int = 4, seed: int = 1) -> State:
     """Return random states of a robot of the zoo."""
     return random_state(robot_of(name), seed, size)

@@ -310,10 +310,7 @@ def bind(
     prescribed: Iterable[str] = (),
 ) -> RobotBinding:
     """Return what the letters mean for a robot."""
-    if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
-        )
+    checked_robot(robot)
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
     if isinstance(prescribed, str):
@@ -321,6 +318,15 @@ def bind(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
     return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed))
+
+
+def checked_robot(robot: Robot) -> Robot:
+    """Return the robot, or raise an ArgumentError that says what came instead."""
+    if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
+        )
+    return robot
 
 
 def _circle(angle: Any, c: float, s: float) -> list[Any]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hinge.binding import Expressed, bind
+from hinge.binding import Expressed, bind, checked_robot
 from hinge.dynamics.compiled import Compiled, gravity_of
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
@@ -18,19 +18,20 @@ from hinge.spatial import Array, ArrayLike, Transform, dot
 
 External = Mapping[str, ArrayLike] | None
 
-_compiled: WeakKeyDictionary[Robot, dict[tuple[str, tuple[str, ...], str], Compiled]] = WeakKeyDictionary()
+#: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
+KEPT = 256
 
 
 def compiled(robot: Robot, verb: str, nodes: tuple[str, ...] = (), expressed: Expressed = "body") -> Compiled:
-    """Return the compiled expression of a verb for a robot; it is kept as long as the robot is."""
+    """Return the compiled expression of a verb for a robot; the last ones used are kept."""
     if verb not in CATALOGUE:
         raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
-    binding = bind(robot, nodes=nodes, expressed=expressed)
-    kept = _compiled.setdefault(robot, {})
-    key = (verb, nodes, expressed)
-    if key not in kept:
-        kept[key] = Compiled(derive({verb: CATALOGUE[verb]}), binding)
-    return kept[key]
+    return _kept(checked_robot(robot), verb, nodes, expressed)
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed) -> Compiled:
+    return Compiled(derive({verb: CATALOGUE[verb]}), bind(robot, nodes=nodes, expressed=expressed))
 
 
 def inverse_dynamics(
@@ -266,13 +267,15 @@ def _at_frames(
 
 
 def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
-    if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
-        )
     if frame is None:
-        return tuple(b.name for b in robot.bodies)
-    return (frame,) if isinstance(frame, str) else tuple(frame)
+        return tuple(b.name for b in checked_robot(robot).bodies)
+    names = (frame,) if isinstance(frame, str) else tuple(frame)
+    for name in names:
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"frame: {name!r} came; wanted the name of a frame or body, or a list of names"
+            )
+    return names
 
 
 def _refuse_world(expressed: Expressed) -> None:

@@ -155,11 +155,7 @@ class Program:
         return write(self)
 
 
-def is_edge(e: Expr) -> bool:
-    """Tell whether a value is an edge to children or parent: E …, Eᵀ …, E₀ …, E₀ᵀ …"""
-    return isinstance(e, Product) and e.factors[0] in EDGES
-
-
+#: The letters that lead to children or parents, and those of them that gather.
 EDGES: tuple[Expr, ...] = (E, E0, E.T, E0.T)
 GATHERING: tuple[Expr, ...] = (E, E0)
 
@@ -168,12 +164,13 @@ def edges(e: Expr, kinds: tuple[Expr, ...] = EDGES) -> Iterator[Product]:
     """Yield the edges of a value, outermost first; what is inside an edge is not looked at."""
     match e:
         case Product():
-            if e.factors[0] in kinds:
-                yield e
-            else:
-                for f in e.factors:
-                    yield from edges(f, kinds)
-                yield from edges(product(*e.factors[1:]), kinds) if len(e.factors) > 1 else ()
+            for n, f in enumerate(e.factors):
+                if f in kinds:
+                    edge = product(*e.factors[n:])
+                    assert isinstance(edge, Product)
+                    yield edge
+                    return
+                yield from edges(f, kinds)
         case Sum():
             for _, t in e.terms:
                 yield from edges(t, kinds)
