@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge import dynamics
-from hinge.model import joints
-from hinge.testing import LAWS, Dynamics, check_laws
+from hinge import dynamics, reference
+from hinge.model import Builder, joints
+from hinge.spatial import Inertia, rotation
+from hinge.testing import LAWS, Dynamics, check_laws, random_state
 from tests.dynamics.zoo import (
     BOUND,
     BUILT_IN,
@@ -73,6 +74,26 @@ def test_a_force_on_a_frame_acts_through_its_jacobian(name):
     pushed = dynamics.bias_force(robot, s.q, s.qd, external={tip: force})
     share = np.einsum("kij,i->kj", j, force)
     assert np.allclose(bare - pushed, share, rtol=0, atol=BOUND * np.abs(bare).max(initial=1.0))
+
+
+@pytest.mark.parametrize("length", [1e-5, 1e-3, 1e3])
+def test_the_size_of_a_robot_does_not_matter(length):
+    b, parent = Builder("scaled", gravity=(0, 0, -9.81 * length)), None
+    for k in range(4):
+        m = 1e3 * length**3
+        inertia = Inertia.from_com(
+            m, (0, 0.1 * length, 0.5 * length), m * length**2 * np.diag([0.1, 0.12, 0.05])
+        )
+        turn = rotation.from_rpy((0.3, -0.2, 0.5 * k))
+        kind, place = joints.Revolute((k % 2, 1 - k % 2, 0)), (0, 0, length)
+        parent = b.body(f"b{k}", parent=parent, joint=kind, rotation=turn, position=place, inertia=inertia)
+    robot = b.build()
+    s = random_state(robot, 1, 3)
+    m = reference.mass_matrix(robot, s.q)
+    tau = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd)
+    assert np.abs(dynamics.mass_matrix(robot, s.q) - m).max() < BOUND * np.abs(m).max()
+    assert np.abs(dynamics.inverse_dynamics(robot, s.q, s.qd, s.qdd) - tau).max() < BOUND * np.abs(tau).max()
+    assert np.allclose(dynamics.forward_dynamics(robot, s.q, s.qd, tau), s.qdd, rtol=1e-6, atol=1e-6)
 
 
 def _verbs():

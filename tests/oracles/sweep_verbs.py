@@ -28,10 +28,10 @@ GRAVITY = (1.0, -2.0, -7.0)
 
 #: Files of example-robot-data, each loaded fixed and floating.
 URDFS = (
-    "a1.urdf", "allegro_left_hand.urdf", "b1-z1.urdf", "bolt.urdf", "finger_edu.urdf", "g1_29dof_rev_1_0.urdf",
-    "go2.urdf", "hyq_no_sensors.urdf", "icub_reduced.urdf", "kinova.urdf", "laikago.urdf", "panda.urdf",
-    "simple_humanoid.urdf", "so101.urdf", "solo12.urdf", "talos_reduced.urdf", "tiago_no_hand.urdf",
-    "ur5_robot.urdf", "xarm7.urdf", "z1.urdf",
+    "a1.urdf", "allegro_left_hand.urdf", "b1-z1.urdf", "bolt.urdf", "finger_edu.urdf",
+    "g1_29dof_rev_1_0.urdf", "go2.urdf", "hyq_no_sensors.urdf", "icub_reduced.urdf", "kinova.urdf",
+    "laikago.urdf", "panda.urdf", "simple_humanoid.urdf", "so101.urdf", "solo12.urdf", "talos_reduced.urdf",
+    "tiago_no_hand.urdf", "ur5_robot.urdf", "xarm7.urdf", "z1.urdf",
 )  # fmt: skip
 #: Ends of the paths of MJCF files of gymnasium, dm_control and mujoco.
 MJCFS = (
@@ -271,83 +271,115 @@ def pinocchio(
     return answers
 
 
-def mujoco(model: Any, peer: PeerMap, s: State, tip: str, tau: Array) -> dict[str, Array]:
-    """Return MuJoCo's answers in our coordinates, where it has the verb. The model has no springs."""
-    import mujoco as mj
+@dataclass
+class MuJoCo:
+    """MuJoCo's answers in our coordinates, where it has the verb. The model has no springs."""
 
-    data, body = mj.MjData(model), mj.mj_name2id(model, mj.mjtObj.mjOBJ_BODY, tip)
-    t, q, qd, qdd = peer.velocity_matrix(s.q), peer.q(s.q), peer.qd(s.q, s.qd), peer.qdd(s.q, s.qd, s.qdd)
-    drift = peer.qdd(s.q, s.qd, 0 * s.qdd)
-    force = np.linalg.solve(transpose(t), tau[..., None])[..., 0]
-    own, push = model.opt.gravity.copy(), pushes(tip)["external"][tip]
-    found: dict[str, list[Array]] = {}
+    model: Any
+    peer: PeerMap
+    s: State
+    tip: str
+    tau: Array
+    found: dict[str, list[Array]] = field(default_factory=dict)
 
-    def put(name: str, value: Any) -> None:
-        found.setdefault(name, []).append(np.array(value))
+    def __post_init__(self) -> None:
+        import mujoco
 
-    def at(k: int, gravity: Any, velocity: Array) -> None:
-        model.opt.gravity[:] = gravity
-        data.qpos[:], data.qvel[:], data.qacc[:] = q[k], velocity, qdd[k]
+        self.mj, self.data = mujoco, mujoco.MjData(self.model)
+        self.body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, self.tip)
+        if self.body < 0:  # a body without a name is called after its number
+            self.body = int(self.tip.removeprefix("body"))
+        self.own = self.model.opt.gravity.copy()
+        s, peer = self.s, self.peer
+        self.t, self.q, self.qd = peer.velocity_matrix(s.q), peer.q(s.q), peer.qd(s.q, s.qd)
+        self.qdd, self.drift = peer.qdd(s.q, s.qd, s.qdd), peer.qdd(s.q, s.qd, 0 * s.qdd)
+        self.force = np.linalg.solve(transpose(self.t), self.tau[..., None])[..., 0]
+
+    def answers(self) -> dict[str, Array]:
+        """Return every answer by name."""
+        for k in range(len(self.q)):
+            self._inverse(k)
+            self._motions(k)
+            self._forward(k)
+        self.model.opt.gravity[:] = self.own
+        return {name: np.array(values) for name, values in self.found.items()}
+
+    def _put(self, name: str, value: Any) -> None:
+        self.found.setdefault(name, []).append(np.array(value))
+
+    def _at(self, k: int, gravity: Any, velocity: Any, acceleration: Any = 0.0) -> None:
+        self.model.opt.gravity[:], data = gravity, self.data
+        data.qpos[:], data.qvel[:], data.qacc[:] = self.q[k], velocity, acceleration
         data.qfrc_applied[:], data.xfrc_applied[:] = 0, 0
 
-    def motion(kind: Callable[..., None], local: int) -> Array:
+    def _moving(self, kind: Callable[..., None], *, local: bool) -> Array:
         row = np.zeros(6)
-        kind(model, data, mj.mjtObj.mjOBJ_XBODY, body, row, local)
+        kind(self.model, self.data, self.mj.mjtObj.mjOBJ_XBODY, self.body, row, int(local))
         return row
 
-    for k in range(len(q)):
-        tk, still = t[k], np.zeros(model.nv)
-        at(k, own, qd[k])
+    def _mass(self) -> Array:
+        mass = np.zeros((self.model.nv, self.model.nv))
+        for row, unit in zip(mass, np.eye(self.model.nv), strict=True):
+            self.mj.mj_mulM(self.model, self.data, row, unit)
+        return mass
+
+    def _inverse(self, k: int) -> None:
+        """Take inverse dynamics and what is left over from it."""
+        mj, model, data, t = self.mj, self.model, self.data, self.t[k]
+        self._at(k, self.own, self.qd[k], self.qdd[k])
         mj.mj_inverse(model, data)
-        put("inverse_dynamics", tk.T @ data.qfrc_inverse)
-        mass = np.zeros((model.nv, model.nv))
-        mj.mj_fullM(model, mass, data.qM)
-        put("mass_matrix", tk.T @ mass @ tk)
-        back = np.linalg.inv(tk)
-        put("mass_matrix_inverse", back @ np.linalg.inv(mass) @ back.T)
-        put("bias_force", tk.T @ (data.qfrc_bias + mass @ drift[k]))
+        self._put("inverse_dynamics", t.T @ data.qfrc_inverse)
+        mass, back = self._mass(), np.linalg.inv(t)
+        self._put("mass_matrix", t.T @ mass @ t)
+        self._put("mass_matrix_inverse", back @ np.linalg.inv(mass) @ back.T)
+        self._put("bias_force", t.T @ (data.qfrc_bias + mass @ self.drift[k]))
         mj.mj_energyVel(model, data)
-        put("kinetic_energy", data.energy[1])
-        put("velocities body", motion(mj.mj_objectVelocity, 1))
-        put("velocities world-aligned", motion(mj.mj_objectVelocity, 0))
-        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
-        mj.mj_jacBody(model, data, linear, angular, body)
-        put("jacobian world-aligned", np.concatenate([angular, linear]) @ tk)
-        put(
-            "forward_kinematics",
-            np.concatenate([data.xmat[body].reshape(3, 3), data.xpos[body][:, None]], axis=1),
-        )
+        self._put("kinetic_energy", data.energy[1])
         mj.mj_subtreeVel(model, data)
         com, p = data.subtree_com[0].copy(), data.subtree_linvel[0] * model.body_subtreemass[0]
-        put("momentum", [*(data.subtree_angmom[0] + np.cross(com, p)), *p])
-        put("center_of_mass", com)
-        for label, acceleration in (("accelerations", qdd[k]), ("jacobian_bias", drift[k])):
-            at(k, (0, 0, 0), qd[k])
-            data.qacc[:] = acceleration
+        self._put("momentum", [*(data.subtree_angmom[0] + np.cross(com, p)), *p])
+        self._put("center_of_mass", com)
+        self._at(k, (0, 0, 0), self.qd[k])
+        mj.mj_forward(model, data)
+        self._put("coriolis_force", t.T @ (data.qfrc_bias + mass @ self.drift[k]))
+        self._at(k, self.own, 0.0)
+        mj.mj_forward(model, data)
+        self._put("gravity_force", t.T @ data.qfrc_bias)
+
+    def _motions(self, k: int) -> None:
+        """Take the motion of the tip; MuJoCo's accelerations are classical."""
+        mj, model, data = self.mj, self.model, self.data
+        for label, qdd in (("accelerations", self.qdd[k]), ("jacobian_bias", self.drift[k])):
+            self._at(k, (0, 0, 0), self.qd[k], qdd)
             mj.mj_inverse(model, data)
             mj.mj_rnePostConstraint(model, data)
-            put(f"classical_{label} body", motion(mj.mj_objectAcceleration, 1))
-            put(f"classical_{label} world-aligned", motion(mj.mj_objectAcceleration, 0))
-        put("coriolis_force", tk.T @ (data.qfrc_bias + mass @ drift[k]))
-        at(k, own, still)
+            self._put(f"classical_{label} body", self._moving(mj.mj_objectAcceleration, local=True))
+            self._put(f"classical_{label} world-aligned", self._moving(mj.mj_objectAcceleration, local=False))
+        self._put("velocities body", self._moving(mj.mj_objectVelocity, local=True))
+        self._put("velocities world-aligned", self._moving(mj.mj_objectVelocity, local=False))
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mj.mj_jacBody(model, data, linear, angular, self.body)
+        self._put("jacobian world-aligned", np.concatenate([angular, linear]) @ self.t[k])
+        pose = data.xmat[self.body].reshape(3, 3), data.xpos[self.body][:, None]
+        self._put("forward_kinematics", np.concatenate(pose, axis=1))
+
+    def _forward(self, k: int) -> None:
+        """Take forward dynamics, without and with a force on the tip."""
+        mj, model, data, t = self.mj, self.model, self.data, self.t[k]
+        self._at(k, self.own, self.qd[k])
+        data.qfrc_applied[:] = self.force[k]
         mj.mj_forward(model, data)
-        put("gravity_force", tk.T @ data.qfrc_bias)
-        at(k, own, qd[k])
-        data.qfrc_applied[:] = force[k]
+        self._put("forward_dynamics", np.linalg.solve(t, data.qacc - self.drift[k]))
+        push, turn = pushes(self.tip)["external"][self.tip], data.xmat[self.body].reshape(3, 3)
+        n, f = turn @ push[:3], turn @ push[3:]
+        shift = data.xpos[self.body] - data.xipos[self.body]  # MuJoCo's forces act at the centre of mass
+        self._at(k, GRAVITY, self.qd[k])
+        data.qfrc_applied[:] = self.force[k]
+        data.xfrc_applied[self.body] = [*f, *(n + np.cross(shift, f))]
         mj.mj_forward(model, data)
-        put("forward_dynamics", np.linalg.solve(tk, data.qacc - drift[k]))
-        at(k, GRAVITY, qd[k])
-        turn = data.xmat[body].reshape(3, 3)
-        shift = data.xpos[body] - data.xipos[body]
-        f, n = turn @ push[3:], turn @ push[:3]
-        data.qfrc_applied[:] = force[k]
-        data.xfrc_applied[body] = [*f, *(n + np.cross(shift, f))]
-        mj.mj_forward(model, data)
-        put("forward_dynamics+", np.linalg.solve(tk, data.qacc - drift[k]))
+        self._put("forward_dynamics+", np.linalg.solve(t, data.qacc - self.drift[k]))
         mj.mj_energyPos(model, data)
-        put("potential_energy", data.energy[0])
-    model.opt.gravity[:] = own
-    return {name: np.array(values) for name, values in found.items()}
+        self._put("potential_energy", data.energy[0])
 
 
 def as_rows(x: Transform) -> Array:
@@ -403,9 +435,16 @@ def compare_urdf(path: Path, *, floating: bool, states: int = 5) -> Row:
     """Return the differences of one URDF file from the book and from Pinocchio."""
     from tests.oracles.pinocchio import load_both
 
-    robot, model, peer = load_both(path, floating=floating)
     label = f"{path.parent.parent.name.removesuffix('_description')}/{path.name}"
-    row, s, tau, solvable = _started(robot, label, "floating" if floating else "fixed", states)
+    base = "floating" if floating else "fixed"
+    return compare_pinocchio(*load_both(path, floating=floating), label=label, base=base, states=states)
+
+
+def compare_pinocchio(
+    robot: Robot, model: Any, peer: PeerMap, *, label: str, base: str, states: int = 5
+) -> Row:
+    """Return the differences of one robot from the book and from Pinocchio."""
+    row, s, tau, solvable = _started(robot, label, base, states)
     tip = tip_of(robot)
     ours = verbs(robot, s, tip, tau, solvable=solvable)
     row.found["reference"] = differences(robot, s, tau, ours, book(robot, s, tip, tau, solvable=solvable))
@@ -425,7 +464,7 @@ def compare_mjcf(path: Path, root: Path, *, states: int = 5) -> Row:
     tip = tip_of(robot)
     ours = verbs(robot, s, tip, tau, solvable=solvable)
     row.found["reference"] = differences(robot, s, tau, ours, book(robot, s, tip, tau, solvable=solvable))
-    row.found["MuJoCo"] = differences(robot, s, tau, ours, mujoco(model, peer, s, tip, tau))
+    row.found["MuJoCo"] = differences(robot, s, tau, ours, MuJoCo(model, peer, s, tip, tau).answers())
     return row
 
 

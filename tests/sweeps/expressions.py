@@ -5,7 +5,6 @@ from __future__ import annotations
 from hinge.algebra import (
     E0,
     B,
-    Body,
     D,
     Di,
     E,
@@ -111,5 +110,5 @@ SHAPES = {
     "what is given": (2 * tau - qdd, "G"),
     "Di": (D.inv() - Di / 2, "G"),
     "a body apart": (E0 @ M @ E0.T, "G"),
-    "everything between bodies": ((identity(Body) - E).inv() @ b, "S G"),
+    "forces by the bias alone": (phi @ b, "S G"),
 }

@@ -6,9 +6,10 @@ import numpy as np
 
 from hinge.algebra import Adjoint, Body, One, Product, Sum, World
 from hinge.binding import bind
-from hinge.model import joints, random_configuration
+from hinge.model import Builder, joints, random_configuration
 from hinge.pipeline import Derivation, derive
 from hinge.robots import random_tree
+from hinge.spatial import Inertia, Transform, quaternion, rotation
 from hinge.sweeps import trace
 from hinge.targets import NumpyProgram, system_of
 from hinge.tree import WORLD
@@ -25,17 +26,43 @@ def model(seed, bodies=6, *, expressed="body", prescribed=PRESCRIBED, nodes=NODE
 
 
 def every_joint_type(seed, **options):
-    """Return a tree that has each joint type once."""
+    """Return a tree that has each joint type once, in random order, on random frames."""
     rng = np.random.default_rng(seed)
-    kinds = list(rng.permutation(sorted(joints.JOINT_TYPES)))
-    for k in range(1000):
-        robot = random_tree(len(kinds), seed=1000 * seed + k, joints=kinds)
-        if len({j.type.kind for j in robot.joints}) >= len(kinds) - 4:
-            break
-    return bind(robot, nodes=NODES, prescribed=PRESCRIBED, **options)
+    builder = Builder(f"every joint type, seed {seed}")
+    names = []
+    for i, kind in enumerate(rng.permutation(sorted(joints.JOINT_TYPES))):
+        parent = names[rng.integers(len(names))] if names and rng.random() < 0.7 else None
+        frames = rotation.from_quaternion(quaternion.random(rng)), rng.uniform(-0.5, 0.5, 3)
+        physics = {} if kind == "free" else {"rotor_inertia": 0.1 * rng.random()}
+        outer = Transform.place(rotation.from_quaternion(quaternion.random(rng)), rng.uniform(-0.3, 0.3, 3))
+        builder.body(
+            f"body{i}", parent=parent, joint=joint_type(str(kind), rng), joint_name=f"joint{i}", outer=outer,
+            inertia=random_inertia(rng), rotation=frames[0], position=frames[1], **physics,
+        )  # fmt: skip
+        names.append(f"body{i}")
+    builder.frame("tip", names[-1], position=(0.1, 0.2, 0.3))
+    return bind(builder.build(strict=None), nodes=NODES, prescribed=PRESCRIBED, **options)
 
 
-def state(binding, seed, names, own=()):
+def joint_type(kind, rng):
+    """Return a joint type of a kind with random axes."""
+    one, two, three = (tuple(v) for v in rotation.from_quaternion(quaternion.random(rng)).T)
+    arguments = {
+        "screw": (one, float(rng.uniform(-0.3, 0.3))),
+        "universal": (one, two),
+        "spherical_angles": ((one, two, three),),
+        **dict.fromkeys(("revolute", "continuous", "prismatic", "cylindrical", "planar"), (one,)),
+    }
+    return joints.JOINT_TYPES[kind](*arguments.get(kind, ()))
+
+
+def random_inertia(rng):
+    """Return the inertia of a random solid box."""
+    m, c, (x, y, z) = rng.uniform(0.5, 2.0), rng.uniform(-0.3, 0.3, 3), rng.uniform(0.1, 0.5, 3)
+    return Inertia.from_com(m, c, m / 12 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y]))
+
+
+def state(binding, seed, names):
     """Return random values for q and for the input leaves of these names."""
     rng = np.random.default_rng(seed)
     inputs = {"q": random_configuration(binding.robot, rng)}

@@ -13,6 +13,7 @@ of products, identities and zeros are absorbed. Identities between operators are
 
 from __future__ import annotations
 
+import threading
 import weakref
 from enum import Enum
 from fractions import Fraction
@@ -114,18 +115,20 @@ class Expr:
         raise TypeError("expressions are not pickled; keep their repr, which evaluates to the same object")
 
 
+_lock = threading.RLock()
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
 
 
 def _cons(cls: type[Any], range_: Space, domain: Space, **fields: Any) -> Any:
     """Return the one object with these fields."""
     key = (cls, range_, domain, *fields.values())
-    found = _table.get(key)
-    if found is None:
-        found = object.__new__(cls)
-        for name, value in {"range": range_, "domain": domain, **fields}.items():
-            object.__setattr__(found, name, value)
-        _table[key] = found
+    with _lock:
+        found = _table.get(key)
+        if found is None:
+            found = object.__new__(cls)
+            for name, value in {"range": range_, "domain": domain, **fields}.items():
+                object.__setattr__(found, name, value)
+            _table[key] = found
     return found
 
 
