@@ -19,6 +19,7 @@ from hinge.algebra import (
     M,
     Node,
     One,
+    Structure,
     World,
     a,
     b,
@@ -139,6 +140,35 @@ def test_a_vector_of_the_world_is_an_argument():
         for n, x in zip(robot.bodies, reference.forward_kinematics(robot, s.q[0]), strict=True)
     ]
     assert np.allclose(f(s.q[0], w=base), sum(rows))
+
+
+@pytest.mark.parametrize("name", ["framed", "partial_rotors"])
+def test_a_block_diagonal_operator_of_ones_own_is_an_argument(name):
+    robot, s = robot_of(name), state_of(name)
+    gear, spring = (leaf(x, Joint, Joint, Structure.DIAGONAL) for x in ("gear", "spring"))
+    f = hinge.compile({"force": gear @ MASS @ qd + spring @ qd, "square": spring.T @ MASS @ spring}, robot)
+    rng, given = np.random.default_rng(1), dict[str, np.ndarray]()
+    for x in ("gear", "spring"):
+        given[x] = np.zeros((4, robot.nv, robot.nv))
+        for j in robot.joints:
+            given[x][:, j.qd_slice, j.qd_slice] = rng.standard_normal((4, j.nv, j.nv))
+    found = f(s.q, s.qd, **given)
+    m = reference.mass_matrix(robot, s.q)
+    force = np.einsum("kij,kj->ki", given["gear"] @ m + given["spring"], s.qd)
+    assert matrix(found["force"], force) < BOUND
+    assert matrix(found["square"], np.swapaxes(given["spring"], -1, -2) @ m @ given["spring"]) < BOUND
+
+
+def test_a_spring_between_nodes_and_the_world_is_an_argument():
+    robot, s = robot_of("framed"), state_of("framed")
+    spring, nodes = leaf("spring", Node, Node, Structure.DIAGONAL), ["tip", "upper_mark"]
+    f = hinge.compile(JACOBIAN.T @ spring @ JACOBIAN, robot, nodes=nodes)
+    blocks = np.random.default_rng(1).standard_normal((2, 6, 6))
+    given = np.zeros((12, 12))
+    given[:6, :6], given[6:, 6:] = blocks
+    j = [reference.jacobian(robot, s.q, n) for n in nodes]
+    wanted = sum(np.swapaxes(x, -1, -2) @ k @ x for x, k in zip(j, blocks, strict=True))
+    assert matrix(f(s.q, spring=given), wanted) < BOUND
 
 
 def test_the_number_of_arguments_is_that_of_the_letters():
@@ -280,6 +310,12 @@ def test_the_log_determinant_of_the_mass_matrix(name):
     assert np.isclose(hinge.compile(logdet(MASS), robot)(s.q[0]), dense[0], rtol=0, atol=1e-9)
 
 
+def test_a_log_determinant_may_stand_beside_other_expressions():
+    robot, s = robot_of("chain"), state_of("chain")
+    found = hinge.compile({"l": logdet(MASS), "m": MASS}, robot)(s.q)
+    assert np.allclose(found["l"], np.linalg.slogdet(found["m"])[1], rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_the_factors_of_the_mass_matrix_may_be_asked_for(name):
     robot, s = robot_of(name), state_of(name)
@@ -323,6 +359,11 @@ def test_explain_tells_the_derivation_the_sweeps_and_the_counts():
     assert "tip to base" in text and "base to tip" in text
     assert "for robot 'puma560'" in text and str(f.code.operations()) in text
     assert text.count(" mul, ") == 2 + len(f.derivation.program.stages)
+
+
+def test_explain_begins_with_what_was_given():
+    for e in (qd, MASS, MASS @ qd):
+        assert hinge.compile(e, robot_of("chain")).explain().startswith("given")
 
 
 def test_explain_names_a_dense_solve():

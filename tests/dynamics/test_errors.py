@@ -227,7 +227,7 @@ def test_an_unknown_verb_is_named():
 @pytest.mark.parametrize("structure", [Structure.DIAGONAL, Structure.STEP, Structure.DENSE])
 def test_an_operator_without_a_meaning_is_named(structure):
     w = leaf("W", Body, Body, structure)
-    words = "W: is Body ← Body", "gives no value", "replace it"
+    words = "W: is Body ← Body", "no value", "wanted", "B @ X @ B.T"
     fails(lambda: compiled(H @ phi @ w @ phi.T @ H.T), UnboundLeafError, *words)
 
 
@@ -266,6 +266,18 @@ def test_a_letter_may_not_hide_the_configuration():
 def test_a_letter_called_g_is_gravity_in_the_world_only():
     own = leaf("g", Joint, One, meaning="gear ratios")
     assert compiled(MASS @ own)(Q, g=[1.0, 0.0]).shape == (2,)
+
+
+def test_a_wrong_operator_is_named():
+    w = leaf("W", Joint, Joint, Structure.DIAGONAL)
+    f = compiled(MASS @ w @ tau)
+    fails(lambda: f(Q, tau=ZERO), UnboundLeafError, "W: no value came", "W=…")
+    words = "W: has shape (3, 2)", "wanted (…, 2, 2)"
+    fails(lambda: f(Q, tau=ZERO, W=np.zeros((3, 2))), ArgumentError, *words)
+    fails(lambda: f(Q, tau=ZERO, W=ZERO), ArgumentError, "W: has shape (2,)", "wanted (…, 2, 2)")
+    fails(lambda: f(Q, tau=ZERO, W=np.eye(2, dtype=int)), ArgumentError, "W: has dtype int", ".astype(float)")
+    words = "W: has entries beside the blocks", "wanted a block-diagonal"
+    fails(lambda: f(Q, tau=ZERO, W=np.ones((2, 2))), ArgumentError, *words)
 
 
 @pytest.mark.parametrize("shape", [(6,), (2, 6), (1, 5)])

@@ -47,10 +47,10 @@ MJCFS = (
 def entries(ours: Array, theirs: Array) -> float:
     """Return the largest difference, each entry relative to its size over the batch.
 
-    An entry that stays below a thousandth of the largest, or below 1e-5, counts as that.
+    An entry that stays below a thousandth of the largest, or below 1e-4, counts as that.
     """
     size = np.abs(theirs).max(axis=0, initial=0.0)
-    floor = max(1e-3 * float(np.max(size, initial=0.0)), 1e-5)
+    floor = max(1e-3 * float(np.max(size, initial=0.0)), 1e-4)
     return float(np.max(np.abs(ours - theirs) / np.maximum(size, floor), initial=0.0))
 
 

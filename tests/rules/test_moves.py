@@ -21,20 +21,23 @@ from hinge.algebra import (
     word_expression,
 )
 from hinge.rules import MOVES, decide, moves_for
-from hinge.rules.moves import HYBRID_MOVES
+from hinge.rules.moves import HYBRID_MOVES, SERIAL_MOVES
 from hinge.targets import random_system
 
-moves = pytest.mark.parametrize("move", HYBRID_MOVES, ids=lambda m: f"{m.name}, {m.left}")
-SYSTEMS = [
+ALL = dict.fromkeys((*HYBRID_MOVES, *SERIAL_MOVES))
+moves = pytest.mark.parametrize("move", ALL, ids=lambda m: f"{m.name}, {m.left}")
+TREES = [
     random_system((-1, 0, 0, 1, 1, -1, 5), 1, (2, 1, 0, 3, 1, 2, 1)),
     random_system((-1, 0, 1, 1, 0), 2, (6, 1, 1, 2, 3)),
 ]
+CHAINS = [random_system((-1, 0, 1, 2, 3), 3, (2, 1, 0, 3, 1))]
 
 
 @moves
 def test_a_move_is_proved(move):
     decision = decide(move.left, move.right)
     assert decision and decision.check(), str(decision)
+    assert decision.theory.holds_on == move.holds_on
     assert decide(move.left.T, move.right.T)
 
 
@@ -44,7 +47,7 @@ def test_a_move_holds_in_numbers(move):
     left = polynomial(move.left, no_inverse)
     assert len(rules) == (1 if left.T.key == left.key else 2)
     assert {adjoint_word(r.lhs) for r in rules} == {r.lhs for r in rules}
-    for system in SYSTEMS:
+    for system in CHAINS if move.holds_on == "serial chains" else TREES:
         for rule in rules:
             first, last = rule.lhs[0], rule.lhs[-1]
             one = system.matrix(word_expression(rule.lhs, first.range))
@@ -87,6 +90,8 @@ def test_hybrid_moves_are_offered_where_their_letters_are():
     assert moves_for({H, phi, M}) == MOVES
     assert moves_for({passive.H, phi, M}) == HYBRID_MOVES
     assert moves_for(set()) == MOVES
+    assert moves_for({H, phi, M}, "serial chains") == SERIAL_MOVES
+    assert [m.holds_on for m in SERIAL_MOVES if m not in MOVES] == ["serial chains"]
     assert set(MOVES) < set(HYBRID_MOVES)
 
 
