@@ -1,7 +1,7 @@
 """Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
 
 from hinge.binding.binding import Expressed, RobotBinding, bind, checked_robot
-from hinge.binding.frames import Place, choose_frames
+from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "bind",
     "checked_robot",
     "choose_frames",
+    "own_frames",
 ]

@@ -35,13 +35,13 @@ from hinge.algebra import (
     b,
     v_n,
 )
-from hinge.binding.frames import Place, choose_frames
+from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot
 from hinge.model.joints import Cylindrical, Prismatic, Revolute, Screw
 from hinge.spatial import Transform, cross, skew
-from hinge.sweeps import USER_FORCE, USER_MOTION, Block, unit_block, zeros
+from hinge.sweeps import Block, unit_block, zeros
 from hinge.tree import WORLD, Tree
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
@@ -52,13 +52,15 @@ class RobotBinding:
     """The letters bound to a robot.
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
-    which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics.
+    which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics. With
+    `own_frames` vectors of the Body space are in the bodies' own frames, else in frames that make steps cheap.
     """
 
     robot: Robot
     nodes: tuple[str, ...] = ()
     expressed: Expressed = "body"
     prescribed: frozenset[str] = frozenset()
+    own_frames: bool = False
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -77,8 +79,8 @@ class RobotBinding:
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The bodies in their chosen frames."""
-        return choose_frames(self.robot)
+        """The bodies in the frames that are worked in."""
+        return own_frames(self.robot) if self.own_frames else choose_frames(self.robot)
 
     @cached_property
     def node_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
@@ -176,19 +178,20 @@ class RobotBinding:
 
     def step(self, body: int, hinge: Block) -> Chain:
         """Return the way to the parent."""
-        links = self.places[body].before + self._joint_links(body, hinge)
+        place = self.places[body]
+        links = (*place.before, *self._joint_links(body, hinge), *place.after)
         parent = self.tree.parents[body]
         return Chain(links, self.size(Body, parent), self.size(Body, body))
 
     def subspace(self, body: int, hinge: Block) -> Block:
-        """Return the motion subspace S (6, nv) in the chosen frame."""
-        kind = self.places[body].type
+        """Return the motion subspace S (6, nv) in the body's frame."""
+        kind, last = self.places[body].type, self.places[body].last
         found = zeros(6, kind.nv)
         if isinstance(kind, Revolute | Prismatic | Screw | Cylindrical) or kind.nv == 0:
             found[:] = kind.subspace(np.zeros(kind.nq))
         else:
             found[:] = hinge[kind.nq + 12 :].reshape(6, kind.nv)
-        return found
+        return found if last.is_identity() else _constants(last.matrix()) @ found
 
     def value(self, leaf: Leaf, body: int, hinge: Block) -> Block | None:
         """Return the block of an operator that the robot gives."""
@@ -199,12 +202,7 @@ class RobotBinding:
         if leaf is B:
             found = zeros(self.size(Body, body), self.size(Node, body))
             for k, (_, x) in enumerate(self.node_places[body]):
-                found[:6, 6 * k : 6 * k + 6] = _tidy_matrix(x.matrix().T)
-            return found
-        if leaf in (USER_MOTION, USER_FORCE):
-            chosen = self.places[body].chosen
-            found = unit_block(self.size(Body, body))
-            found[:6, :6] = _tidy_matrix(chosen.inv().matrix() if leaf is USER_MOTION else chosen.matrix().T)
+                found[:6, 6 * k : 6 * k + 6] = _constants(x.matrix().T)
             return found
         return None
 
@@ -222,7 +220,7 @@ class RobotBinding:
     def _inertia(self, body: int) -> Block:
         rotors = self._rotors(body)
         found = zeros(6 + len(rotors), 6 + len(rotors))
-        found[:6, :6] = _tidy_matrix(self.places[body].inertia.matrix())
+        found[:6, :6] = _inertia_constants(self.places[body].inertia.matrix())
         for k, dof in enumerate(rotors):
             found[6 + k, 6 + k] = float(self.places[body].joint.rotor_inertia[dof])
         return found
@@ -252,7 +250,7 @@ class RobotBinding:
         if kind.nv:
             across = self.subspace(body, hinge) @ qd
             w, wj, vj = above[:3], across[:3], across[3:]
-            rate = kind.bias(hinge[: kind.nq], qd)
+            rate = _constants(self.places[body].last.matrix()) @ kind.bias(hinge[: kind.nq], qd)
         else:
             w, wj, vj, rate = above[:3], zeros(3), zeros(3), zeros(6)
         rho = self.step(body, hinge).offset()
@@ -275,7 +273,7 @@ class RobotBinding:
         found = zeros(self.size(Node, body))
         w = v[:3]
         for k, (_, x) in enumerate(self.node_places[body]):
-            found[6 * k + 3 : 6 * k + 6] = _tidy_matrix(x.E) @ cross(w, cross(w, _tidy_matrix(x.r)))
+            found[6 * k + 3 : 6 * k + 6] = _constants(x.E) @ cross(w, cross(w, _constants(x.r)))
         return found
 
     def _axes(self, body: int, pose: Block) -> Block:
@@ -285,7 +283,7 @@ class RobotBinding:
         """
         found = zeros(self.size(Node, body), self.size(Node, body))
         for k, (_, x) in enumerate(self.node_places[body]):
-            whole = _tidy_matrix(x.matrix()) @ pose[:6, :6]
+            whole = _constants(x.matrix()) @ pose[:6, :6]
             back = whole[:3, :3].T
             at = slice(6 * k, 6 * k + 6)
             block = zeros(6, 6)
@@ -308,6 +306,7 @@ def bind(
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] = (),
+    own_frames: bool = False,
 ) -> RobotBinding:
     """Return what the letters mean for a robot."""
     checked_robot(robot)
@@ -317,7 +316,7 @@ def bind(
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
-    return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed))
+    return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed), own_frames)
 
 
 def checked_robot(robot: Robot) -> Robot:
@@ -351,10 +350,19 @@ def _centripetal(v: Block) -> Block:
     return found
 
 
-def _tidy_matrix(x: Block) -> Block:
-    """Return constants as objects, with those that are zero or one but for rounding made so."""
+def _constants(x: Block) -> Block:
+    """Return constant turns and shifts as objects; those that are zero or one but for rounding made so."""
     x = np.where(np.abs(x) < 1e-15, 0.0, x)
-    x = np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x)
+    return _objects(np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x))
+
+
+def _inertia_constants(x: Block) -> Block:
+    """Return an inertia as objects; entries that are zero but for rounding, next to their diagonal, made so."""
+    size = np.sqrt(np.abs(np.diagonal(x)))
+    return _objects(np.where(np.abs(x) < 1e-15 * np.outer(size, size), 0.0, x))
+
+
+def _objects(x: Block) -> Block:
     found = zeros(*x.shape)
     found[...] = x.astype(object)
     return found

@@ -6,13 +6,15 @@ carries one such hinge only, its frame is turned about z once more, by a constan
 up, so that the next placement is a shift and one turn (as in Denavit–Hartenberg coordinates). A fixed body
 takes its parent's frame: its step is the identity. Other bodies get their joint's outer frame.
 
-The user's names keep their meaning: `chosen` takes coordinates of the body's own frame to those here.
+The user's names keep their meaning: `chosen` takes coordinates of the body's own frame to those here. Where
+an expression shows whole vectors of the Body space to the user, `own_frames` is used instead, dearer steps
+between the frames that the user knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,9 +31,10 @@ TURNING = (Revolute, Screw, Cylindrical)
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A body in its chosen frame: the joint type there, the constant links before it, the inertia.
+    """A body in the frame that is worked in: the joint type, the constant links around it, the inertia.
 
-    `turned` is cos and sin of the constant that is added to the joint's own angle.
+    `turned` is cos and sin of the constant that is added to the joint's own angle; `last` leads from the
+    joint's frame to the body's, and `after` is the same as links.
     """
 
     joint: Joint
@@ -40,6 +43,8 @@ class Place:
     chosen: Transform
     inertia: Inertia
     turned: tuple[float, float] = (1.0, 0.0)
+    after: tuple[Link, ...] = ()
+    last: Transform = field(default_factory=Transform.identity)
 
 
 def choose_frames(robot: Robot) -> tuple[Place, ...]:
@@ -49,6 +54,21 @@ def choose_frames(robot: Robot) -> tuple[Place, ...]:
         above = Transform.identity() if parent < 0 else found[parent].chosen
         found.append(_placed(robot, i, above))
     return tuple(found)
+
+
+def own_frames(robot: Robot) -> tuple[Place, ...]:
+    """Return each body in its own frame, the one that the user knows."""
+    return tuple(_own(j, b.inertia) for j, b in zip(robot.joints, robot.bodies, strict=True))
+
+
+def _own(joint: Joint, inertia: Inertia) -> Place:
+    here = Transform.identity()
+    if isinstance(joint.type, Fixed):
+        return Place(joint, joint.type, _constant_links(joint.transform(np.zeros(0))), here, inertia)
+    upright, kind = _upright(joint.type)
+    last = joint.outer.inv() @ upright.inv()
+    before, after = _constant_links(upright @ joint.inner), _constant_links(last)
+    return Place(joint, kind, before, here, inertia, after=after, last=last)
 
 
 def _placed(robot: Robot, body: int, above: Transform) -> Place:
@@ -112,4 +132,4 @@ def _constant_links(placement: Transform) -> tuple[Link, ...]:
 
 def tidy(x: Array) -> Array:
     """Return numbers with those that are zero but for rounding made zero."""
-    return np.where(np.abs(x) < 1e-15 * max(1.0, float(np.abs(x).max(initial=0.0))), 0.0, x)
+    return np.where(np.abs(x) < 1e-15 * float(np.abs(x).max(initial=0.0)), 0.0, x)

@@ -36,7 +36,7 @@ class Operations:
 
     def __str__(self) -> str:
         text = f"{self.multiplications} mul, {self.additions} add"
-        rare = ((self.divisions, "div"), (self.functions, "sin/cos"))
+        rare = ((self.divisions, "div"), (self.functions, "functions"))
         return text + "".join(f", {n} {name}" for n, name in rare if n)
 
 

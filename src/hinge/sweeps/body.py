@@ -35,6 +35,8 @@ from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.program import EDGES, GATHERING, Program, Statement, is_congruence, operand
 from hinge.tree import WORLD
 
+#: A hinge inertia that is known beforehand and worse conditioned than this is taken for singular.
+SINGULAR = 1e13
 #: What depends on q alone, in the memory of values.
 HINGE = leaf("hinge", One, One)
 
@@ -207,7 +209,7 @@ class BodyKernel:
             case Product():
                 found = _times(self.value(e.factors[0]), self.value(product(*e.factors[1:])))
             case Inverse():
-                found = symmetric_inverse(self.value(e.argument))
+                found = self._inverse(self.value(e.argument))
             case Identity():
                 found = unit_block(self.binding.size(e.range, self.body))
             case Zero():
@@ -215,6 +217,16 @@ class BodyKernel:
             case _:
                 raise AssertionError(f"{e} has no value at a body")
         return found
+
+    def _inverse(self, x: Block) -> Block:
+        """Return the inverse of a block; one that is known and singular is a division by zero."""
+        if not any(isinstance(v, Traced) for v in x.flat):
+            known = x.astype(float)
+            size = np.sqrt(np.abs(np.diagonal(known)))
+            scaled = known / np.outer(size, size) if size.all() else np.zeros_like(known)
+            if len(x) and np.linalg.cond(scaled) > SINGULAR:
+                raise ZeroDivisionError
+        return symmetric_inverse(x)
 
     def _sum(self, e: Sum) -> Block:
         total: Any = None

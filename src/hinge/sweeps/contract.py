@@ -12,15 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.algebra import Body, Leaf, Space, Structure, leaf
+from hinge.algebra import Leaf, Space
 from hinge.tree import Tree
 
 Block = NDArray[Any]
-#: From the coordinates that the binding chose to the frames that the user knows.
-USER_MOTION = leaf(
-    "USER_MOTION", Body, Body, Structure.DIAGONAL, unicode="U", meaning="motions in user frames"
-)
-USER_FORCE = leaf("USER_FORCE", Body, Body, Structure.DIAGONAL, unicode="U", meaning="forces in user frames")
 
 
 class Step(Protocol):

@@ -29,7 +29,7 @@ LETTER = {
     "M": 42, "R": 42, "P": 66, "Pp": 66, "Ups": 66,
     "D": 1, "Di": 1, "Dp": 1, "Dip": 1,
     "G": 6, "G'": 11, "Gp": 6, "Gp'": 11,
-    "B": 48, "B'": 48, "Q": 30, "USER_MOTION": 48, "USER_FORCE": 48,
+    "B": 48, "B'": 48, "Q": 30,
 }  # fmt: skip
 #: The same for the shift of a vector over an edge (two planar turns and a shift), of its angular half alone,
 #: of a symmetric block, and of one with the pattern of a rigid inertia; and for the formulas.

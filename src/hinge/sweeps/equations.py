@@ -43,6 +43,7 @@ from hinge.algebra import (
     substituted,
     zero,
 )
+from hinge.errors import UnboundLeafError
 
 #: Names of states by the propagation that makes them: (plain, Unicode).
 STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
@@ -193,6 +194,11 @@ def in_steps(p: Polynomial) -> Polynomial:
         base = leaf_of(letter)
         if base.structure is not Structure.STEP or base is E:
             return None
+        if base not in DEFINITIONS:
+            raise UnboundLeafError(
+                f"{base}: leads one step towards the base and has no definition; write it by E and "
+                "block-diagonal letters"
+            )
         found = polynomial(DEFINITIONS[base], no_inverse)
         return found if isinstance(letter, Leaf) else found.T
 

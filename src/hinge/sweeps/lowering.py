@@ -11,11 +11,9 @@ from collections.abc import Mapping
 
 from hinge.algebra import (
     E0,
-    Adjoint,
     Body,
     Expr,
     Leaf,
-    Letter,
     LogDet,
     One,
     Polynomial,
@@ -32,9 +30,9 @@ from hinge.algebra import (
     polynomial,
     product,
     with_names,
+    word_expression,
 )
 from hinge.errors import ArgumentError
-from hinge.sweeps.contract import USER_FORCE, USER_MOTION
 from hinge.sweeps.equations import Equations, term_name
 from hinge.sweeps.program import (
     EDGES,
@@ -77,14 +75,26 @@ def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None =
 def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
     if e.range is One and e.domain is One:
         return _scalar(system, name, e)
+    if e.range is One:
+        return _output(system, name, e.T)  # a row is shown as the vector it is the adjoint of
     p = polynomial(e, no_inverse)
+    _refuse_outer_products(name, p)
     if not p.terms:
         raise ArgumentError(f"{name}: is zero by the identities; there is nothing to compute")
     if e.domain is One:
-        return VectorOutput(name, _variable(system, name, system.vector(_shown(p))))
+        return VectorOutput(name, _variable(system, name, system.vector(p)))
     if e.range is World and all(_is_world_block(w) for w in p.terms):
         return WorldOutput(name, system.variable(World, name))
     return columns(system, name, p)
+
+
+def _refuse_outer_products(name: str, p: Polynomial) -> None:
+    for w in p.terms:
+        if any(x.range is One for x in w[1:]):
+            raise NotImplementedError(
+                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, for which there is no "
+                "program; compute the two vectors and multiply them in NumPy"
+            )
 
 
 def _is_world_block(word: Word) -> bool:
@@ -119,7 +129,7 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
         p = p.T
     source = p.domain
     unit = Polynomial(source, One, {(system.column_source(source),): 1})
-    value = system.vector(_shown(p @ unit))
+    value = system.vector(p @ unit)
     return OperatorOutput(name, _variable(system, name, value), source, transposed, symmetric)
 
 
@@ -157,25 +167,6 @@ def _dense_operators(system: Equations) -> dict[Leaf, OperatorOutput]:
                 p = polynomial(system.solves[target].operator, no_inverse)
                 found[target] = columns(system, "X", p)
     return found
-
-
-def _shown(p: Polynomial) -> Polynomial:
-    """Return a vector of the Body space in the frames that the user knows."""
-    if p.range is not Body:
-        return p
-    kinds = {is_motion(w[0]) for w in p.terms if w}
-    if len(kinds) != 1:
-        raise ArgumentError(
-            f"{p.expression()}: cannot tell whether this is a motion or a force; apply B.T (for a "
-            "motion) and ask for nodes"
-        )
-    shown = USER_MOTION if kinds == {True} else USER_FORCE
-    return Polynomial(Body, Body, {(shown,): 1}) @ p
-
-
-def is_motion(letter: Letter) -> bool:
-    """Tell whether a letter gives motions (accelerations, velocities) rather than forces."""
-    return isinstance(letter, Adjoint) or letter.name in ("a", "a_n", "v_n", "Ups")
 
 
 # Scalars.

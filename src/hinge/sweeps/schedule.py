@@ -26,7 +26,6 @@ from hinge.algebra import (
     product,
     subterms,
 )
-from hinge.sweeps.contract import USER_FORCE, USER_MOTION
 from hinge.sweeps.equations import Equations, term_name
 from hinge.sweeps.program import (
     EDGES,
@@ -208,7 +207,7 @@ class Plan:
 
 def is_input(x: Leaf) -> bool:
     """Tell whether a leaf is an argument of the call: a vector, or an operator that the user defined."""
-    own = x.domain is not One and x not in STANDARD.values() and x not in (USER_MOTION, USER_FORCE)
+    own = x.domain is not One and x not in STANDARD.values()
     return x.structure is Structure.VECTOR or own
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf
+from hinge.algebra import E0, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.body import HINGE, BodyKernel, Memory
@@ -95,11 +95,10 @@ class _Tracer:
 
     def _take_operator(self, x: Leaf) -> None:
         """Take in an operator of the user's own: the diagonal blocks of a matrix, row by row."""
-        if x.structure is not Structure.DIAGONAL or Body in (x.range, x.domain):
+        if x.structure is not Structure.DIAGONAL or World in (x.range, x.domain):
             raise UnboundLeafError(
                 f"{x}: is {x.range} ← {x.domain}, {x.structure.value}, and no value can be given for it; "
-                "wanted a block-diagonal operator between Joint, Node, Passive or Active (for one on bodies "
-                "put nodes on them: B @ X @ B.T)"
+                "wanted a block-diagonal operator between Joint, Body, Node, Passive or Active"
             )
         columns = self.binding.length(x.domain)
         self._take(x.name, self.binding.length(x.range) * columns)
@@ -107,7 +106,8 @@ class _Tracer:
             rows, across = self.binding.positions(x.range, i), self.binding.positions(x.domain, i)
             block = np.empty((len(rows), len(across)), dtype=object)
             for (r, c), _ in np.ndenumerate(block):
-                block[r, c] = Slot(self.inputs[x.name][rows[r] * columns + across[c]])
+                shown = rows[r] >= 0 and across[c] >= 0
+                block[r, c] = Slot(self.inputs[x.name][rows[r] * columns + across[c]]) if shown else 0.0
             self.memory.env[x, i, None] = block
 
     def _take(self, name: str, size: int) -> None:

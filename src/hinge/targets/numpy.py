@@ -129,7 +129,7 @@ def _batched(values: NDArray[Any], memory: Memory, batch: tuple[int, ...]) -> Ar
     found = np.empty((values.size, *batch))
     for k, x in enumerate(values.flat):
         found[k] = _value(x, memory)
-    found = found.reshape(*values.shape, *batch)
+    found = found.reshape((*values.shape, *batch))
     axes = tuple(range(values.ndim))
     return np.ascontiguousarray(np.moveaxis(found, axes, tuple(a - values.ndim for a in axes)))
 
