@@ -27,19 +27,22 @@ from hinge.algebra import (
 )
 from hinge.errors import ArgumentError
 from hinge.rules import (
+    APPENDIX,
+    HYBRID,
     SERIAL,
+    TREE,
     Axiom,
     Decision,
-    Found,
     Theory,
     decide,
     determinant_steps,
     has_determinant,
     moves_for,
     search,
+    split_determinants,
     theory_of,
 )
-from hinge.sweeps import Binding, Code, Cost, Program, cost, lower, trace
+from hinge.sweeps import Binding, Code, Cost, Pass, Program, cost, lower, trace
 from hinge.targets import Counterexample, NumpyProgram, SingularError, counterexample
 
 Expressions: TypeAlias = Expr | Sequence[Expr] | Mapping[str, Expr]
@@ -48,6 +51,7 @@ __all__ = [
     "Derivation",
     "DerivationLine",
     "Expressions",
+    "Pass",
     "Proof",
     "as_given",
     "build",
@@ -66,10 +70,14 @@ FLAT_WORDS = 4
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Whether two expressions are equal: true when proved; prints as the proof or the counterexample."""
+    """Whether two expressions are equal: true when proved; prints as the proof or the counterexample.
+
+    `judged` tells whether numbers could judge a claim that was not proved.
+    """
 
     decision: Decision
-    counterexample: Counterexample | None
+    counterexample: Counterexample | None = None
+    judged: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.decision)
@@ -79,6 +87,8 @@ class Proof:
             return str(self.decision)
         if self.counterexample is not None:
             return f"{self.decision.left} = {self.decision.right}\n  refuted: {self.counterexample}"
+        if not self.judged:
+            return f"{self.decision}\n  and no random tree can judge it: an inverse exists on none of them"
         return (
             f"{self.decision}\n  but it holds in numbers on every random tree tried: the axioms given do not "
             "decide it; add what is missing with axioms="
@@ -90,15 +100,27 @@ def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom] = ()) -> Proof:
 
     `axioms` are further facts, made by `hinge.rules.equation`.
     """
-    one, other = (_determined(e)[-1][2] if has_determinant(e) else e for e in (left, right))
+    distinct_names(left, right)
+    one, other = (_determined(e)[-1][2] for e in (left, right))
     decision = decide(one, other, axioms=axioms)
     if decision:
-        return Proof(decision, None)
+        return Proof(decision)
     try:
-        found = counterexample(left, right, serial=decision.theory.holds_on == "serial chains")
+        serial = decision.theory.holds_on == "serial chains"
+        return Proof(decision, counterexample(left, right, serial=serial))
     except SingularError:
-        found = None
-    return Proof(decision, found)
+        return Proof(decision, judged=False)
+
+
+def distinct_names(*expressions: Expr) -> None:
+    """Refuse two letters of one name: arguments, words and proofs go by names."""
+    seen: dict[str, Leaf] = {}
+    for x in (x for e in expressions for x in leaves(e)):
+        if seen.setdefault(x.name, x) is not x:
+            raise ArgumentError(
+                f"{x.name}: two different letters have this name, {seen[x.name].range} ← "
+                f"{seen[x.name].domain} and {x.range} ← {x.domain}; give yours another name"
+            )
 
 
 # Derivations.
@@ -160,49 +182,95 @@ class Derivation:
 
     def reason(self) -> str:
         """Return why this form was taken."""
-        first, last = self.lines[0].cost, self.lines[-1].cost
-        if last is None:
-            return "reached by the steps above"
+        first, last = self.lines[0].cost, self.cost
         if len(self.lines) == 1:
             return f"taken as given: no form among the {self.weighed} weighed is cheaper than {last}"
-        return f"cheapest of {self.weighed} forms weighed: {last}; as given: {first}"
+        given = f"; as given: {first}" if first else ""
+        return f"cheapest of {self.weighed} forms weighed: {last}{given}"
 
 
 def derive(expressions: Expressions, *, serial: bool = False) -> Derivation:
     """Return the cheapest form of expressions that the named identities lead to, with the steps.
 
-    With `serial` the identities that hold on serial chains only are used too; the result cannot be compiled
-    for a robot that branches.
+    With `serial` the identities that hold on serial chains only may be used too; a result that uses them
+    cannot be compiled for a robot that branches.
     """
-    return _derive(tuple(named(expressions).items()), serial)
+    items = tuple(named(expressions).items())
+    found = _derive(items)
+    if serial and not {x for _, e in items for x in leaves(e)} & (HYBRID.letters - TREE.letters):
+        chain = _derive(items, serial=True)
+        found = chain if chain.cost < found.cost else found
+    return found
 
 
 def as_given(expressions: Expressions) -> Derivation:
     """Return expressions without a search: the algorithm that they are as they stand."""
-    given = named(expressions)
-    state, theory = _start(given)
-    line = DerivationLine("given", "", _forms(given, state), _cost(given, theory, state))
-    return Derivation(given, (line,), 1, _inverses(theory), _inner(theory), theory.holds_on)
+    start = _Start.of(named(expressions))
+    lines = (*start.lines, start.line("given", "", start.state))
+    return start.derivation(lines[-1:] if len(lines) == 1 else lines, 1)
 
 
 @lru_cache(maxsize=256)
 def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Derivation:
-    given = dict(items)
-    if all(has_determinant(e) for e in given.values()):
-        return _derive_determinants(given)
-    state, theory = _start(given, serial=serial)
-
-    def price(s: tuple[Polynomial, ...]) -> Cost:
-        return _cost(given, theory, s)
-
-    moves = moves_for({x for e in given.values() for x in leaves(e)}, theory.holds_on)
-    found = search(state, moves, price)
-    normal = search(state, moves, price, normal=theory.normal, limit=1)
+    start = _Start.of(dict(items), serial=serial)
+    moves = moves_for({x for _, e in items for x in leaves(e)}, start.theory.holds_on)
+    found = search(start.state, moves, start.cost)
+    normal = search(start.state, moves, start.cost, normal=start.theory.normal, limit=1)
     if normal.best.cost < found.best.cost:
         found = normal
-    return Derivation(
-        given, _lines(given, found), found.weighed, _inverses(theory), _inner(theory), theory.holds_on
-    )
+    lines = [start.line(step.name, step.source, step.state, step.cost) for step in found.steps]
+    # Where determinants were taken apart first, the form that the search began with is the last of those.
+    return start.derivation((*start.lines, *lines[1 if start.lines else 0 :]), found.weighed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Expressions multiplied out, their log determinants taken apart and set aside."""
+
+    given: Mapping[str, Expr]
+    determinants: Mapping[str, Expr]
+    state: tuple[Polynomial, ...]
+    theory: Theory
+    lines: tuple[DerivationLine, ...]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
+        """Return where a derivation begins."""
+        lines: list[DerivationLine] = []
+        if any(has_determinant(e) for e in given.values()):
+            lines.append(DerivationLine("given", "", given, None))
+        for name, e in given.items():
+            for rule, source, form in _determined(e)[1:]:
+                lines.append(DerivationLine(rule, source, {**lines[-1].expressions, name: form}, None))
+        forms = lines[-1].expressions if lines else given
+        parts = {name: split_determinants(e) for name, e in forms.items()}
+        theory = SERIAL if serial else theory_of(*given.values())
+        state: list[Polynomial] = []
+        for _, rest in parts.values():
+            p, theory = theory.multiplied_out(rest)
+            state.append(theory.normal(p) if theory.name == APPENDIX.name else p)
+        return cls(given, {n: d for n, (d, _) in parts.items()}, tuple(state), theory, tuple(lines))
+
+    def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
+        """Return the outputs of a state."""
+        return {
+            name: self.determinants[name] + p.expression() for name, p in zip(self.given, state, strict=True)
+        }
+
+    def cost(self, state: Sequence[Polynomial]) -> Cost:
+        """Return what the program of a state costs."""
+        return cost(lower(self.forms(state), inverses=_inverses(self.theory)))
+
+    def line(
+        self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
+    ) -> DerivationLine:
+        """Return a state as a line of a derivation."""
+        return DerivationLine(name, source, self.forms(state), known or self.cost(state))
+
+    def derivation(self, lines: Sequence[DerivationLine], weighed: int) -> Derivation:
+        """Return the derivation with these lines."""
+        inverses, inner = _inverses(self.theory), _inner(self.theory)
+        return Derivation(self.given, tuple(lines), weighed, inverses, inner, self.theory.holds_on)
 
 
 def _inner(theory: Theory) -> tuple[Derivation, ...]:
@@ -211,34 +279,8 @@ def _inner(theory: Theory) -> tuple[Derivation, ...]:
     return tuple(_derive(((f"X{k + 1}", e),), serial) for k, e in enumerate(theory.unknown.values()))
 
 
-def _derive_determinants(given: Mapping[str, Expr]) -> Derivation:
-    """Derive sums of log determinants."""
-    lines = [DerivationLine("given", "", given, None)]
-    for name, e in given.items():
-        for rule, source, form in _determined(e)[1:]:
-            lines.append(DerivationLine(rule, source, {**lines[-1].expressions, name: form}, None))
-    return Derivation(given, tuple(lines), len(lines), {})
-
-
 def _determined(e: Expr) -> list[tuple[str, str, Expr]]:
     return [("given", "", e), *determinant_steps(e)]
-
-
-def _start(given: Mapping[str, Expr], *, serial: bool = False) -> tuple[tuple[Polynomial, ...], Theory]:
-    theory = SERIAL if serial else theory_of(*given.values())
-    state: list[Polynomial] = []
-    for e in given.values():
-        p, theory = theory.multiplied_out(e)
-        state.append(p)
-    return tuple(state), theory
-
-
-def _cost(given: Mapping[str, Expr], theory: Theory, state: Sequence[Polynomial]) -> Cost:
-    return cost(lower(_forms(given, state), inverses=_inverses(theory)))
-
-
-def _forms(given: Mapping[str, Expr], state: Sequence[Polynomial]) -> dict[str, Expr]:
-    return {name: p.expression() for name, p in zip(given, state, strict=True)}
 
 
 def _inverses(theory: Theory) -> dict[Leaf, Expr]:
@@ -252,18 +294,19 @@ def _inverses(theory: Theory) -> dict[Leaf, Expr]:
     return {**known, **{x: next(iter(e.values())) for x, e in inside.items()}}
 
 
-def _lines(given: Mapping[str, Expr], found: Found[Cost]) -> tuple[DerivationLine, ...]:
-    return tuple(DerivationLine(s.name, s.source, _forms(given, s.state), s.cost) for s in found.steps)
-
-
 def named(expressions: Expressions) -> dict[str, Expr]:
     """Return expressions by name; without names they are y, or y1, y2 …"""
     if isinstance(expressions, Expr):
-        return {"y": expressions}
+        expressions = {"y": expressions}
     if isinstance(expressions, Mapping):
         found = dict(expressions)
-    else:
+    elif isinstance(expressions, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         found = {f"y{k + 1}": e for k, e in enumerate(expressions)}
+    else:
+        raise ArgumentError(
+            f"expressions: {type(expressions).__name__} came; wanted an expression of hinge.algebra, a list "
+            "of them, or a dict by name"
+        )
     for name, e in found.items():
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: {type(e).__name__} came; wanted an expression of hinge.algebra")
@@ -271,6 +314,7 @@ def named(expressions: Expressions) -> dict[str, Expr]:
             raise ArgumentError(f"name {name!r}: wanted a Python identifier, since outputs become variables")
     if not found:
         raise ArgumentError("expressions: none came; give at least one")
+    distinct_names(*found.values())
     return found
 
 

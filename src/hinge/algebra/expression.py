@@ -18,6 +18,7 @@ import weakref
 from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
+from numbers import Rational, Real
 from typing import Any, TypeAlias, final
 
 from hinge.algebra.printing import ATOM, LATEX, MARKED, PRODUCT, PYTHON, SUM, TEXT, UNICODE, Style
@@ -138,6 +139,9 @@ class _Frozen(Expr):
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{self!r} is frozen; build a new expression instead")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{self!r} is frozen; build a new expression instead")
+
 
 @final
 class Leaf(_Frozen):
@@ -162,7 +166,8 @@ class Leaf(_Frozen):
         if style is PYTHON:
             return (self.name if STANDARD.get(self.name) is self else self._constructor()), ATOM
         names = {UNICODE.name: self.unicode_name, LATEX.name: self.latex_name}
-        return names.get(style.name, self.name), ATOM
+        text = names.get(style.name, self.name)
+        return text, MARKED if "^" in text or "⁻" in text else ATOM
 
     def _constructor(self) -> str:
         """Return the call of `leaf` that makes this leaf."""
@@ -195,7 +200,7 @@ class Adjoint(_Frozen):
 
     def written(self, style: Style) -> tuple[str, int]:
         """Return the text and how tightly it binds."""
-        return style.adjoint.format(self.leaf.written(style)[0]), MARKED
+        return style.adjoint.format(style.fenced(*self.leaf.written(style), ATOM)), MARKED
 
 
 @final
@@ -437,10 +442,10 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
 
 def _exact(factor: Any) -> Coefficient:
     """Return a coefficient as an int or a Fraction."""
-    if isinstance(factor, bool) or not isinstance(factor, int | float | Fraction):
+    if isinstance(factor, bool) or not isinstance(factor, Real):
         raise TypeError(f"* wants a number, not {type(factor).__name__}; operators compose with @")
     try:
-        exact = Fraction(factor)
+        exact = Fraction(factor) if isinstance(factor, Rational) else Fraction(float(factor))
     except (ValueError, OverflowError):
         raise ArgumentError(f"factor: {factor} came; wanted a finite number") from None
     return exact.numerator if exact.denominator == 1 else exact

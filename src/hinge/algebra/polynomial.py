@@ -131,7 +131,7 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
 def _scalar_letter(e: LogDet) -> Leaf:
     """Return a letter that stands for a log determinant as a whole."""
     plain = "".join(c if c.isalnum() else "_" for c in e.ascii())
-    return leaf(plain, One, One, unicode=str(e), latex=e.latex())
+    return leaf(plain, One, One, unicode=str(e), latex=e.latex(), meaning=repr(e))
 
 
 def factored(p: Polynomial) -> Expr:

@@ -36,7 +36,9 @@ class Style:
         out = ""
         for c, text, binds in terms:
             size = abs(c)
-            body = self.fenced(text, binds, PRODUCT if c != 1 else SUM)
+            # In Python a factor or sign in front binds to the first factor of a product alone.
+            tight = self.name == "python" and (size != 1 or (c < 0 and not out))
+            body = self.fenced(text, binds, MARKED if tight else PRODUCT if c != 1 else SUM)
             if size != 1:
                 number = repr(size) if self.name == "python" else str(size)
                 body = f"{number}{self.scale}{body}"

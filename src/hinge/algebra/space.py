@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 
-@dataclass(frozen=True)
 class Space:
-    """A space of stacked vectors; `meaning` says what is stacked."""
+    """A space of stacked vectors; `meaning` says what is stacked. Equal spaces are one object."""
 
+    __slots__ = ("meaning", "name")
     name: str
-    meaning: str = ""
+    meaning: str
+    _made: dict[tuple[str, str], Space] = {}  # noqa: RUF012 - the table of all spaces
+
+    def __new__(cls, name: str, meaning: str = "") -> Space:
+        """Return the space of this name and meaning."""
+        if (name, meaning) not in cls._made:
+            made = object.__new__(cls)
+            object.__setattr__(made, "name", name)
+            object.__setattr__(made, "meaning", meaning)
+            cls._made[name, meaning] = made
+        return cls._made[name, meaning]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{self!r} is frozen")
+
+    def __str__(self) -> str:
+        return self.name
 
     def __repr__(self) -> str:
         return self.name if self in _KNOWN else f"Space({self.name!r}, {self.meaning!r})"

@@ -53,7 +53,7 @@ class RobotBinding:
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics. With
-    `own_frames` vectors of the Body space are in the bodies' own frames, else in frames that make steps cheap.
+    `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap steps.
     """
 
     robot: Robot
@@ -357,7 +357,7 @@ def _constants(x: Block) -> Block:
 
 
 def _inertia_constants(x: Block) -> Block:
-    """Return an inertia as objects; entries that are zero but for rounding, next to their diagonal, made so."""
+    """Return an inertia as objects; entries that are zero but for rounding, by their diagonal, made so."""
     size = np.sqrt(np.abs(np.diagonal(x)))
     return _objects(np.where(np.abs(x) < 1e-15 * np.outer(size, size), 0.0, x))
 

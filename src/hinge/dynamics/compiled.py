@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Body, Expr, Leaf, Node, One, Space, World
+from hinge.algebra import Body, Expr, Leaf, Node, One, Space, g
 from hinge.binding import Expressed, RobotBinding, bind
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot, as_configuration, as_vector, common_batch
-from hinge.pipeline import Derivation, Expressions, build, derive
+from hinge.pipeline import Derivation, Expressions, Pass, build, derive
 from hinge.spatial import Array, ArrayLike
 
 #: Targets that `compile` knows.
@@ -36,6 +36,8 @@ class Compiled:
         self.binding = binding
         self.code, self._run = build(derivation, binding)
         self.inputs: dict[str, Leaf] = {x.name: x for x in derivation.program.inputs}
+        if "q" in self.inputs:
+            raise ArgumentError("q: is the configuration in a call; give your letter another name")
 
     @property
     def robot(self) -> Robot:
@@ -49,19 +51,23 @@ class Compiled:
 
     def evaluate(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> dict[str, Array]:
         """Return every output by name."""
-        arrays = {"q": as_configuration(self.robot, q)}
         given = dict(vectors)
-        for name, x in self.inputs.items():
-            arrays[name] = self._input(name, x, given)
+        arrays = {"q": as_configuration(self.robot, q)}
+        arrays |= {name: self._input(name, x, given) for name, x in self.inputs.items()}
         if given:
             wanted = ", ".join(["q", *self._argument_names()])
             raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
-        common_batch(arrays)
+        came = {self._argument_name(n): v for n, v in arrays.items() if n == "q" or v.ndim > 1}
+        common_batch(came)
         shown = self._run(arrays)
         return {r.name: _shaped(shown[r.name], self._spaces(r.name)) for r in self.code.results}
 
+    def _argument_name(self, name: str) -> str:
+        """Return what the caller calls an input."""
+        return "gravity" if self.inputs.get(name) is g else name
+
     def _argument_names(self) -> list[str]:
-        return ["gravity" if x.range is World and name == "g" else name for name, x in self.inputs.items()]
+        return [self._argument_name(name) for name in self.inputs]
 
     def _spaces(self, name: str) -> tuple[Space, Space]:
         e: Expr = self.derivation.given[name]
@@ -69,7 +75,7 @@ class Compiled:
 
     def _input(self, name: str, x: Leaf, given: dict[str, ArrayLike]) -> Array:
         """Take the value of a letter out of `given`, as a flat vector (…, n)."""
-        if name == "g":
+        if x is g:
             gravity = given.pop("gravity", None)
             down = gravity_of(self.robot, gravity)
             return np.concatenate([np.zeros_like(down), -down], axis=-1)
@@ -95,24 +101,27 @@ class Compiled:
             raise ArgumentError(f"{name}: has shape {matrix.shape}; wanted (…, {rows}, {columns})")
         beside = np.ones((rows, columns), dtype=bool)
         for i in range(len(self.robot.bodies)):
-            at = np.ix_(self.binding.positions(x.range, i), self.binding.positions(x.domain, i))
-            beside[at] = False
+            down, across = (self.binding.positions(space, i) for space in (x.range, x.domain))
+            beside[np.ix_([p for p in down if p >= 0], [p for p in across if p >= 0])] = False
         if np.any(matrix[..., beside]):
             raise ArgumentError(
-                f"{name}: has entries beside the blocks of the joints (or nodes); wanted a block-diagonal "
+                f"{name}: has entries beside the blocks of joints, bodies or nodes; wanted a block-diagonal "
                 f"matrix, as {x} was defined"
             )
         return matrix.reshape(*matrix.shape[:-2], rows * columns)
 
     def explain(self) -> str:
         """Return the derivation, the sweeps, and what one evaluation costs."""
+        stages = self.derivation.program.stages
         lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
-        for k, stage in enumerate(self.derivation.program.stages):
-            what = getattr(stage, "direction", None)
-            name = f"sweep {k + 1}, {what.value}" if what else f"stage {k + 1}, dense solve"
-            lines.append(f"    {name}: {self.code.operations(k)}")
-        lines.insert(-len(self.derivation.program.stages), f"    hinges: {self.code.operations(-1)}")
-        return "\n".join(lines)
+        lines.append(f"    hinges: {self.code.operations(-1)}")
+        for k, stage in enumerate(stages):
+            if isinstance(stage, Pass):
+                lines.append(f"    sweep {k + 1}, {stage.direction.value}: {self.code.operations(k)}")
+            else:
+                lines.append(f"    stage {k + 1}: {stage}, of size {self.binding.length(stage.target.range)}")
+        reading = self.code.operations(len(stages))
+        return "\n".join([*lines, f"    sums over bodies: {reading}"] if reading.total else lines)
 
     def __repr__(self) -> str:
         names = ", ".join(["q", *self._argument_names()])
@@ -135,9 +144,17 @@ def compile(
     """
     if target not in TARGETS:
         raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
-    binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed)
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
+    binding = bind(
+        robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=_shows_bodies(derivation)
+    )
     return Compiled(derivation, binding)
+
+
+def _shows_bodies(derivation: Derivation) -> bool:
+    """Tell whether the user sees vectors of the Body space, which then are in the bodies' own frames."""
+    shown = [s for e in derivation.given.values() for s in (e.range, e.domain)]
+    return Body in shown or any(Body in (x.range, x.domain) for x in derivation.program.inputs)
 
 
 def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:

@@ -12,7 +12,7 @@ from hinge.binding import Expressed, bind, checked_robot
 from hinge.dynamics.compiled import Compiled, gravity_of
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_vector
+from hinge.model import Robot, as_vector, common_batch
 from hinge.pipeline import derive
 from hinge.spatial import Array, ArrayLike, Transform, dot
 
@@ -22,11 +22,13 @@ External = Mapping[str, ArrayLike] | None
 KEPT = 256
 
 
-def compiled(robot: Robot, verb: str, nodes: tuple[str, ...] = (), expressed: Expressed = "body") -> Compiled:
+def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expressed = "body") -> Compiled:
     """Return the compiled expression of a verb for a robot; the last ones used are kept."""
+    if isinstance(nodes, str):
+        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
     if verb not in CATALOGUE:
         raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
-    return _kept(checked_robot(robot), verb, nodes, expressed)
+    return _kept(checked_robot(robot), verb, tuple(nodes), expressed)
 
 
 @lru_cache(maxsize=KEPT)
@@ -163,14 +165,14 @@ def classical_accelerations(
 
 def jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
-    return _value(compiled(robot, "jacobian", _names(robot, frame), expressed), q, {})
+    return _value(compiled(robot, "jacobian", (_one_name(frame),), expressed), q, {})
 
 
 def jacobian_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
 ) -> Array:
     """Return the frame's spatial acceleration (…, 6) when qdd = 0, so that it is J qdd + bias."""
-    return _at_frames(robot, "jacobian_bias", q, {"qd": qd}, frame, expressed)
+    return _at_frames(robot, "jacobian_bias", q, {"qd": qd}, _one_name(frame), expressed)
 
 
 def classical_jacobian_bias(
@@ -178,7 +180,7 @@ def classical_jacobian_bias(
 ) -> Array:
     """Return the frame's classical acceleration (…, 6) when qdd = 0; "body" or "world-aligned"."""
     _refuse_world(expressed)
-    return _at_frames(robot, "classical_jacobian_bias", q, {"qd": qd}, frame, expressed)
+    return _at_frames(robot, "classical_jacobian_bias", q, {"qd": qd}, _one_name(frame), expressed)
 
 
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -188,7 +190,9 @@ def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
     """Return −Σ g · (mᵢ cᵢ) (…) in J, zero at the world's origin."""
-    return -dot(gravity_of(robot, gravity), _first_moment(robot, q))
+    down, moment = gravity_of(checked_robot(robot), gravity), _first_moment(robot, q)
+    common_batch({"gravity": down, "q": moment})
+    return -dot(down, moment)
 
 
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -198,7 +202,7 @@ def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     """Return the centre of mass (…, 3) in world coordinates."""
-    if robot.mass == 0:
+    if checked_robot(robot).mass == 0:
         raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
     return _first_moment(robot, q) / robot.mass
 
@@ -212,7 +216,8 @@ def _first_moment(robot: Robot, q: ArrayLike) -> Array:
 def _pose(x: Array) -> Transform:
     """Read (E, r) off a motion transform [E 0; −E r× E]."""
     e = x[..., :3, :3]
-    rx = -(np.swapaxes(e, -1, -2) @ x[..., 3:, :3])
+    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+        rx = -(np.swapaxes(e, -1, -2) @ x[..., 3:, :3])
     return Transform(e, np.stack([rx[..., 2, 1], rx[..., 0, 2], rx[..., 1, 0]], axis=-1))
 
 
@@ -269,13 +274,17 @@ def _at_frames(
 def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
     if frame is None:
         return tuple(b.name for b in checked_robot(robot).bodies)
-    names = (frame,) if isinstance(frame, str) else tuple(frame)
-    for name in names:
-        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(
-                f"frame: {name!r} came; wanted the name of a frame or body, or a list of names"
-            )
-    return names
+    if isinstance(frame, str):
+        return (frame,)
+    if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"frame: {frame!r} came; wanted the name of a frame or body, or a list of names")
+    return tuple(frame)
+
+
+def _one_name(frame: str) -> str:
+    if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"frame: {frame!r} came; wanted the name of one frame or body")
+    return frame
 
 
 def _refuse_world(expressed: Expressed) -> None:

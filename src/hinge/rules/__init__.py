@@ -4,7 +4,7 @@ The identities of the papers, nearly three hundred, are in `hinge.rules.identiti
 """
 
 from hinge.rules.completion import Axiom, Completed, CompletionError, Rule, Use, complete
-from hinge.rules.determinant import determinant_steps, has_determinant
+from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
 from hinge.rules.moves import HYBRID_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
 from hinge.rules.search import Found, SearchStep, search
@@ -45,5 +45,6 @@ __all__ = [
     "has_determinant",
     "moves_for",
     "search",
+    "split_determinants",
     "theory_of",
 ]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from hinge.algebra import (
+    DEFINITIONS,
+    Adjoint,
     Articulated,
     Expr,
     Identity,
     Inverse,
     Leaf,
+    Letter,
     LogDet,
     Product,
     Structure,
@@ -23,6 +26,7 @@ from hinge.algebra import (
     phi,
     product,
     whole,
+    zero,
 )
 from hinge.rules.theory import Theory, theory_of
 
@@ -49,6 +53,14 @@ def has_determinant(e: Expr) -> bool:
             return any(has_determinant(t) for _, t in e.terms)
         case _:
             return False
+
+
+def split_determinants(e: Expr) -> tuple[Expr, Expr]:
+    """Return the log determinants of a sum, and the rest of it."""
+    terms = e.terms if isinstance(e, Sum) else ((1, e),)
+    nothing = (1, zero(e.range, e.domain))
+    logs = [(c, t) for c, t in terms if isinstance(t, LogDet)]
+    return linear(nothing, *logs), linear(nothing, *((c, t) for c, t in terms if not isinstance(t, LogDet)))
 
 
 def _mapped(e: Expr, rule: Callable[[LogDet], Expr]) -> Expr:
@@ -91,7 +103,7 @@ def _unit_triangular(e: LogDet) -> Expr:
     argument = e.argument
     if isinstance(argument, Identity):
         return linear((0, e))
-    if isinstance(argument, Leaf) and argument.structure is Structure.RESOLVENT:
+    if isinstance(argument, Leaf | Adjoint) and _is_propagation(argument):
         return linear((0, e))
     p, _ = theory_of(argument).multiplied_out(argument)
     rest = {w: c for w, c in p.terms.items() if w}
@@ -100,8 +112,15 @@ def _unit_triangular(e: LogDet) -> Expr:
     return linear((0, e)) if one and len(ways) == 1 and None not in ways else e
 
 
+def _is_propagation(letter: Letter) -> bool:
+    """Tell whether a letter is φ or ψ, which have identities on the diagonal."""
+    return leaf_of(letter).structure is Structure.RESOLVENT and leaf_of(letter) in DEFINITIONS
+
+
 def _strict_way(word: Word) -> str | None:
     """Return the side of the diagonal on which all blocks of a word lie, None if it is not strict."""
+    if any(leaf_of(x).structure in (Structure.DENSE, Structure.VECTOR) for x in word):
+        return None
     ways = {"up" if isinstance(x, Leaf) else "down" for x in word if leaf_of(x).structure is Structure.STEP}
     moving = {
         "up" if isinstance(x, Leaf) else "down"

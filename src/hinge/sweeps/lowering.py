@@ -92,8 +92,8 @@ def _refuse_outer_products(name: str, p: Polynomial) -> None:
     for w in p.terms:
         if any(x.range is One for x in w[1:]):
             raise NotImplementedError(
-                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, for which there is no "
-                "program; compute the two vectors and multiply them in NumPy"
+                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, for which there is "
+                "no program; compute the two vectors and multiply them in NumPy"
             )
 
 
@@ -193,6 +193,10 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
 
 def _split(word: Word) -> tuple[Word, Word]:
     """Return two vectors whose product is the word, cut so that the fewest propagations are needed."""
+    if len(word) < 2:
+        raise NotImplementedError(
+            f"{word[0]}: a letter that is a number is not lowered; scale with * instead"
+        )
     cuts = [(adjoint_word(word[:k]), word[k:]) for k in range(1, len(word))]
     return min(cuts, key=lambda cut: len(_propagations(cut[0]) | _propagations(cut[1])))
 

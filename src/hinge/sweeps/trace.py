@@ -34,6 +34,7 @@ from hinge.sweeps.program import (
     VectorOutput,
     WorldOutput,
     edges,
+    operand,
 )
 from hinge.tree import WORLD
 
@@ -226,22 +227,35 @@ class _Tracer:
                     found[p] = block[k]
         return found
 
-    def _operator(self, o: OperatorOutput) -> KnownBlock:
-        rows, columns = o.variable.range, o.source
-        found = zeros(self.binding.length(rows), self.binding.length(columns))
-        for column in self._columns(columns):
-            across = self.binding.positions(columns, column.body)
-            for i in self._places(rows):
-                block = self.memory.env.get((o.variable, i, None if columns is World else column))
+    def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
+        """Return an operator as a matrix in the user's order, or with all rows that blocks have."""
+        rows, columns = self._order(o.variable.range, shown), self._order(o.source, shown)
+        found = zeros(sum(map(len, rows.values())), sum(map(len, columns.values())))
+        if shown:
+            found = zeros(self.binding.length(o.variable.range), self.binding.length(o.source))
+        for column in self._columns(o.source):
+            for i, down in rows.items():
+                block = self.memory.env.get((o.variable, i, None if o.source is World else column))
                 if block is None or (o.mirror and i > column.body):
                     continue
-                for r, p in enumerate(self.binding.positions(rows, i)):
-                    for c, q in enumerate(across):
-                        if p >= 0 and q >= 0:
-                            found[p, q] = block[r, c]
-                            if o.mirror:
-                                found[q, p] = block[r, c]
+                for (r, c), value in np.ndenumerate(block):
+                    p, q = down[r], columns[column.body][c]
+                    if p >= 0 and q >= 0:
+                        found[p, q] = value
+                        if o.mirror:
+                            found[q, p] = value
         return found.T if o.transposed else found
+
+    def _order(self, space: Space, shown: bool) -> dict[int, Sequence[int]]:
+        """Return where the block of each body stands: for the user, or one after the other."""
+        if shown:
+            return {i: self.binding.positions(space, i) for i in self._places(space)}
+        found: dict[int, Sequence[int]] = {}
+        start = 0
+        for i in self._places(space):
+            found[i] = range(start, start + self.binding.size(space, i))
+            start += self.binding.size(space, i)
+        return found
 
     def _scalar(self, o: ScalarOutput) -> KnownBlock:
         body = BodyKernel(self.memory, WORLD)
@@ -260,31 +274,24 @@ class _Tracer:
         return self.memory.env[TOTAL, WORLD, None].reshape(())
 
     def _solve(self, s: Solve, k: int) -> None:
-        matrix = self._operator(s.operator)
-        space = s.target.range
+        matrix = self._operator(s.operator, shown=False)
+        order = self._order(s.target.range, shown=False)
         columns = [None] if s.source is None or s.source is World else list(self._columns(s.source))
         rights: list[KnownBlock] = []
         results: list[KnownBlock] = []
         for column in columns:
-            width = (
-                (6,)
-                if s.source is World
-                else ()
-                if column is None
-                else (self.memory.width(column.space, column),)
-            )
+            width = () if s.source is None else (self.memory.width(s.source, column),)
             right, result = zeros(len(matrix), *width), zeros(len(matrix), *width)
             result.flat[:] = [Slot(self.memory.new_slot()) for _ in range(result.size)]
-            for i in self._places(space):
-                where = list(self.binding.positions(space, i))
+            for i, where in order.items():
                 block = self.memory.env.get((s.right, i, column))
                 if block is not None:
-                    right[where] = block
-                self.memory.env[s.target, i, column] = result[where]
+                    right[list(where)] = block
+                self.memory.env[s.target, i, column] = result[list(where)]
             rights.append(right.reshape(len(matrix), -1))
             results.append(result.reshape(len(matrix), -1))
             if column is not None:
-                self.active.setdefault(column, set()).update(self._places(space))
+                self.active.setdefault(column, set()).update(order)
         self.memory.calls.append(
             DenseCall(matrix, np.concatenate(rights, axis=1), np.concatenate(results, axis=1), k)
         )
@@ -308,6 +315,9 @@ def gathered_edges(statements: Sequence[Statement]) -> list[Product]:
     """Return the edges over which bodies send something towards the base."""
     found: dict[Product, None] = {}
     for s in statements:
-        for e in s.expressions:
-            found.update(dict.fromkeys(edges(e, GATHERING)))
+        todo = [edge for e in s.expressions for edge in edges(e, GATHERING)]
+        while todo:
+            edge = todo.pop()
+            found[edge] = None
+            todo += edges(operand(edge), GATHERING)
     return list(found)

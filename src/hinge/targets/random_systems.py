@@ -129,7 +129,8 @@ def _difference(system: System, left: Expr, right: Expr) -> Counterexample | Non
     one, other = system.matrix(left), system.matrix(right)
     gap, scale = np.linalg.norm(one - other), max(np.linalg.norm(one), np.linalg.norm(other))
     terms = np.linalg.norm(system.magnitude(left)) + np.linalg.norm(system.magnitude(right))
-    if gap <= TOLERANCE * scale or gap <= ROUNDING * terms:
+    number = left.range is One and left.domain is One  # a log determinant is of the order of one
+    if gap <= TOLERANCE * scale or gap <= ROUNDING * terms or (number and gap <= TOLERANCE):
         return None
     place = np.unravel_index(np.argmax(np.abs(one - other)), one.shape)
     block = tuple(
