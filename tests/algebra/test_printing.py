@@ -158,7 +158,6 @@ def test_a_leaf_of_your_own_is_written_with_its_options():
     assert (x.ascii(), str(x), x.latex()) == ("W", "ω", r"\omega")
 
 
-@pytest.mark.xfail(reason="two superscripts in a row, which LaTeX refuses", strict=True)
 @pytest.mark.parametrize("e", [Di.inv(), Mi.inv()], ids=str)
 def test_latex_has_no_double_superscripts(e):
     assert "}^{" not in e.latex()

@@ -40,7 +40,6 @@ from hinge.errors import ArgumentError, UnboundLeafError, UnknownNameError
 from hinge.model import assemble, joints, random_configuration
 from hinge.robots import panda, random_tree
 from hinge.spatial import motion_cross
-from hinge.sweeps import USER_FORCE, USER_MOTION
 from hinge.targets import system_of
 from tests.sweeps.models import every_joint_type
 
@@ -113,11 +112,14 @@ def test_the_hinge_map_is_split_by_joints(i):
 
 
 @by_body
-def test_user_frames(i):
-    q = state(ROBOT)[0]
-    motion, force = (value(EVERY, x, i, q)[:6, :6] for x in (USER_MOTION, USER_FORCE))
-    assert_allclose(motion, EVERY.places[i].chosen.inv().matrix(), atol=1e-14)
-    assert_allclose(motion.T @ force, np.eye(6), atol=1e-13)  # power is the same in all frames
+def test_own_frames(i):
+    q, joint = state(ROBOT)[0], ROBOT.joints[i]
+    own = bind(ROBOT, own_frames=True)
+    across = own.step(i, hinge(own, i, q)).to_child(np.eye(6).astype(object)).astype(float)
+    assert_allclose(across[:6], joint.transform(q[joint.q_slice]).matrix(), atol=1e-13)
+    found = own.value(H, i, hinge(own, i, q))[:, :6].astype(float)
+    assert_allclose(found, joint.subspace(q[joint.q_slice]).T, atol=1e-13)
+    assert_allclose(own.value(M, i, hinge(own, i, q))[:6, :6].astype(float), ROBOT.bodies[i].inertia.matrix())
 
 
 def test_hinges_have_the_coordinates_of_the_robot():

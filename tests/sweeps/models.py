@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.algebra import Adjoint, Body, One, Product, Sum, World
+from hinge.algebra import One, World
 from hinge.binding import bind
 from hinge.model import Builder, joints, random_configuration
 from hinge.pipeline import Derivation, derive
@@ -79,7 +79,7 @@ def code(binding, expressions):
 
 
 def matrices(binding, expressions, inputs, own=()):
-    """Return expressions by explicit matrices, in the user's order and frames."""
+    """Return expressions by explicit matrices, in the user's order."""
     system = system_of(binding, inputs, own)
     return {name: in_order(binding, system, e) for name, e in expressions.items()}
 
@@ -88,31 +88,12 @@ def in_order(binding, system, e):
     """Return the value of an expression of a system with its rows and columns in the user's order."""
     whole = system.matrix(e)
     rows, columns = places(binding, e.range), places(binding, e.domain)
-    if e.range is Body:
-        whole = shown(binding, system, is_motion(e)) @ whole
     found = np.zeros((length(binding, e.range), length(binding, e.domain)))
     kept = [np.flatnonzero(np.array(p) >= 0) for p in (rows, columns)]
     found[np.ix_(np.array(rows)[kept[0]], np.array(columns)[kept[1]])] = whole[np.ix_(*kept)]
     if e.range is One and e.domain is One:
         return found[0, 0]
-    return found[:, 0] if e.domain is One else found
-
-
-def is_motion(e):
-    """Tell whether an expression of the Body space is a motion: its first letter is an adjoint, or a."""
-    while isinstance(e, Sum | Product):
-        e = e.terms[0][1] if isinstance(e, Sum) else e.factors[0]
-    return isinstance(e, Adjoint) or e.name in ("a", "Ups")
-
-
-def shown(binding, system, motion):
-    """Return the matrix that takes the chosen frames to those of the user."""
-    bounds = system.bounds(Body)
-    found = np.eye(bounds[-1])
-    for i, place in enumerate(binding.places):
-        at = slice(bounds[i], bounds[i] + 6)
-        found[at, at] = place.chosen.inv().matrix() if motion else place.chosen.matrix().T
-    return found
+    return found[:, 0] if e.domain is One else found[0] if e.range is One else found
 
 
 def length(binding, space):

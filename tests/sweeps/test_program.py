@@ -131,7 +131,6 @@ def test_every_kind_of_output_is_looked_at():
     assert output_variables(ScalarOutput("y", ((1.0, x, y),), ((2.0, D),))) == (x, y, D)
 
 
-@pytest.mark.xfail(reason="an edge inside an edge is not looked at", strict=True)
 def test_an_edge_inside_an_edge_is_refused():
     with pytest.raises(AssertionError):
         verify_program(program(sweep(G, x=E @ E @ H.T @ tau), output=x))

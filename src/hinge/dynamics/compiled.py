@@ -49,15 +49,18 @@ class Compiled:
         results = self.evaluate(q, {**({} if qd is None else {"qd": qd}), **vectors})
         return next(iter(results.values())) if len(results) == 1 else results
 
-    def evaluate(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        """Return every output by name."""
+    def evaluate(
+        self, q: ArrayLike, vectors: Mapping[str, ArrayLike], *, called: Mapping[str, str] | None = None
+    ) -> dict[str, Array]:
+        """Return every output by name; `called` says what the caller calls an input, for messages."""
         given = dict(vectors)
         arrays = {"q": as_configuration(self.robot, q)}
         arrays |= {name: self._input(name, x, given) for name, x in self.inputs.items()}
         if given:
             wanted = ", ".join(["q", *self._argument_names()])
             raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
-        came = {self._argument_name(n): v for n, v in arrays.items() if n == "q" or v.ndim > 1}
+        names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
+        came = {names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1}
         common_batch(came)
         shown = self._run(arrays)
         return {r.name: _shaped(shown[r.name], self._spaces(r.name)) for r in self.code.results}

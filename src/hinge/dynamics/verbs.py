@@ -237,7 +237,9 @@ def _loaded(
     """Evaluate a verb with gravity and with forces at frames."""
     names, forces = _external(external)
     more = {} if gravity is None else {"gravity": gravity}
-    return _value(compiled(robot, verb, names), q, {**vectors, **forces, **more})
+    f = compiled(robot, verb, names)
+    (found,) = f.evaluate(q, {**vectors, **forces, **more}, called={"f_ext": "external"}).values()
+    return found
 
 
 def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:
@@ -277,13 +279,15 @@ def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
     if isinstance(frame, str):
         return (frame,)
     if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"frame: {frame!r} came; wanted the name of a frame or body, or a list of names")
+        raise ArgumentError(
+            f"frame: {type(frame).__name__} came; wanted the name of a frame or body, or a list of names"
+        )
     return tuple(frame)
 
 
 def _one_name(frame: str) -> str:
     if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"frame: {frame!r} came; wanted the name of one frame or body")
+        raise ArgumentError(f"frame: {type(frame).__name__} came; wanted the name of one frame or body")
     return frame
 
 

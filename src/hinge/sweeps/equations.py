@@ -196,8 +196,8 @@ def in_steps(p: Polynomial) -> Polynomial:
             return None
         if base not in DEFINITIONS:
             raise UnboundLeafError(
-                f"{base}: leads one step towards the base and has no definition; write it by E and "
-                "block-diagonal letters"
+                f"{base}: is {base.range} ← {base.domain}, one step towards the base, and no value can be "
+                "given for it; wanted E and block-diagonal letters"
             )
         found = polynomial(DEFINITIONS[base], no_inverse)
         return found if isinstance(letter, Leaf) else found.T
