@@ -340,7 +340,7 @@ def test_a_derivation_reads_from_what_is_given_to_the_sweeps():
 def test_what_is_cheapest_already_stays():
     found = derive(node)
     assert len(found.lines) == 1 and "taken as given" in found.reason()
-    assert "reached by the steps above" in derived("log determinant").reason()
+    assert "cheapest of" in derived("log determinant").reason()
 
 
 def test_inverses_without_closed_form_are_derived_first():

@@ -42,7 +42,7 @@ from hinge.rules import (
     split_determinants,
     theory_of,
 )
-from hinge.sweeps import Binding, Code, Cost, Pass, Program, cost, lower, trace
+from hinge.sweeps import Binding, Code, Cost, Program, cost, lower, trace
 from hinge.targets import Counterexample, NumpyProgram, SingularError, counterexample
 
 Expressions: TypeAlias = Expr | Sequence[Expr] | Mapping[str, Expr]
@@ -51,7 +51,6 @@ __all__ = [
     "Derivation",
     "DerivationLine",
     "Expressions",
-    "Pass",
     "Proof",
     "as_given",
     "build",
@@ -270,6 +269,7 @@ class _Start:
     def derivation(self, lines: Sequence[DerivationLine], weighed: int) -> Derivation:
         """Return the derivation with these lines."""
         inverses, inner = _inverses(self.theory), _inner(self.theory)
+        weighed += len(self.lines)
         return Derivation(self.given, tuple(lines), weighed, inverses, inner, self.theory.holds_on)
 
 

@@ -29,5 +29,5 @@ def test_sum_total_and_text():
     a, b = Operations(12, 9, 1, 2), Operations(multiplications=1)
     assert a + b == Operations(13, 9, 1, 2)
     assert (a + b).total == 25
-    assert str(a) == "12 mul, 9 add, 1 div, 2 sin/cos"
+    assert str(a) == "12 mul, 9 add, 1 div, 2 functions"
     assert str(b) == "1 mul, 0 add"

@@ -31,6 +31,7 @@ from hinge.algebra import (
     whole,
     zero,
 )
+from hinge.errors import ArgumentError
 from hinge.pipeline import derive, prove
 from hinge.rules import determinant_steps, has_determinant
 from hinge.targets import counterexample, random_system
@@ -119,8 +120,9 @@ def test_only_what_is_triangular_has_determinant_one(e):
     assert not prove(e, nothing)
 
 
-def test_leaves_of_one_name_are_two():
-    assert not prove(logdet(leaf("W", Body, Body)), logdet(leaf("W", Joint, Joint)))
+def test_leaves_of_one_name_are_refused():
+    with pytest.raises(ArgumentError, match="W: two different letters"):
+        prove(logdet(leaf("W", Body, Body)), logdet(leaf("W", Joint, Joint)))
 
 
 def test_what_could_be_known_but_is_not_stays_true():

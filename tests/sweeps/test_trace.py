@@ -20,6 +20,7 @@ from hinge.algebra import (
     Passive,
     Structure,
     Ups,
+    World,
     a,
     b,
     f_ext,
@@ -265,10 +266,10 @@ def test_operations_by_stage_add_up():
 
 
 @pytest.mark.parametrize(
-    "w", [leaf("W", Joint, Joint), leaf("W", Body, Joint, Structure.DIAGONAL)], ids=["dense", "of bodies"]
+    "w", [leaf("W", Joint, Joint), leaf("W", Joint, World, Structure.DIAGONAL)], ids=["dense", "of the world"]
 )
 def test_an_operator_that_cannot_be_given_is_named(w):
-    e = w @ tau if w.range is Joint else H @ phi @ w @ tau
+    e = w @ tau if w.domain is Joint else w @ g
     with pytest.raises(UnboundLeafError, match=rf"W: is {w.range} ← {w.domain}"):
         code(model(2, 3, nodes=(), prescribed=()), e)
 

@@ -11,7 +11,7 @@ from hinge.algebra import Body, Expr, Leaf, Node, One, Space, g
 from hinge.binding import Expressed, RobotBinding, bind
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot, as_configuration, as_vector, common_batch
-from hinge.pipeline import Derivation, Expressions, Pass, build, derive
+from hinge.pipeline import Derivation, Expressions, build, derive
 from hinge.spatial import Array, ArrayLike
 
 #: Targets that `compile` knows.
@@ -119,10 +119,7 @@ class Compiled:
         lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
         lines.append(f"    hinges: {self.code.operations(-1)}")
         for k, stage in enumerate(stages):
-            if isinstance(stage, Pass):
-                lines.append(f"    sweep {k + 1}, {stage.direction.value}: {self.code.operations(k)}")
-            else:
-                lines.append(f"    stage {k + 1}: {stage}, of size {self.binding.length(stage.target.range)}")
+            lines.append(f"    {stage.title(k + 1)}: {self.code.operations(k)}")
         reading = self.code.operations(len(stages))
         return "\n".join([*lines, f"    sums over bodies: {reading}"] if reading.total else lines)
 

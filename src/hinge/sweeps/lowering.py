@@ -194,9 +194,8 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
 def _split(word: Word) -> tuple[Word, Word]:
     """Return two vectors whose product is the word, cut so that the fewest propagations are needed."""
     if len(word) < 2:
-        raise NotImplementedError(
-            f"{word[0]}: a letter that is a number is not lowered; scale with * instead"
-        )
+        number = word_expression(word, One)
+        raise NotImplementedError(f"{number}: a letter that is a number is not lowered; scale with * instead")
     cuts = [(adjoint_word(word[:k]), word[k:]) for k in range(1, len(word))]
     return min(cuts, key=lambda cut: len(_propagations(cut[0]) | _propagations(cut[1])))
 

@@ -71,6 +71,10 @@ class Pass:
     direction: Direction
     statements: tuple[Statement, ...]
 
+    def title(self, number: int) -> str:
+        """Return what to call the stage in a list."""
+        return f"sweep {number}, {self.direction.value}"
+
 
 @dataclass(frozen=True)
 class VectorOutput:
@@ -123,6 +127,10 @@ class Solve:
     operator: OperatorOutput
     right: Leaf
     source: Space | None = None
+
+    def title(self, number: int) -> str:
+        """Return what to call the stage in a list."""
+        return f"stage {number}, dense solve in the space {self.target.range}, beside"
 
     def __str__(self) -> str:
         return f"solve {self.operator.variable}[·] {self.target} = {self.right}"

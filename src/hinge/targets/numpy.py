@@ -131,7 +131,7 @@ def _batched(values: NDArray[Any], memory: Memory, batch: tuple[int, ...]) -> Ar
         found[k] = _value(x, memory)
     found = found.reshape((*values.shape, *batch))
     axes = tuple(range(values.ndim))
-    return np.ascontiguousarray(np.moveaxis(found, axes, tuple(a - values.ndim for a in axes)))
+    return np.moveaxis(found, axes, tuple(a - values.ndim for a in axes)).copy(order="C")
 
 
 def _solve(call: DenseCall, memory: Memory) -> None:
