@@ -158,6 +158,14 @@ class Equations:
             self.solves[found] = DenseSolve(argument, right)
         return self.states[letter, x]
 
+    def factor(self) -> None:
+        """Factor all equations again, now that states and steps stand in them."""
+        for x, value in self.values.items():
+            if value is not None:
+                self.values[x] = factored(polynomial(value, no_inverse))
+        for x, needs in self.needs.items():
+            self.needs[x] = tuple(factored(polynomial(n, no_inverse)) for n in needs)
+
     def close(self, more: Iterable[Leaf] = ()) -> None:
         """Add the equations of the derived block-diagonal letters that the values (and `more`) use."""
         todo = [*more] + [x for v in self.values.values() if v is not None for x in _letters(v)]

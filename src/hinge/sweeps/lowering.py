@@ -56,12 +56,7 @@ def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None =
     system = Equations(dict(inverses or {}))
     found = tuple(_output(system, name, e) for name, e in outputs.items())
     operators = _dense_operators(system)
-    for x, value in system.values.items():
-        if value is not None:
-            system.values[x] = factored(polynomial(value, no_inverse))
-    system.needs.update(
-        {x: tuple(factored(polynomial(n, no_inverse)) for n in e) for x, e in system.needs.items()}
-    )
+    system.factor()
     _share(system)
     world = {o.variable: o for o in found if isinstance(o, WorldOutput)}
     system.values.update({x: _world_value(outputs[o.name]) for x, o in world.items()})
