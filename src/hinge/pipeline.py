@@ -28,15 +28,15 @@ from hinge.algebra import (
 from hinge.errors import ArgumentError
 from hinge.rules import (
     APPENDIX,
-    HYBRID,
     SERIAL,
-    TREE,
     Axiom,
     Decision,
     Theory,
     decide,
     determinant_steps,
+    has_appendix_letters,
     has_determinant,
+    is_hybrid,
     moves_for,
     search,
     split_determinants,
@@ -94,14 +94,20 @@ class Proof:
         )
 
 
-def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom] = ()) -> Proof:
+def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom | Sequence[Axiom]] = ()) -> Proof:
     """Decide whether two operators are equal on every tree (on every serial chain, if Υ occurs).
 
-    `axioms` are further facts, made by `hinge.rules.equation`.
+    `axioms` are further facts: what `hinge.rules.equation` returns, or a list of such.
     """
+    facts = [x for item in axioms for x in ((item,) if isinstance(item, Axiom) else item)]
+    if not all(isinstance(x, Axiom) for x in facts):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"axioms: {axioms!r} came; wanted what hinge.rules.equation returns")
+    for side, e in (("left", left), ("right", right)):
+        if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"{side}: {type(e).__name__} came; wanted an expression of hinge.algebra")
     distinct_names(left, right)
     one, other = (_determined(e)[-1][2] for e in (left, right))
-    decision = decide(one, other, axioms=axioms)
+    decision = decide(one, other, axioms=facts)
     if decision:
         return Proof(decision)
     try:
@@ -114,7 +120,9 @@ def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom] = ()) -> Proof:
 def distinct_names(*expressions: Expr) -> None:
     """Refuse two letters of one name: arguments, words and proofs go by names."""
     seen: dict[str, Leaf] = {}
-    for x in (x for e in expressions for x in leaves(e)):
+    letters = {x for e in expressions for x in leaves(e)}
+    letters |= {y for x in letters for need in x.needs for y in leaves(need)}
+    for x in letters:
         if seen.setdefault(x.name, x) is not x:
             raise ArgumentError(
                 f"{x.name}: two different letters have this name, {seen[x.name].range} ← "
@@ -168,12 +176,8 @@ class Derivation:
         """Return the steps as lines, those inside inverses first."""
         out = [line for d in self.inner for line in d._written()]
         for number, line in enumerate(self.lines):
-            head = "given" if number == 0 else f"step {number}"
-            out += (
-                [f"{head}: {line.name}" + (f"  [{line.source}]" if line.source else "")]
-                if number
-                else ["given"]
-            )
+            source = f"  [{line.source}]" if line.source else ""
+            out.append(f"step {number}: {line.name}{source}" if number else "given")
             shown = self.given if number == 0 else line.expressions
             out += [f"    {text}" for name, e in shown.items() for text in written(name, e)]
             out += [f"    costs {line.cost}"] if line.cost else []
@@ -196,7 +200,7 @@ def derive(expressions: Expressions, *, serial: bool = False) -> Derivation:
     """
     items = tuple(named(expressions).items())
     found = _derive(items)
-    if serial and not {x for _, e in items for x in leaves(e)} & (HYBRID.letters - TREE.letters):
+    if serial and not is_hybrid({x for _, e in items for x in leaves(e)}):
         chain = _derive(items, serial=True)
         found = chain if chain.cost < found.cost else found
     return found
@@ -206,7 +210,7 @@ def as_given(expressions: Expressions) -> Derivation:
     """Return expressions without a search: the algorithm that they are as they stand."""
     start = _Start.of(named(expressions))
     lines = (*start.lines, start.line("given", "", start.state))
-    return start.derivation(lines[-1:] if len(lines) == 1 else lines, 1)
+    return start.derivation(lines, 1)
 
 
 @lru_cache(maxsize=256)
@@ -214,7 +218,8 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
     start = _Start.of(dict(items), serial=serial)
     moves = moves_for({x for _, e in items for x in leaves(e)}, start.theory.holds_on)
     found = search(start.state, moves, start.cost)
-    normal = search(start.state, moves, start.cost, normal=start.theory.normal, limit=1)
+    # The shipped table alone: it takes no inverse for granted that may not exist.
+    normal = search(start.state, moves, start.cost, normal=start.theory.root.normal, limit=1)
     if normal.best.cost < found.best.cost:
         found = normal
     lines = [start.line(step.name, step.source, step.state, step.cost) for step in found.steps]
@@ -247,7 +252,7 @@ class _Start:
         state: list[Polynomial] = []
         for _, rest in parts.values():
             p, theory = theory.multiplied_out(rest)
-            state.append(theory.normal(p) if theory.name == APPENDIX.name else p)
+            state.append(APPENDIX.normal(p) if has_appendix_letters(leaves(rest)) else p)
         return cls(given, {n: d for n, (d, _) in parts.items()}, tuple(state), theory, tuple(lines))
 
     def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
@@ -308,6 +313,8 @@ def named(expressions: Expressions) -> dict[str, Expr]:
             "of them, or a dict by name"
         )
     for name, e in found.items():
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"expressions: the key {name!r} came; wanted names as text")
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: {type(e).__name__} came; wanted an expression of hinge.algebra")
         if not name.isidentifier():

@@ -16,6 +16,8 @@ from hinge.rules.theory import (
     TREE,
     Theory,
     equation,
+    has_appendix_letters,
+    is_hybrid,
     theory_of,
 )
 
@@ -42,7 +44,9 @@ __all__ = [
     "decide",
     "determinant_steps",
     "equation",
+    "has_appendix_letters",
     "has_determinant",
+    "is_hybrid",
     "moves_for",
     "search",
     "split_determinants",

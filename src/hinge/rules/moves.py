@@ -30,6 +30,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.rules.completion import Rule, Table
+from hinge.rules.theory import is_hybrid
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,5 +116,4 @@ def moves_for(letters: set[Leaf], holds_on: str = "trees") -> tuple[Move, ...]:
     """Return the moves that may apply to expressions with these letters, on trees or on serial chains."""
     if holds_on == "serial chains":
         return SERIAL_MOVES
-    hybrid = {passive.H, passive.P, passive.D, passive.Di, passive.G, passive.K, passive.psi, passive.Mi}
-    return HYBRID_MOVES if letters & hybrid else MOVES
+    return HYBRID_MOVES if is_hybrid(letters) else MOVES

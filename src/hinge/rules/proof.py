@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 from hinge.algebra import Coefficient, Expr, Polynomial, Word, combined, factored, wrapped
 from hinge.errors import SpaceError
-from hinge.rules.completion import Axiom, Rule, Use
+from hinge.rules.completion import Axiom, CompletionError, Rule, Table, Use
 from hinge.rules.frozen import ancestry
-from hinge.rules.theory import Theory, theory_of
+from hinge.rules.theory import ORDER, Theory, theory_of
 
 #: An axiom in its place: left · axiom · right.
 Instance = tuple[Word, Axiom, Word]
@@ -63,9 +64,10 @@ class Decision:
                 f"{claim}\n  not a consequence of the axioms: left − right leaves {factored(self.difference)}"
             )
         if not self.uses:
-            return f"{claim}\n  proved: both sides multiply out to the same"
+            return f"{claim}\n  proved: both sides multiply out to the same, inverses as they are defined"
         axioms = Counter(str(a) for _, a, _ in self.certificate)
-        lines = [f"{claim}", f"  proved on {self.theory.holds_on}, by"]
+        assumed = "".join(f", provided that {x} exists" for x in self.theory.unknown)
+        lines = [f"{claim}", f"  proved on {self.theory.holds_on}{assumed}, by"]
         lines += [f"    {rule_text(r)}" for r in self.rules]
         lines.append(f"  which unfolds to {sum(axioms.values())} instances of {len(axioms)} axioms:")
         lines += [f"    {name} × {count}" for name, count in axioms.items()]
@@ -93,8 +95,25 @@ def decide(
     base = (theory or theory_of(left, right)).extended(tuple(axioms))
     p, base = base.multiplied_out(left)
     r, base = base.multiplied_out(right)
-    remainder, uses = base.reduced(p - r)
+    try:
+        remainder, uses = base.reduced(p - r)
+    except CompletionError:  # sound all the same: the added axioms as rules, without their consequences
+        terms, uses = _uncompleted(base).normal_form((p - r).terms)
+        remainder = Polynomial(p.range, p.domain, terms)
     return Decision(left, right, base, remainder, tuple(uses))
+
+
+def _uncompleted(theory: Theory) -> Table:
+    """Return the shipped table with the added axioms as rules."""
+    table = Table.of(theory.root.table.rules)
+    number = max(r.number for r in ancestry(table.rules))
+    for k, axiom in enumerate(theory.axioms[len(theory.root.axioms) :]):
+        terms = dict(axiom.difference.terms)
+        lead = ORDER.leading(terms)
+        c = terms.pop(lead)
+        rhs = {w: Fraction(-d) / c for w, d in terms.items()}
+        table.add(Rule(number + k + 1, lead, rhs, (Use(1 / Fraction(c), (), axiom, ()),)))
+    return table
 
 
 def rule_text(rule: Rule, *, numbered: bool = True) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -91,7 +91,7 @@ def definition_axioms(definitions: Mapping[Leaf, Expr]) -> tuple[Axiom, ...]:
 
 
 def articulated_axioms(x: Articulated) -> tuple[Axiom, ...]:
-    """Return the axioms of one articulated-body family; G Dᵢ⁻¹ is stated as P Hᵀ = G D.
+    """Return the axioms of one articulated-body family; G = P Hᵀ D⁻¹ is stated as P Hᵀ = G D.
 
     The two say the same since D D⁻¹ = I, and from this one completion ends at once.
     """
@@ -164,37 +164,46 @@ class Theory:
 
         return polynomial(e, inverse_of), theory
 
+    @property
+    def root(self) -> Theory:
+        """The theory that ships with the package, without what was added to it."""
+        return self if self.base is None else self.base.root
+
     def _inverse(self, argument: Expr, p: Polynomial) -> tuple[Polynomial, Theory]:
         if isinstance(argument, Product) and all(f.range is f.domain for f in argument.factors):
-            whole_, theory = self.multiplied_out(argument.factors[-1].inv())
-            for f in reversed(argument.factors[:-1]):
-                part, theory = theory.multiplied_out(f.inv())
-                whole_ = whole_ @ part
-            return whole_, theory
-        known = self._known_inverses.get(self.normal(p).key)
+            return self._inverse_of_product(argument)
+        known = self._known_inverses.get(self._key(p))
         if known is not None:
             return polynomial(known, no_inverse), self
         letter = _inverse_letter(argument, p, len(self.unknown))
-        one = identity(letter.range)
-        product_ = p.expression()
-        axioms = equation(f"definition of {letter}", product_ @ letter, one, "an inverse")
-        axioms += equation(f"definition of {letter}", letter @ product_, one, "an inverse")
+        one, operator = identity(letter.range), p.expression()
+        axioms = equation(f"definition of {letter}", operator @ letter, one, "an inverse")
+        axioms += equation(f"definition of {letter}", letter @ operator, one, "an inverse")
         theory = replace(
             self.extended(axioms),
-            inverses=(*self.inverses, (product_, letter)),
-            unknown={**self.unknown, letter: product_},
+            inverses=(*self.inverses, (operator, letter)),
+            unknown={**self.unknown, letter: operator},
         )
         return polynomial(letter, no_inverse), theory
 
+    def _inverse_of_product(self, argument: Product) -> tuple[Polynomial, Theory]:
+        found, theory = self.multiplied_out(argument.factors[-1].inv())
+        for f in reversed(argument.factors[:-1]):
+            part, theory = theory.multiplied_out(f.inv())
+            found = found @ part
+        return found, theory
+
     @cached_property
-    def _known_inverses(self) -> dict[frozenset[object], Expr]:
-        found: dict[frozenset[object], Expr] = {}
+    def _known_inverses(self) -> dict[tuple[object, ...], Expr]:
+        found: dict[tuple[object, ...], Expr] = {}
         for x, y in self.inverses:
             for left, right in ((x, y), (y, x), (x.T, y.T), (y.T, x.T)):
-                if not isinstance(left, Inverse):
-                    p = polynomial(left, no_inverse)
-                    found.setdefault(self.normal(p).key, right)
+                found.setdefault(self._key(polynomial(left, no_inverse)), right)
         return found
+
+    def _key(self, p: Polynomial) -> tuple[object, ...]:
+        """Return what an operator is known by: spaces, and the normal form in the shipped theory."""
+        return p.range, p.domain, self.root.normal(p).key
 
     def normal(self, p: Polynomial) -> Polynomial:
         """Return the normal form of a polynomial."""
@@ -258,10 +267,21 @@ SERIAL = replace(
 THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, SERIAL)
 
 
+def is_hybrid(letters: Set[Leaf]) -> bool:
+    """Tell whether letters of the passive hinges are among these."""
+    return bool(letters & (_PASSIVE.letters - TREE.letters))
+
+
+def has_appendix_letters(letters: Set[Leaf]) -> bool:
+    """Tell whether letters of appendix A alone are among these."""
+    return bool(letters & (APPENDIX.letters - TREE.letters))
+
+
 def theory_of(*expressions: Expr) -> Theory:
     """Return the smallest theory that knows the letters of the expressions."""
     used = {x for e in expressions for x in leaves(e)}
-    for special, theory in ((_PASSIVE.letters - TREE.letters, HYBRID), (frozenset({Ups}), SERIAL)):
-        if used & special:
-            return theory
-    return APPENDIX if used & (APPENDIX.letters - TREE.letters) else TREE
+    if is_hybrid(used):
+        return HYBRID
+    if Ups in used:
+        return SERIAL
+    return APPENDIX if has_appendix_letters(used) else TREE

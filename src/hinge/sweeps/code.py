@@ -25,7 +25,7 @@ Known: TypeAlias = float | Slot
 
 
 class Column(NamedTuple):
-    """One block of columns: of a source space, the block of one body (or of one node on it)."""
+    """One block of columns: of a source space, the block of one body (with all its nodes)."""
 
     space: Space
     body: int
@@ -71,7 +71,6 @@ class Code:
 
     calls: tuple[Call | DenseCall, ...]
     inputs: Mapping[str, tuple[int, ...]]
-    lengths: Mapping[str, tuple[int, ...]]
     results: tuple[Result, ...]
     slots: int
 

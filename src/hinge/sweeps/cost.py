@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hinge.algebra import Adjoint, Body, Expr, One, Product, Space, Sum, World, leaves, product
+from hinge.sweeps.equations import VELOCITY
 from hinge.sweeps.program import (
     EDGES,
     Direction,
@@ -98,7 +99,7 @@ def _goes_both_ways(program: Program, o: OperatorOutput) -> bool:
 def _statement(s: Statement) -> int:
     if s.value is None:
         return FORMULA.get(s.target.name, 40)
-    if s.target.name == "V":
+    if s.target.meaning == VELOCITY:
         return ANGULAR_EDGE + 1  # the formulas of a and b read the angular half
     if s.target.domain is not One:
         shifted = [e for e in edges(s.value) if is_congruence(e)]

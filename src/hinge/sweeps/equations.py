@@ -48,6 +48,7 @@ from hinge.errors import UnboundLeafError
 #: Names of states by the propagation that makes them: (plain, Unicode).
 STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
 VARIABLE = "a variable of the sweeps"
+VELOCITY = "velocities of the bodies"
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -71,13 +72,13 @@ class Equations:
     states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
     names: Counter[str] = field(default_factory=Counter[str])
 
-    def variable(self, range_: Space, name: str, glyph: str | None = None) -> Leaf:
+    def variable(self, range_: Space, name: str, glyph: str | None = None, meaning: str = VARIABLE) -> Leaf:
         """Return a new vector variable."""
         self.names[name] += 1
         n = self.names[name]
         plain = name if n == 1 else f"{name}_{n}"
         mark = "" if n == 1 else str(n).translate(_SUBSCRIPTS)
-        return leaf(plain, range_, One, Structure.VECTOR, unicode=(glyph or name) + mark, meaning=VARIABLE)
+        return leaf(plain, range_, One, Structure.VECTOR, unicode=(glyph or name) + mark, meaning=meaning)
 
     def copy(self) -> Equations:
         """Return a system that can be changed without changing this one."""
@@ -142,7 +143,8 @@ class Equations:
         if (letter, x) not in self.states:
             plain = leaf_of(letter).name.removesuffix("p") + ("" if isinstance(letter, Leaf) else "'")
             velocity = letter is phi.T and x is product(H.T, qd)
-            found = self.variable(Body, *(("V", "V") if velocity else STATE_NAMES[plain]))
+            names = ("V", "V", VELOCITY) if velocity else STATE_NAMES[plain]
+            found = self.variable(Body, *names)
             self.states[letter, x] = found
             shift = in_steps(polynomial(step_of(letter), no_inverse)).terms
             self.values[found] = linear((1, x), *((c, product(*w, found)) for w, c in shift.items()))
@@ -188,7 +190,12 @@ def term_name(e: Expr) -> tuple[str, str]:
 
 def step_of(letter: Letter) -> Expr:
     """Return the step of a propagation: E for φ, Eψ for ψ, adjoints alike."""
-    definition = DEFINITIONS[leaf_of(letter)]
+    definition = DEFINITIONS.get(leaf_of(letter))
+    if definition is None:
+        raise UnboundLeafError(
+            f"{letter}: is {letter.range} ← {letter.domain}, all steps towards the base, and no value can be "
+            "given for it; wanted φ, ψ or products of them"
+        )
     assert isinstance(definition, Inverse)
     assert isinstance(definition.argument, Sum)
     step = definition.argument.terms[1][1]

@@ -78,7 +78,7 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
         raise ArgumentError(f"{name}: is zero by the identities; there is nothing to compute")
     if e.domain is One:
         return VectorOutput(name, _variable(system, name, system.vector(p)))
-    if e.range is World and all(_is_world_block(w) for w in p.terms):
+    if e.range is World and p.T.key == p.key and all(_is_world_block(w) for w in p.terms):
         return WorldOutput(name, system.variable(World, name))
     return columns(system, name, p)
 
@@ -93,8 +93,9 @@ def _refuse_outer_products(name: str, p: Polynomial) -> None:
 
 
 def _is_world_block(word: Word) -> bool:
-    inner = all(leaf_of(x).structure is Structure.DIAGONAL for x in word)
-    return inner and word[:1] == (E0,) and word[-1:] == (E0.T,)
+    inner = word[1:-1]
+    blocks = all(leaf_of(x).structure is Structure.DIAGONAL and leaf_of(x) is not E0 for x in inner)
+    return bool(inner) and blocks and word[0] is E0 and word[-1] is E0.T
 
 
 def _world_value(e: Expr) -> Expr:
@@ -116,8 +117,7 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
     """Return an operator as columns: from its domain, or of the adjoint when that is the shorter way."""
     ways = {way(w) for w in p.terms}
     symmetric = p.T.key == p.key
-    mirror = symmetric and "both" not in ways
-    if mirror:
+    if symmetric and "both" not in ways:
         p = upward_part(p)
     transposed = not symmetric and ways <= {"down", "none"} and p.domain is not World
     if transposed:
@@ -130,6 +130,8 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
 
 def way(word: Word) -> str:
     """Return which way a word carries: "up" towards the base, "down", "both", or "none"."""
+    if any(leaf_of(x).structure is Structure.DENSE for x in word):
+        return "both"
     found = {
         "up" if isinstance(x, Leaf) else "down"
         for x in word
@@ -172,9 +174,10 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
     determinants: list[tuple[float, Leaf]] = []
     for c, t in e.terms if isinstance(e, Sum) else ((1, e),):
         if isinstance(t, LogDet):
-            if not (isinstance(t.argument, Leaf) and t.argument.structure is Structure.DIAGONAL):
+            block = isinstance(t.argument, Leaf) and t.argument.structure is Structure.DIAGONAL
+            if not (block and t.argument.T is t.argument):
                 raise NotImplementedError(
-                    f"{t}: only log det of a block-diagonal letter becomes a sum over bodies"
+                    f"{t}: only log det of a self-adjoint block-diagonal letter is a sum over bodies"
                 )
             determinants.append((float(c), t.argument))
             continue
@@ -219,7 +222,7 @@ def _share(system: Equations) -> None:
         if value is None:
             system.needs[x] = tuple(with_names(n, names) for n in system.needs[x])
         else:
-            system.values[x] = with_names(value, names, top=value in known)
+            system.values[x] = with_names(value, names, top=True)
     system.values.update({x: with_names(e, names, top=True) for e, x in names.items()})
 
 

@@ -40,6 +40,7 @@ from hinge.sweeps.program import (
     Statement,
     is_congruence,
     operand,
+    output_variables,
 )
 
 
@@ -67,6 +68,7 @@ class Plan:
             used |= {x for s in statements for e in s.expressions for x in leaves(e)}
             if statements:
                 stages.append(Pass(self._direction(level), statements))
+        used |= {x for o in outputs for x in output_variables(o)}
         targets = set(self.system.values) | set(self.system.solves)
         targets |= set(self.system.sources.values())
         inputs = tuple(sorted((x for x in used - targets if is_input(x)), key=lambda x: x.name))

@@ -54,7 +54,6 @@ class _Tracer:
     program: Program
     binding: Binding
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    lengths: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
 
     def __post_init__(self) -> None:
@@ -76,7 +75,7 @@ class _Tracer:
         live = {x.index for r in results for x in r.values.flat if isinstance(x, Slot)}
         calls = tuple(reversed(list(self._living(live))))
         inputs = {name: tuple(s) for name, s in self.inputs.items()}
-        return Code(calls, inputs, self.lengths, results, self.memory.slots)
+        return Code(calls, inputs, results, self.memory.slots)
 
     # Inputs.
 
@@ -113,7 +112,6 @@ class _Tracer:
 
     def _take(self, name: str, size: int) -> None:
         self.inputs[name] = [self.memory.new_slot() for _ in range(size)]
-        self.lengths[name] = (size,)
 
     def _places(self, space: Space) -> Sequence[int]:
         return (WORLD,) if space is World else range(len(self.binding.tree))
@@ -265,13 +263,22 @@ class _Tracer:
                 total = total + c * (body.at(x, i) @ body.at(y, i) if self.binding.size(x.range, i) else 0.0)
         for c, x in o.determinants:
             for i in self._places(x.range):
-                for pivot in pivots_of(body.at(x, i))[1]:
-                    total = total + c * (pivot.log() if isinstance(pivot, Traced) else float(np.log(pivot)))
+                for pivot in pivots_of(self._block(body, x, i))[1]:
+                    total = total + 0.5 * c * _log(pivot * pivot)
         block = np.empty(1, dtype=object)
         block[0] = total
         body.store(TOTAL, block)
         body.finish(len(self.program.stages))
         return self.memory.env[TOTAL, WORLD, None].reshape(())
+
+    def _block(self, body: BodyKernel, x: Leaf, i: int) -> KnownBlock:
+        """Return a block that was computed, or one that the model gives."""
+        try:
+            return body.at(x, i)
+        except KeyError:
+            found = self.binding.value(x, i, body.at(HINGE, i))
+            assert found is not None, f"{x} has no value at a body"
+            return found
 
     def _solve(self, s: Solve, k: int) -> None:
         matrix = self._operator(s.operator, shown=False)
@@ -288,13 +295,13 @@ class _Tracer:
                 if block is not None:
                     right[list(where)] = block
                 self.memory.env[s.target, i, column] = result[list(where)]
-            rights.append(right.reshape(len(matrix), -1))
-            results.append(result.reshape(len(matrix), -1))
+            rights.append(right.reshape(len(matrix), width[0] if width else 1))
+            results.append(result.reshape(len(matrix), width[0] if width else 1))
             if column is not None:
                 self.active.setdefault(column, set()).update(order)
-        self.memory.calls.append(
-            DenseCall(matrix, np.concatenate(rights, axis=1), np.concatenate(results, axis=1), k)
-        )
+        if rights and len(matrix):
+            whole = (np.concatenate(parts, axis=1) for parts in (rights, results))
+            self.memory.calls.append(DenseCall(matrix, *whole, k))
 
     def _living(self, live: set[int]) -> Iterator[Call | DenseCall]:
         """Yield the calls from the last to the first, without what nothing reads."""
@@ -309,6 +316,10 @@ class _Tracer:
             if closed is not None:
                 live |= set(closed.loads)
                 yield closed
+
+
+def _log(x: Any) -> Any:
+    return x.log() if isinstance(x, Traced) else float(np.log(x))
 
 
 def gathered_edges(statements: Sequence[Statement]) -> list[Product]:

@@ -138,6 +138,18 @@ def _solve(call: DenseCall, memory: Memory) -> None:
     known = [_value(x, memory) for part in (call.matrix, call.right) for x in part.flat]
     batch = np.broadcast_shapes(*(np.shape(x) for x in known))
     matrix, right = _batched(call.matrix, memory, batch), _batched(call.right, memory, batch)
-    result = np.linalg.solve(matrix, right)
+    result = _solved(matrix, right)
     for where, slot in np.ndenumerate(call.result):
         memory[slot.index] = result[(..., *where)]
+
+
+def _solved(matrix: Array, right: Array) -> Array:
+    """Return matrix⁻¹ right; a state whose matrix is singular gets nan, the others their result."""
+    try:
+        return np.linalg.solve(matrix, right)
+    except np.linalg.LinAlgError:
+        found = np.full(right.shape, np.nan)
+        for k in np.ndindex(matrix.shape[:-2]):
+            if np.linalg.matrix_rank(matrix[k]) == len(matrix[k]):
+                found[k] = np.linalg.solve(matrix[k], right[k])
+        return found
