@@ -22,6 +22,7 @@ from hinge.algebra.expression import (
     product,
     zero,
 )
+from hinge.algebra.frames import is_frame_free
 from hinge.algebra.leaves import (
     DEFINITIONS,
     E0,
@@ -162,6 +163,7 @@ __all__ = [
     "factored",
     "g",
     "identity",
+    "is_frame_free",
     "leaf",
     "leaf_of",
     "leaves",

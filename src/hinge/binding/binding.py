@@ -312,6 +312,8 @@ def bind(
     checked_robot(robot)
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
+    if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"nodes: {type(nodes).__name__} came; wanted a list of names of frames")
     if isinstance(prescribed, str):
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"

@@ -7,7 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Body, Expr, Leaf, Node, One, Space, g
+from hinge.algebra import (
+    Body,
+    Expr,
+    Leaf,
+    Node,
+    One,
+    Q,
+    Space,
+    g,
+    is_frame_free,
+    leaf_of,
+    leaves,
+    no_inverse,
+    polynomial,
+)
 from hinge.binding import Expressed, RobotBinding, bind
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot, as_configuration, as_vector, common_batch
@@ -99,9 +113,11 @@ class Compiled:
     def _operator(self, name: str, x: Leaf, value: ArrayLike) -> Array:
         """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
         rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
-        matrix = as_vector(value, name, columns, f"{x} is {x.range} ← {x.domain}")
+        matrix = as_vector(_dense_blocks(value), name, columns, f"{x} is {x.range} ← {x.domain}")
         if matrix.ndim < 2 or matrix.shape[-2] != rows:
             raise ArgumentError(f"{name}: has shape {matrix.shape}; wanted (…, {rows}, {columns})")
+        if x.self_adjoint and not np.array_equal(matrix, np.swapaxes(matrix, -1, -2), equal_nan=True):
+            raise ArgumentError(f"{name}: is not symmetric; wanted a symmetric matrix, as {x} was defined")
         beside = np.ones((rows, columns), dtype=bool)
         for i in range(len(self.robot.bodies)):
             down, across = (self.binding.positions(space, i) for space in (x.range, x.domain))
@@ -145,21 +161,51 @@ def compile(
     if target not in TARGETS:
         raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
+    letters = {x for e in derivation.given.values() for x in leaves(e)}
+    if expressed != "body" and Q not in letters:
+        raise ArgumentError(
+            f"expressed: {expressed!r} came, but nothing in the expression shows it; put Q before what leads "
+            "to nodes, as in Q @ B.T @ phi.T @ H.T"
+        )
     binding = bind(
-        robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=_shows_bodies(derivation)
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        prescribed=prescribed,
+        own_frames=_needs_own_frames(derivation),
     )
+    if not binding.nodes and any(Node in (x.range, x.domain) for x in letters):
+        raise ArgumentError(
+            "nodes: none came, but the expression leads to nodes; name frames, nodes=['tool']"
+        )
     return Compiled(derivation, binding)
 
 
-def _shows_bodies(derivation: Derivation) -> bool:
-    """Tell whether the user sees vectors of the Body space, which then are in the bodies' own frames."""
+def _needs_own_frames(derivation: Derivation) -> bool:
+    """Tell whether the frames of bodies matter: the user sees them, or the expression depends on them."""
     shown = [s for e in derivation.given.values() for s in (e.range, e.domain)]
-    return Body in shown or any(Body in (x.range, x.domain) for x in derivation.program.inputs)
+    shown += [s for x in derivation.program.inputs for s in (x.range, x.domain)]
+    inverses = {x: polynomial(e, no_inverse) for x, e in derivation.inverses.items()}
+    forms = [polynomial(e, no_inverse) for e in derivation.expressions.values()]
+    used = {leaf_of(x) for p in forms for w in p.terms for x in w}
+    forms += [p for x, p in inverses.items() if x in used]
+    return Body in shown or not all(is_frame_free(p, inverses) for p in forms)
 
 
 def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
     """Return the gravity (…, 3) of a call: the one given, or the robot's own."""
     return robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
+
+
+def _dense_blocks(value: ArrayLike) -> ArrayLike:
+    """Return blocks (…, n, 6, 6) as one block-diagonal matrix, anything else as it is."""
+    if not (isinstance(value, np.ndarray) and value.ndim > 2 and value.shape[-2:] == (6, 6)):
+        return value
+    n = value.shape[-3]
+    found = np.zeros((*value.shape[:-3], n, 6, n, 6), dtype=value.dtype)
+    for k in range(n):
+        found[..., k, :, k, :] = value[..., k, :, :]
+    return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
 
 
 def _flattened(value: ArrayLike, name: str, count: int) -> Array:
@@ -171,6 +217,7 @@ def _flattened(value: ArrayLike, name: str, count: int) -> Array:
 
 def _shaped(x: Array, spaces: Sequence[Space]) -> Array:
     """Return a vector of nodes or bodies as rows of six."""
-    if spaces[1] is One and spaces[0] in (Node, Body):
+    vector = spaces[0] if spaces[1] is One else spaces[1]
+    if One in spaces and vector in (Node, Body):
         return x.reshape(*x.shape[:-1], x.shape[-1] // 6, 6)
     return x

@@ -179,6 +179,7 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
                 raise NotImplementedError(
                     f"{t}: only log det of a self-adjoint block-diagonal letter is a sum over bodies"
                 )
+            assert isinstance(t.argument, Leaf)
             determinants.append((float(c), t.argument))
             continue
         for w, d in polynomial(t, no_inverse).terms.items():

@@ -300,8 +300,8 @@ class _Tracer:
             if column is not None:
                 self.active.setdefault(column, set()).update(order)
         if rights and len(matrix):
-            whole = (np.concatenate(parts, axis=1) for parts in (rights, results))
-            self.memory.calls.append(DenseCall(matrix, *whole, k))
+            right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
+            self.memory.calls.append(DenseCall(matrix, right, result, k))
 
     def _living(self, live: set[int]) -> Iterator[Call | DenseCall]:
         """Yield the calls from the last to the first, without what nothing reads."""

@@ -146,7 +146,7 @@ def _solve(call: DenseCall, memory: Memory) -> None:
 def _solved(matrix: Array, right: Array) -> Array:
     """Return matrix⁻¹ right; a state whose matrix is singular gets nan, the others their result."""
     try:
-        return np.linalg.solve(matrix, right)
+        return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:
         found = np.full(right.shape, np.nan)
         for k in np.ndindex(matrix.shape[:-2]):
