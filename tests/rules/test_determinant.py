@@ -102,7 +102,7 @@ def test_what_is_not_known_stays(e):
 
 
 def test_what_stays_has_no_program():
-    with pytest.raises(NotImplementedError, match="only log det of a block-diagonal letter"):
+    with pytest.raises(NotImplementedError, match="only log det of a self-adjoint block-diagonal letter"):
         _ = derive(logdet(H @ H.T)).program
 
 

@@ -124,7 +124,6 @@ def test_every_kind_of_output_is_looked_at():
         OperatorOutput("y", y, Joint),
         WorldOutput("y", y),
         ScalarOutput("y", ((1.0, x, y),)),
-        ScalarOutput("y", (), ((1.0, X),)),
     ):
         with pytest.raises(AssertionError, match="is never computed"):
             verify_program(Program((given,), (output,), (tau,)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import (
+    B,
     Body,
     Expr,
     Leaf,
@@ -15,6 +16,7 @@ from hinge.algebra import (
     One,
     Q,
     Space,
+    f_ext,
     g,
     is_frame_free,
     leaf_of,
@@ -162,19 +164,14 @@ def compile(
         raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
     letters = {x for e in derivation.given.values() for x in leaves(e)}
+    own = _needs_own_frames(derivation)
+    binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=own)
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
             f"expressed: {expressed!r} came, but nothing in the expression shows it; put Q before what leads "
             "to nodes, as in Q @ B.T @ phi.T @ H.T"
         )
-    binding = bind(
-        robot,
-        nodes=nodes,
-        expressed=expressed,
-        prescribed=prescribed,
-        own_frames=_needs_own_frames(derivation),
-    )
-    if not binding.nodes and any(Node in (x.range, x.domain) for x in letters):
+    if not binding.nodes and B in letters and f_ext not in letters:
         raise ArgumentError(
             "nodes: none came, but the expression leads to nodes; name frames, nodes=['tool']"
         )

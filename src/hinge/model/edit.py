@@ -88,7 +88,7 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
         raise ArgumentError(f"at: {at!r} is no mapping; wanted {{joint name: configuration}}")
     for name, value in at.items():
         j = robot.joint(name)
-        given = [value] if j.nq == 1 and np.ndim(value) == 0 else value
+        given: Any = [value] if j.nq == 1 and np.ndim(value) == 0 else value
         q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:
             raise ArgumentError(f"at[{name!r}]: has shape {q.shape}; wanted one configuration")

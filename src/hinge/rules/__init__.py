@@ -3,7 +3,7 @@
 The identities of the papers, nearly three hundred, are in `hinge.rules.identities`, loaded on demand.
 """
 
-from hinge.rules.completion import Axiom, Completed, CompletionError, Rule, Use, complete
+from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete
 from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
 from hinge.rules.moves import HYBRID_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
@@ -33,6 +33,7 @@ __all__ = [
     "Axiom",
     "Completed",
     "CompletionError",
+    "ContradictionError",
     "Decision",
     "Found",
     "Move",

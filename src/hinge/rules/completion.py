@@ -36,6 +36,10 @@ class CompletionError(HingeError):
     """Report a completion that did not end within its time."""
 
 
+class ContradictionError(CompletionError):
+    """Report axioms from which I = 0 follows."""
+
+
 @dataclass(frozen=True, eq=False)
 class Axiom:
     """A definition or a stated fact: left = right, with its name and source."""
@@ -203,7 +207,7 @@ class _Completion:
         lead = self.order.leading(reduced)
         c = reduced.pop(lead)
         if not lead:
-            raise CompletionError(f"the axioms contradict each other: they give {c} I = 0")
+            raise ContradictionError(f"the axioms contradict each other: they give {c} I = 0")
         rhs = {w: _quotient(-d, c) for w, d in reduced.items()}
         whole = [*proof, *(Use(-u.coefficient, u.left, u.source, u.right) for u in uses)]
         scaled = tuple(Use(_quotient(u.coefficient, c), u.left, u.source, u.right) for u in whole)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from hinge.algebra import Coefficient, Expr, Polynomial, Word, combined, factored, wrapped
 from hinge.errors import SpaceError
-from hinge.rules.completion import Axiom, CompletionError, Rule, Table, Use
+from hinge.rules.completion import Axiom, CompletionError, ContradictionError, Rule, Table, Use
 from hinge.rules.frozen import ancestry
 from hinge.rules.theory import ORDER, Theory, theory_of
 
@@ -97,6 +97,8 @@ def decide(
     r, base = base.multiplied_out(right)
     try:
         remainder, uses = base.reduced(p - r)
+    except ContradictionError:
+        raise
     except CompletionError:  # sound all the same: the added axioms as rules, without their consequences
         terms, uses = _uncompleted(base).normal_form((p - r).terms)
         remainder = Polynomial(p.range, p.domain, terms)
