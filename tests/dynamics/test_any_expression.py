@@ -1,0 +1,130 @@
+"""Expressions beside the catalogue, compiled, against explicit matrices in the user's frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hinge
+from hinge import robots
+from hinge.algebra import (
+    E0,
+    Body,
+    E,
+    G,
+    H,
+    Joint,
+    M,
+    Mi,
+    P,
+    R,
+    Structure,
+    appendix,
+    b,
+    identity,
+    leaf,
+    leaves,
+    logdet,
+    phi,
+    psi,
+    qd,
+    tau,
+    whole,
+)
+from hinge.binding import bind
+from hinge.errors import ArgumentError
+from hinge.targets import system_of
+
+ONE, MASS = identity(Joint), whole.mass
+UP = H @ phi @ H.T
+X = (ONE + MASS).inv()
+SQUARES = (ONE + MASS @ MASS).inv()
+EXPRESSIONS = (
+    X @ UP.T + UP @ X,
+    Mi @ UP.T + UP @ Mi,
+    E0 @ G @ H @ E0.T,
+    E0 @ E0.T,
+    2 * E0 @ E0.T - E0 @ P @ psi.T @ R @ E0.T,
+    E0 @ M @ E0.T @ E0 @ M @ E0.T,
+    H @ H.T,
+    UP,
+    b.T @ b,
+    H @ E @ E @ H.T,
+    SQUARES @ tau,
+    logdet(M),
+    H @ appendix.Phi @ appendix.L @ tau,
+    (M + H.T @ H).inv() @ H.T @ tau,
+)
+
+
+@pytest.mark.parametrize("e", EXPRESSIONS, ids=str)
+@pytest.mark.parametrize("seed", [2, 3])
+def test_compiled_expressions_are_the_matrices(e, seed):
+    robot = robots.random_tree(5, seed, ["revolute", "spherical", "prismatic"], rotors=False)
+    rng = np.random.default_rng(seed)
+    q = hinge.random_configuration(robot, rng)
+    given = {"q": q, "qd": rng.normal(size=robot.nv), "tau": rng.normal(size=robot.nv)}
+    wanted = system_of(bind(robot, own_frames=True), given).evaluate(e)
+    f = hinge.compile(e, robot)
+    found = f(q, **{name: given[name] for name in f.inputs})
+    assert np.allclose(np.reshape(found, np.shape(wanted)), wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_outputs_do_not_depend_on_what_is_asked_beside_them():
+    robot = robots.random_tree(5, 2, ["revolute"])
+    q, v = hinge.random_configuration(robot, seed=1), np.ones(robot.nv)
+    alone = hinge.compile(H @ H.T, robot)(q)
+    beside = hinge.compile({"y": H @ H.T, "V": phi.T @ H.T @ qd}, robot)(q, v)
+    assert np.allclose(beside["y"], alone)
+
+
+def test_a_robot_that_cannot_move_has_empty_inverses():
+    robot = robots.random_tree(3, 0, joints=["fixed"])
+    assert hinge.compile(X @ tau, robot)(np.zeros(0), tau=np.zeros(0)).shape == (0,)
+    assert hinge.compile(X, robot)(np.zeros(0)).shape == (0, 0)
+
+
+def test_a_singular_state_gets_nan_and_no_other():
+    own = leaf("A", Joint, Joint, Structure.DIAGONAL, self_adjoint=True)
+    robot = robots.double_pendulum()
+    f = hinge.compile(own.inv() @ tau, robot)
+    found = f(np.zeros(2), A=np.stack([np.eye(2), np.zeros((2, 2))]), tau=np.ones(2))
+    assert np.array_equal(found[0], [1, 1])
+    assert np.isnan(found[1]).all()
+
+
+def test_a_symmetric_letter_takes_no_other_matrix():
+    own = leaf("A", Body, Body, Structure.DIAGONAL, self_adjoint=True)
+    f = hinge.compile(H @ phi @ own @ phi.T @ H.T, robots.double_pendulum())
+    with pytest.raises(ArgumentError, match="A: is not symmetric"):
+        f(np.zeros(2), A=np.stack([np.triu(np.ones((6, 6)))] * 2))
+    blocks = np.stack([x.inertia.matrix() for x in robots.double_pendulum().bodies])
+    robot = robots.double_pendulum()
+    assert np.allclose(
+        hinge.compile(H @ phi @ own @ phi.T @ H.T, robot)(np.ones(2), A=blocks),
+        hinge.mass_matrix(robot, np.ones(2)),
+    )
+
+
+def test_axes_and_nodes_that_nothing_shows_are_refused():
+    robot = robots.panda()
+    with pytest.raises(ArgumentError, match="nothing in the expression shows it"):
+        hinge.compile(MASS, robot, expressed="world")
+    with pytest.raises(ArgumentError, match="nodes: none came"):
+        hinge.compile(hinge.algebra.B.T @ phi.T @ H.T, robot)
+
+
+def test_a_singular_inverse_is_not_taken_for_granted():
+    proof = hinge.prove((G @ H).inv(), identity(Body))
+    assert "provided that" in str(proof)
+    both = hinge.compile({"y": (H.T @ H).inv() @ b, "z": Mi @ tau}, robots.panda())
+    q, v = hinge.neutral(robots.panda()), np.ones(7)
+    alone = hinge.compile(Mi @ tau, robots.panda())(q, tau=v)
+    assert np.allclose(both(q, v, tau=v)["z"], alone)
+
+
+def test_letters_of_one_name_are_refused():
+    other = leaf("qd", Joint, tau.domain, meaning="mine")
+    with pytest.raises(ArgumentError, match="qd: two different letters"):
+        hinge.derive(H @ phi @ b + other)
+    assert leaves(other) == {other}
