@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from hinge.algebra import (
@@ -71,17 +72,22 @@ FLAT_WORDS = 4
 class Proof:
     """Whether two expressions are equal: true when proved; prints as the proof or the counterexample.
 
-    `judged` tells whether numbers could judge a claim that was not proved.
+    `judged` tells whether numbers could judge a claim that was not proved; `before` are the steps that take
+    log determinants apart.
     """
 
     decision: Decision
     counterexample: Counterexample | None = None
     judged: bool = True
+    before: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.decision)
 
     def __str__(self) -> str:
+        return "\n".join([*self.before, self._verdict()])
+
+    def _verdict(self) -> str:
         if self.decision:
             return str(self.decision)
         if self.counterexample is not None:
@@ -106,15 +112,18 @@ def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom | Sequence[Axiom]] 
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{side}: {type(e).__name__} came; wanted an expression of hinge.algebra")
     distinct_names(left, right)
-    one, other = (_determined(e)[-1][2] for e in (left, right))
-    decision = decide(one, other, axioms=facts)
+    forms = [_determined(e) for e in (left, right)]
+    before = tuple(
+        f"{old[2]} = {new[2]}   by {new[0]}  [{new[1]}]" for f in forms for old, new in pairwise(f)
+    )
+    decision = decide(forms[0][-1][2], forms[1][-1][2], axioms=facts)
     if decision:
-        return Proof(decision)
+        return Proof(decision, before=before)
     try:
         serial = decision.theory.holds_on == "serial chains"
-        return Proof(decision, counterexample(left, right, serial=serial))
+        return Proof(decision, counterexample(left, right, serial=serial), before=before)
     except SingularError:
-        return Proof(decision, judged=False)
+        return Proof(decision, judged=False, before=before)
 
 
 def distinct_names(*expressions: Expr) -> None:
