@@ -85,7 +85,7 @@ class Proof:
         return bool(self.decision)
 
     def __str__(self) -> str:
-        return "\n".join([*self.before, self._verdict()])
+        return "\n".join([*(self.before if self.decision else ()), self._verdict()])
 
     def _verdict(self) -> str:
         if self.decision:
