@@ -11,28 +11,10 @@ they become), `targets` (what runs that), `dynamics` (the verbs), `binding` (let
 (built-in ones), `reference` (the book's algorithms, as oracles), `testing` (laws and random robots).
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hinge import robots as robots
-from hinge.dynamics import (
-    accelerations,
-    bias_force,
-    center_of_mass,
-    classical_accelerations,
-    classical_jacobian_bias,
-    compile,
-    coriolis_force,
-    forward_dynamics,
-    forward_kinematics,
-    gravity_force,
-    inverse_dynamics,
-    jacobian,
-    jacobian_bias,
-    kinetic_energy,
-    mass_matrix,
-    mass_matrix_inverse,
-    momentum,
-    potential_energy,
-    velocities,
-)
 from hinge.io import load, to_urdf, write_urdf
 from hinge.model import (
     Body,
@@ -54,8 +36,31 @@ from hinge.model import (
     reduce,
     reroot,
 )
-from hinge.pipeline import derive, prove
 from hinge.spatial import Inertia, Transform
+
+if TYPE_CHECKING:
+    from hinge.dynamics import (
+        accelerations,
+        bias_force,
+        center_of_mass,
+        classical_accelerations,
+        classical_jacobian_bias,
+        compile,
+        coriolis_force,
+        forward_dynamics,
+        forward_kinematics,
+        gravity_force,
+        inverse_dynamics,
+        jacobian,
+        jacobian_bias,
+        kinetic_energy,
+        mass_matrix,
+        mass_matrix_inverse,
+        momentum,
+        potential_energy,
+        velocities,
+    )
+    from hinge.pipeline import derive, prove
 
 __version__ = "0.1.0"
 
@@ -105,3 +110,26 @@ __all__ = [
     "velocities",
     "write_urdf",
 ]
+
+#: Rooms that are loaded when they are first asked for: those of the compiler, and those for tests.
+_ON_DEMAND = (
+    "algebra", "binding", "dynamics", "kernels", "pipeline", "reference", "rules", "sweeps", "targets",
+    "testing",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is not needed to look at a robot when it is first asked for."""
+    if name in _ON_DEMAND:
+        return import_module(f"hinge.{name}")
+    if name in __all__:
+        for room in ("dynamics", "pipeline"):
+            found = import_module(f"hinge.{room}")
+            if name in found.__all__:
+                globals()[name] = getattr(found, name)
+                return globals()[name]
+    raise AttributeError(f"module 'hinge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ON_DEMAND})
