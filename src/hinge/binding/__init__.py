@@ -1,6 +1,6 @@
 """Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
 
-from hinge.binding.binding import Expressed, RobotBinding, bind, checked_robot
+from hinge.binding.binding import Expressed, RobotBinding, bind
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
@@ -13,7 +13,6 @@ __all__ = [
     "Shift",
     "Turn",
     "bind",
-    "checked_robot",
     "choose_frames",
     "own_frames",
 ]

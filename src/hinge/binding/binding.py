@@ -38,7 +38,7 @@ from hinge.algebra import (
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Robot
+from hinge.model import Robot, checked_robot
 from hinge.model.joints import Cylindrical, Prismatic, Revolute, Screw
 from hinge.spatial import Transform, cross, skew
 from hinge.sweeps import Block, unit_block, zeros
@@ -319,15 +319,6 @@ def bind(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
     return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed), own_frames)
-
-
-def checked_robot(robot: Robot) -> Robot:
-    """Return the robot, or raise an ArgumentError that says what came instead."""
-    if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
-        )
-    return robot
 
 
 def _circle(angle: Any, c: float, s: float) -> list[Any]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hinge.binding import Expressed, bind, checked_robot
+from hinge.binding import Expressed, bind
 from hinge.dynamics.compiled import Compiled, gravity_of
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_vector, common_batch
+from hinge.model import Robot, as_vector, checked_robot, common_batch
 from hinge.pipeline import derive
 from hinge.spatial import Array, ArrayLike, Transform, dot
 

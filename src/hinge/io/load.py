@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hinge.errors import FormatError
+from hinge.errors import ArgumentError, FormatError
 from hinge.io.mjcf import read_mjcf
 from hinge.io.urdf import robot_of
 from hinge.io.xml import parse, read_bytes
@@ -26,6 +26,8 @@ def load(
     FormatError with its line.
     Files that an MJCF file names are read only under `root`, by default its own folder.
     """
+    if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"path: {type(path).__name__} came; wanted the path of a URDF or MJCF file")
     path = Path(path)
     data = read_bytes(path)
     if path.suffix == ".xacro":

@@ -17,7 +17,7 @@ from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, 
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
 from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
-from hinge.model.vectors import as_configuration, as_tangent, as_vector, common_batch, stacked
+from hinge.model.vectors import as_configuration, as_tangent, as_vector, checked_robot, common_batch, stacked
 
 __all__ = [
     "STANDARD_GRAVITY",
@@ -45,6 +45,7 @@ __all__ = [
     "attach",
     "carry_state",
     "check",
+    "checked_robot",
     "common_batch",
     "describe",
     "detach",

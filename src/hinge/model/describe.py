@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hinge.model.robot import Robot
+from hinge.model.vectors import checked_robot
 
 #: Bodies further from the world than this are not indented more.
 DEEPEST = 20
@@ -10,6 +11,7 @@ DEEPEST = 20
 
 def describe(robot: Robot) -> str:
     """Return the robot's bodies as a table: tree, joint, coordinates, mass."""
+    checked_robot(robot)
     head = ("body", "joint", "type", "q", "qd", "mass [kg]")
     rows: list[tuple[str, ...]] = [head]
     for body, joint, depth in zip(robot.bodies, robot.joints, robot.tree.depth, strict=True):

@@ -5,11 +5,14 @@ q (…, nq) is a point, v (…, nv) a tangent vector; leading dimensions broadca
 
 from __future__ import annotations
 
+from operator import index
+
 import numpy as np
 
+from hinge.errors import ArgumentError
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
-from hinge.model.vectors import as_configuration, as_tangent, common_batch, stacked
+from hinge.model.vectors import as_configuration, as_tangent, checked_robot, common_batch, stacked
 from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 
 
@@ -25,9 +28,20 @@ def random_configuration(
 
     A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all.
     """
-    rng = np.random.default_rng(seed)
-    shape = (size,) if isinstance(size, int) else size
-    return stacked([j.type.random(rng, shape, j.lower, j.upper) for j in robot.joints], shape)
+    joints = checked_robot(robot).joints
+    try:
+        shape = tuple(index(n) for n in (size if isinstance(size, tuple) else (size,)))
+    except TypeError:
+        raise ArgumentError(f"size: {size!r} came; wanted a whole number, or a tuple of them") from None
+    if any(n < 0 for n in shape):
+        raise ArgumentError(f"size: {size!r} came; wanted no negative number")
+    try:
+        rng = np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"seed: {seed!r} came ({error}); wanted a whole number from 0, or a Generator"
+        ) from None
+    return stacked([j.type.random(rng, shape, j.lower, j.upper) for j in joints], shape)
 
 
 def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:

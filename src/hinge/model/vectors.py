@@ -11,14 +11,23 @@ from hinge.model.robot import Robot
 from hinge.spatial import Array, ArrayLike
 
 
+def checked_robot(robot: Robot) -> Robot:
+    """Return the robot, or raise an ArgumentError that says what came instead."""
+    if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
+        )
+    return robot
+
+
 def as_configuration(robot: Robot, q: ArrayLike, name: str = "q") -> Array:
     """Return q as a float array (…, nq), or raise an ArgumentError that says what came."""
-    return as_vector(q, name, robot.nq, f"nq = {robot.nq} of robot {robot.name!r}")
+    return as_vector(q, name, checked_robot(robot).nq, f"nq = {robot.nq} of robot {robot.name!r}")
 
 
 def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
     """Return v as a float array (…, nv), or raise an ArgumentError that says what came."""
-    return as_vector(v, name, robot.nv, f"nv = {robot.nv} of robot {robot.name!r}")
+    return as_vector(v, name, checked_robot(robot).nv, f"nv = {robot.nv} of robot {robot.name!r}")
 
 
 def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:

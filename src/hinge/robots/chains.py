@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from hinge.errors import ArgumentError
@@ -36,8 +38,8 @@ def double_pendulum(
 
 def chain(n: int, *, floating: bool = False) -> Robot:
     """Return n equal rods of 0.2 m and 1 kg in a row, joint axes by turns y and x, and "tip"."""
-    if n < 1:
-        raise ArgumentError(f"n: {n} bodies make no chain; wanted at least 1")
+    if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"n: {n!r} bodies make no chain; wanted a whole number, at least 1")
     b = Builder(f"chain({n})")
     length = 0.2
     rod = solid_rod(1.0, length, 0.02, (0, 0, length / 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 
 import numpy as np
 
@@ -27,8 +28,8 @@ def random_tree(
     before it; 0 makes a chain. Inertias are physical; frames, axes and placements are general.
     """
     rng = np.random.default_rng(seed)
-    if n < 1:
-        raise ArgumentError(f"n: {n} bodies make no robot; wanted at least 1")
+    if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"n: {n!r} bodies make no robot; wanted a whole number, at least 1")
     kinds = _kinds(joints)
     bodies: list[Body] = []
     made: list[Joint] = []
