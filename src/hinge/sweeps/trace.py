@@ -1,4 +1,4 @@
-"""Tracing: a program on a binding becomes straight-line kernels, one for each pass and body.
+"""Tracing: a program on a binding becomes straight-line kernels, one for each pass, body and column.
 
 Values cross from kernel to kernel through slots. A slot that holds a constant, or the same value as
 another up to sign, is no slot at all: what is known stays known from body to body, so that zeros, unit

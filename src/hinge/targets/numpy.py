@@ -1,4 +1,4 @@
-"""The NumPy target: kernels as Python functions over whole batches, one call for each body and pass.
+"""The NumPy target: kernels as Python functions over whole batches, one call for each body, pass and column.
 
 A kernel becomes a function of straight-line assignments. Called with arrays it works on a batch at once,
 with NumPy's own broadcasting; called with floats it is plain Python arithmetic, which for a single state
