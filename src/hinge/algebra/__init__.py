@@ -20,6 +20,7 @@ from hinge.algebra.expression import (
     linear,
     logdet,
     product,
+    simplest,
     zero,
 )
 from hinge.algebra.frames import is_frame_free
@@ -79,6 +80,7 @@ from hinge.algebra.polynomial import (
     factored,
     leaf_of,
     leaves,
+    leaves_in_order,
     letter_name,
     no_inverse,
     polynomial,
@@ -167,6 +169,7 @@ __all__ = [
     "leaf",
     "leaf_of",
     "leaves",
+    "leaves_in_order",
     "letter_name",
     "linear",
     "logdet",
@@ -180,6 +183,7 @@ __all__ = [
     "qd",
     "qdd",
     "qdd_a",
+    "simplest",
     "substituted",
     "subterms",
     "tau",

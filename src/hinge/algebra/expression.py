@@ -448,4 +448,9 @@ def _exact(factor: Any) -> Coefficient:
         exact = Fraction(factor) if isinstance(factor, Rational) else Fraction(float(factor))
     except (ValueError, OverflowError):
         raise ArgumentError(f"factor: {factor} came; wanted a finite number") from None
-    return exact.numerator if exact.denominator == 1 else exact
+    return simplest(exact)
+
+
+def simplest(q: Fraction) -> Coefficient:
+    """Return a rational number as an int where it is one."""
+    return q.numerator if q.denominator == 1 else q

@@ -190,19 +190,24 @@ def leaf_of(letter: Letter) -> Leaf:
 
 def leaves(e: Expr) -> set[Leaf]:
     """Return the leaves of an expression."""
+    return set(leaves_in_order(e))
+
+
+def leaves_in_order(e: Expr) -> list[Leaf]:
+    """Return the leaves of an expression as they stand in it, as often as they do."""
     match e:
         case Leaf():
-            return {e}
+            return [e]
         case Adjoint():
-            return {e.leaf}
+            return [e.leaf]
         case Sum():
-            return set().union(*(leaves(t) for _, t in e.terms))
+            return [x for _, t in e.terms for x in leaves_in_order(t)]
         case Product():
-            return set().union(*(leaves(f) for f in e.factors))
+            return [x for f in e.factors for x in leaves_in_order(f)]
         case Inverse() | LogDet():
-            return leaves(e.argument)
+            return leaves_in_order(e.argument)
         case _:
-            return set()
+            return []
 
 
 def no_inverse(argument: Expr, _: Polynomial) -> Polynomial:

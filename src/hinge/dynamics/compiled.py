@@ -26,7 +26,7 @@ from hinge.algebra import (
 )
 from hinge.binding import Expressed, RobotBinding, bind
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Robot, as_configuration, as_vector, common_batch
+from hinge.model import Robot, as_configuration, as_vector, common_batch, gravity_of
 from hinge.pipeline import Derivation, Expressions, build, derive
 from hinge.spatial import Array, ArrayLike
 
@@ -187,11 +187,6 @@ def _needs_own_frames(derivation: Derivation) -> bool:
     used = {leaf_of(x) for p in forms for w in p.terms for x in w}
     forms += [p for x, p in inverses.items() if x in used]
     return Body in shown or not all(is_frame_free(p, inverses) for p in forms)
-
-
-def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
-    """Return the gravity (…, 3) of a call: the one given, or the robot's own."""
-    return robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
 
 
 def _dense_blocks(value: ArrayLike) -> ArrayLike:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from hinge.binding import Expressed, bind
-from hinge.dynamics.compiled import Compiled, gravity_of
+from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_vector, checked_robot, common_batch
+from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
 from hinge.pipeline import derive
-from hinge.spatial import Array, ArrayLike, Transform, dot
+from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
 
 External = Mapping[str, ArrayLike] | None
 
@@ -190,7 +190,7 @@ def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
     """Return −Σ g · (mᵢ cᵢ) (…) in J, zero at the world's origin."""
-    down, moment = gravity_of(checked_robot(robot), gravity), _first_moment(robot, q)
+    down, moment = gravity_of(robot, gravity), _first_moment(robot, q)
     common_batch({"gravity": down, "q": moment})
     return -dot(down, moment)
 
@@ -210,15 +210,14 @@ def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
 def _first_moment(robot: Robot, q: ArrayLike) -> Array:
     """Read Σ mᵢ cᵢ off the composite inertia [I h×; −h× m] of everything at the world."""
     x = _value(compiled(robot, "composite_inertia"), q, {})
-    return np.stack([x[..., 2, 4], x[..., 0, 5], x[..., 1, 3]], axis=-1)
+    return unskew(x[..., :3, 3:])
 
 
 def _pose(x: Array) -> Transform:
     """Read (E, r) off a motion transform [E 0; −E r× E]."""
     e = x[..., :3, :3]
     with np.errstate(all="ignore"):  # a state that is not finite stays its own
-        rx = -(np.swapaxes(e, -1, -2) @ x[..., 3:, :3])
-    return Transform(e, np.stack([rx[..., 2, 1], rx[..., 0, 2], rx[..., 1, 0]], axis=-1))
+        return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
 
 
 def _value(f: Compiled, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Array:

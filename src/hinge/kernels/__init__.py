@@ -6,11 +6,12 @@ a value that can be read, counted, verified, interpreted and compiled.
 
 from hinge.kernels.count import Operations, count
 from hinge.kernels.graph import ARITY, Graph, Op, Scalar, Value
-from hinge.kernels.kernel import Instruction, Kernel, Output, finish
+from hinge.kernels.kernel import SYMBOLS, Instruction, Kernel, Output, finish
 from hinge.kernels.verify import verify
 
 __all__ = [
     "ARITY",
+    "SYMBOLS",
     "Graph",
     "Instruction",
     "Kernel",

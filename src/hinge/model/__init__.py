@@ -17,7 +17,15 @@ from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, 
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
 from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
-from hinge.model.vectors import as_configuration, as_tangent, as_vector, checked_robot, common_batch, stacked
+from hinge.model.vectors import (
+    as_configuration,
+    as_tangent,
+    as_vector,
+    checked_robot,
+    common_batch,
+    gravity_of,
+    stacked,
+)
 
 __all__ = [
     "STANDARD_GRAVITY",
@@ -53,6 +61,7 @@ __all__ = [
     "effort_subspace",
     "enforce",
     "generalized_force",
+    "gravity_of",
     "integrate",
     "is_properly_powered",
     "joints",

@@ -48,6 +48,12 @@ def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
     return a.astype(np.float64, copy=False)
 
 
+def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
+    """Return the gravity (…, 3) of a call: the one given, or the robot's own."""
+    own = checked_robot(robot).gravity
+    return own if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
+
+
 def stacked(parts: Sequence[Array], batch: tuple[int, ...] = ()) -> Array:
     """Return the parts (…, nᵢ) side by side, their batch dimensions broadcast, at least to `batch`."""
     shape = np.broadcast_shapes(batch, *(p.shape[:-1] for p in parts))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch
+from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, force_cross, motion
 
 
@@ -46,11 +46,6 @@ def bias_forces(robot: Robot, v: list[Array], external: Mapping[str, ArrayLike] 
     return [
         force_cross(vi, b.inertia.apply(vi)) - fx for b, vi, fx in zip(robot.bodies, v, loads, strict=True)
     ]
-
-
-def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
-    """Return the gravity of a call: the one given, or the robot's own."""
-    return robot.gravity if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
 
 
 def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:

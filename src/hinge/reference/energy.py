@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hinge.model import Robot
-from hinge.reference.arguments import gravity_of, state
+from hinge.model import Robot, gravity_of
+from hinge.reference.arguments import state
 from hinge.reference.momentum import first_moment
 from hinge.reference.velocities import velocities
 from hinge.spatial import Array, ArrayLike, dot

@@ -27,6 +27,7 @@ from hinge.algebra import (
     Word,
     combined,
     letter_name,
+    simplest,
     wrapped,
 )
 from hinge.errors import HingeError
@@ -269,8 +270,7 @@ def _contains(word: Word, part: Word) -> bool:
 
 
 def _quotient(c: Coefficient, d: Coefficient) -> Coefficient:
-    q = Fraction(c) / d
-    return q.numerator if q.denominator == 1 else q
+    return simplest(Fraction(c) / d)
 
 
 def words(terms: Mapping[Word, Coefficient]) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib import resources
 from typing import Any
 
-from hinge.algebra import STANDARD, Coefficient, Letter, Word, letter_name
+from hinge.algebra import STANDARD, Coefficient, Letter, Word, letter_name, simplest
 from hinge.rules.completion import Axiom, Rule, Use
 
 TABLES = "tables"
@@ -87,5 +87,4 @@ def _letter(text: str) -> Letter:
 
 
 def _number(text: str) -> Coefficient:
-    q = Fraction(text)
-    return q.numerator if q.denominator == 1 else q
+    return simplest(Fraction(text))

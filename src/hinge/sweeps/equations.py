@@ -34,6 +34,7 @@ from hinge.algebra import (
     factored,
     leaf,
     leaf_of,
+    leaves_in_order,
     linear,
     no_inverse,
     phi,
@@ -170,14 +171,14 @@ class Equations:
 
     def close(self, more: Iterable[Leaf] = ()) -> None:
         """Add the equations of the derived block-diagonal letters that the values (and `more`) use."""
-        todo = [*more] + [x for v in self.values.values() if v is not None for x in _letters(v)]
+        todo = [*more] + [x for v in self.values.values() if v is not None for x in leaves_in_order(v)]
         while todo:
             x = todo.pop()
             if x in self.values or x in self.solves or x.needs:
                 continue
             for target, value in block_equations(x).items():
                 self.values[target] = value
-                todo += _letters(value)
+                todo += leaves_in_order(value)
 
 
 def term_name(e: Expr) -> tuple[str, str]:
@@ -247,20 +248,3 @@ def _replaced(word: tuple[Letter, ...], part: tuple[Expr, ...], by: Leaf) -> tup
         if word[k : k + len(part)] == part:
             return (*word[:k], by, *word[k + len(part) :])
     return word
-
-
-def _letters(e: Expr) -> list[Leaf]:
-    """Return the leaves of a value in the order in which they stand."""
-    match e:
-        case Leaf():
-            return [e]
-        case Adjoint():
-            return [e.leaf]
-        case Sum():
-            return [x for _, t in e.terms for x in _letters(t)]
-        case Product():
-            return [x for f in e.factors for x in _letters(f)]
-        case Inverse():
-            return _letters(e.argument)
-        case _:
-            return []

@@ -22,9 +22,9 @@ from hinge.algebra import (
     Sum,
     leaf_of,
     leaves,
-    linear,
     product,
     subterms,
+    with_names,
 )
 from hinge.sweeps.equations import Equations, term_name
 from hinge.sweeps.program import (
@@ -132,9 +132,9 @@ class Plan:
         name = self.system.variable(term.range, *term_name(term))
         for x, value in self.system.values.items():
             if value is not None:
-                self.system.values[x] = _swapped(value, term, name)
+                self.system.values[x] = with_names(value, {term: name})
             else:
-                self.system.needs[x] = tuple(_swapped(n, term, name) for n in self.system.needs[x])
+                self.system.needs[x] = tuple(with_names(n, {term: name}) for n in self.system.needs[x])
         self.system.values[name] = term
 
     def _expressions(self, x: Leaf) -> tuple[Expr, ...]:
@@ -223,16 +223,3 @@ def _local_leaves(e: Expr) -> set[Leaf]:
             return _local_leaves(e.factors[0]) | _local_leaves(product(*e.factors[1:]))
         case _:
             return leaves(e)
-
-
-def _swapped(e: Expr, old: Expr, new: Leaf) -> Expr:
-    """Return an expression with a subterm replaced."""
-    if e is old:
-        return new
-    match e:
-        case Sum():
-            return linear(*((c, _swapped(t, old, new)) for c, t in e.terms))
-        case Product() if not (e.factors[0] in EDGES and is_congruence(e)):
-            return product(e.factors[0], _swapped(product(*e.factors[1:]), old, new))
-        case _:
-            return e

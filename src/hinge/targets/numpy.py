@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.kernels import Kernel
+from hinge.kernels import SYMBOLS, Kernel
 from hinge.sweeps import Call, Code, DenseCall, Slot
 
 Array = NDArray[np.float64]
 Memory = list[Any]
 
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _ARRAYS = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "log": np.log}
 _FLOATS = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "log": math.log}
 
@@ -35,8 +34,8 @@ def source(kernel: Kernel) -> str:
         x = [names[k] for k in instruction.operands]
         if instruction.constant is not None:
             lines.append(f"    {name} = {instruction.constant!r}")
-        elif instruction.op in _SYMBOLS:
-            lines.append(f"    {name} = {x[0]} {_SYMBOLS[instruction.op]} {x[1]}")
+        elif instruction.op in SYMBOLS:
+            lines.append(f"    {name} = {x[0]} {SYMBOLS[instruction.op]} {x[1]}")
         else:
             lines.append(f"    {name} = {instruction.op}({x[0]})")
         names.append(name)
