@@ -1,18 +1,29 @@
-"""Run every benchmark."""
+"""Ask every question, or those named: `python -m benchmarks batch single`."""
 
 from __future__ import annotations
 
-from benchmarks import import_time, load_urdf, operations
+from benchmarks import (
+    batch,
+    chains,
+    command,
+    first_call,
+    import_time,
+    load_urdf,
+    operations,
+    single,
+    threads,
+)
 
-
-def main() -> None:
-    """Print the tables one after the other."""
-    import_time.main()
-    print()
-    load_urdf.main()
-    print()
-    operations.main()
-
+QUESTIONS: dict[str, command.Question] = {
+    "batch": batch.tables,
+    "single": single.tables,
+    "chains": chains.tables,
+    "threads": threads.tables,
+    "first_call": first_call.tables,
+    "import_time": import_time.tables,
+    "load_urdf": load_urdf.tables,
+    "operations": operations.tables,
+}
 
 if __name__ == "__main__":
-    main()
+    command.run(QUESTIONS)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
+
+from benchmarks import command
+from benchmarks.fresh import fresh
+from benchmarks.harness import Options
+from benchmarks.tables import Table
 
 SCRIPT = """
-import time, numpy
-start = time.perf_counter()
+lap()
 import hinge
-print(time.perf_counter() - start)
+print(json.dumps({"import": lap()}))
 """
 
 
-def main(repeats: int = 15) -> None:
-    """Print the least and the median time over fresh interpreters, with bytecode as when installed."""
-    _once()
-    times = sorted(_once() for _ in range(repeats))
-    print("Import hinge beyond NumPy, fresh interpreters")
-    print(f"least {1e3 * times[0]:.0f} ms, median {1e3 * times[repeats // 2]:.0f} ms of {repeats}")
-
-
-def _once() -> float:
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    return float(done.stdout)
+def tables(options: Options) -> Iterator[Table]:
+    """Yield the least and the median time over fresh interpreters, with bytecode as when installed."""
+    repeats = 5 if options.quick else 15
+    fresh(SCRIPT)
+    times = sorted(fresh(SCRIPT)["import"] for _ in range(repeats))
+    row = [1e3 * times[0], 1e3 * times[repeats // 2]]
+    title = f"Import hinge beyond NumPy, {repeats} fresh interpreters"
+    yield Table(title, ("least [ms]", "median [ms]"), [row])
 
 
 if __name__ == "__main__":
-    main()
+    command.run({"import_time": tables})

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import sysconfig
-from pathlib import Path
-
-import pinocchio as pin
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import hinge
-from benchmarks.harness import best_times
+from benchmarks import command
+from benchmarks.harness import Options, best_times
+from benchmarks.peers.pinocchio_python import pin
+from benchmarks.subjects import FILES, subject
+from benchmarks.tables import Cell, Table, ratio
 
-ROBOTS = ("ur5_robot.urdf", "panda.urdf", "solo12.urdf", "talos_reduced.urdf")
 
-
-def main() -> None:
-    """Print one line for each robot."""
-    root = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
-    print("Load a URDF file, minimum of 15 interleaved repeats")
-    print(f"{'file':22} {'Hinge [ms]':>11} {'Pinocchio [ms]':>15} {'Hinge / Pinocchio':>18}")
-    for name in ROBOTS:
-        path = str(next(root.rglob(name)))
-        t = best_times(
-            {
-                "hinge": lambda p=path: hinge.load(p, strict=None),
-                "pinocchio": lambda p=path: pin.buildModelFromUrdf(p),
-            }
-        )
-        ratio = t["hinge"] / t["pinocchio"]
-        print(f"{name:22} {1e3 * t['hinge']:11.2f} {1e3 * t['pinocchio']:15.2f} {ratio:18.1f}")
+def tables(options: Options) -> Iterator[Table]:
+    """Yield one table with a row for each robot."""
+    repeats = 5 if options.quick else 15
+    title = f"Load a URDF file, minimum of {repeats} interleaved repeats"
+    table = Table(title, ("file", "Hinge [ms]", "Pinocchio [ms]", "Hinge / Pinocchio"))
+    for name in ("panda", *FILES):
+        path = subject(name).path
+        runs: dict[str, Callable[[], object]] = {"hinge": partial(hinge.load, path, strict=None)}
+        if pin is not None:
+            runs["pinocchio"] = partial(pin.buildModelFromUrdf, str(path))
+        t = best_times(runs, repeats=repeats)
+        cells: list[Cell] = [1e3 * t[name] if name in t else None for name in ("hinge", "pinocchio")]
+        table.rows.append([path.name, *cells, ratio(*cells)])
+    yield table
 
 
 if __name__ == "__main__":
-    main()
+    command.run({"load_urdf": tables})

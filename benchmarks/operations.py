@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from benchmarks import command
+from benchmarks.harness import Options
+from benchmarks.tables import Cell, Table
 from hinge import Robot, robots
 from hinge.dynamics import compiled
 
@@ -21,33 +24,41 @@ def general_chain(n: int) -> Robot:
     return robots.random_tree(n, 3, ["revolute"], branching=0.0, rotors=False)
 
 
-def main() -> None:
-    """Print the tables."""
-    print("Chains of n revolute joints, general geometry: multiplications and additions")
-    print(f"{'verb':18} {'n':>3}  {'Hinge':>16}  {'Table 8-6':>16}  {'ratio':>5}")
-    for verb, (multiplications, additions) in TABLE_8_6.items():
-        for n in (6, 12):
-            ours = compiled(general_chain(n), verb).code.operations()
-            theirs = (multiplications(n), additions(n))
-            ratio = (ours.multiplications + ours.additions + ours.divisions) / sum(theirs)
-            mine = f"{ours.multiplications + ours.divisions}m + {ours.additions}a"
-            print(f"{verb:18} {n:3}  {mine:>16}  {f'{theirs[0]}m + {theirs[1]}a':>16}  {ratio:5.2f}")
-    print("\nGrowth: operations (and operations a body) of chain(n); mass matrix by N · depth")
-    print(f"{'verb':18} " + "".join(f"{f'n = {n}':>24}" for n in (10, 100, 1000)) + f"{'compiled in':>14}")
-    for verb in ("inverse_dynamics", "forward_dynamics"):
-        cells, spent = "", 0.0
-        for n in (10, 100, 1000):
+def tables(options: Options) -> Iterator[Table]:
+    """Yield the counts, and how they grow."""
+    title = "Chains of n revolute joints, general geometry: multiplications and additions"
+    table = Table(title, ("verb", "n", "Hinge", "Table 8-6", "ratio"))
+    for verb in TABLE_8_6:
+        table.rows += [_counted(verb, n) for n in (6, 12)]
+    yield table
+    yield _growth(
+        (10, 30) if options.quick else (10, 100, 1000), (10, 30) if options.quick else (10, 30, 100)
+    )
+
+
+def _counted(verb: str, n: int) -> list[Cell]:
+    """Return the operations of a verb on a general chain next to the book's."""
+    ours = compiled(general_chain(n), verb).code.operations()
+    theirs = [count(n) for count in TABLE_8_6[verb]]
+    ratio = (ours.multiplications + ours.additions + ours.divisions) / sum(theirs)
+    mine = f"{ours.multiplications + ours.divisions}m + {ours.additions}a"
+    return [verb, n, mine, f"{theirs[0]}m + {theirs[1]}a", ratio]
+
+
+def _growth(sizes: tuple[int, ...], squares: tuple[int, ...]) -> Table:
+    """Return the operations of chains of growing length; of the mass matrix, by n · depth."""
+    table = Table(
+        "Growth: operations of chain(n)", ("verb", "n", "operations", "for each", "compiled in [s]")
+    )
+    for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        square = verb == "mass_matrix"
+        for n in squares if square else sizes:
             start = time.perf_counter()
             total = compiled(robots.chain(n), verb).code.operations().total
-            spent = time.perf_counter() - start
-            cells += f"{f'{total} ({total / n:.1f})':>24}"
-        print(f"{verb:18} {cells}{spent:12.1f} s")
-    cells = ""
-    for n in (10, 30, 100):
-        total = compiled(robots.chain(n), "mass_matrix").code.operations().total
-        cells += f"{f'n = {n}: {total}':>24}"
-    print(f"{'mass_matrix':18} {cells}   (operations / (n · depth): {total / n / n:.1f} at n = {n})")
+            each = f"{total / n / n:.1f} a pair" if square else f"{total / n:.1f} a body"
+            table.rows.append([verb, n, total, each, time.perf_counter() - start])
+    return table
 
 
 if __name__ == "__main__":
-    main()
+    command.run({"operations": tables})

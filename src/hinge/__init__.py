@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         velocities,
     )
     from hinge.pipeline import derive, prove
+    from hinge.targets import set_threads
 
 __version__ = "0.1.0"
 
@@ -106,6 +107,7 @@ __all__ = [
     "random_configuration",
     "reduce",
     "reroot",
+    "set_threads",
     "to_urdf",
     "velocities",
     "write_urdf",
@@ -123,7 +125,7 @@ def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return import_module(f"hinge.{name}")
     if name in __all__:
-        for room in ("dynamics", "pipeline"):
+        for room in ("dynamics", "pipeline", "targets"):
             found = import_module(f"hinge.{room}")
             if name in found.__all__:
                 globals()[name] = getattr(found, name)

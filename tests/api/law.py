@@ -27,13 +27,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "targets": {"algebra", "tree", "kernels", "sweeps"},
     "pipeline": {"algebra", "rules", "kernels", "sweeps", "targets"},
     "binding": {"spatial", "tree", "model", "algebra", "kernels", "sweeps"},
-    "dynamics": {"spatial", "model", "algebra", "binding", "pipeline"},
+    "dynamics": {"spatial", "model", "algebra", "binding", "pipeline", "sweeps", "targets"},
+    "cli": {"targets"},
+    "__main__": {"cli"},
     "testing": {"spatial", "tree", "model", "io", "robots", "reference"},
-    "__init__": {"spatial", "tree", "model", "io", "robots", "pipeline", "dynamics"},
+    "__init__": {"spatial", "tree", "model", "io", "robots", "pipeline", "dynamics", "targets"},
 }
 
 #: Rooms that may import an optional package inside a function.
 MAY_IMPORT_LATE = {"io", "targets", "view"}
+
+#: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
+LOADED_LATE = {"hinge.targets.llvm": "llvmlite"}
 
 #: What the core may import from outside the standard library at the top of a module.
 THIRD_PARTY = {"numpy"}

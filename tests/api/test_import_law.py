@@ -8,6 +8,7 @@ import pytest
 
 from tests.api import law
 from tests.api.law import (
+    LOADED_LATE,
     MAY_IMPORT,
     MAY_IMPORT_LATE,
     PACKAGE,
@@ -40,6 +41,7 @@ def test_other_rooms_are_entered_through_their_door(path):
         "hinge.spatial.quaternion",
         "hinge.spatial.rotation",
         "hinge.algebra.appendix",
+        "hinge.targets.llvm.cache",
     }
     for module, line, _ in imports(path):
         parts = module.split(".")
@@ -49,20 +51,35 @@ def test_other_rooms_are_entered_through_their_door(path):
 
 @pytest.mark.parametrize("path", sources(), ids=_label)
 def test_only_optional_packages_are_imported_late(path):
+    own = {package for folder, package in LOADED_LATE.items() if _module(path).startswith(folder)}
     for module, line, late in imports(path):
         top = module.split(".")[0]
-        known = top in sys.stdlib_module_names | THIRD_PARTY | {"hinge"}
+        optional = any(module.startswith(folder) for folder in LOADED_LATE)
+        ours = top == "hinge" and not (late and optional)
+        known = ours or top in sys.stdlib_module_names | THIRD_PARTY | own
         if late:
             assert room_of(path) in MAY_IMPORT_LATE and not known, f"{path}:{line}: late import of {module}"
         else:
             assert known, f"{path}:{line}: {module} is not part of the core"
 
 
+def test_what_needs_an_optional_package_is_not_loaded_by_others():
+    for path in sources():
+        for module, line, late in imports(path):
+            needs = [f for f in LOADED_LATE if module.startswith(f) and not _module(path).startswith(f)]
+            light = module in ("hinge.targets.llvm.threads", "hinge.targets.llvm.cache")
+            assert late or light or not needs, f"{path}:{line}: loads {module}"
+
+
+def _module(path: Path) -> str:
+    return ".".join(("hinge", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
 def test_rooms_and_modules_have_no_cycle():
     rooms: dict[str, set[str]] = {}
     modules: dict[str, set[str]] = {}
     for path in sources():
-        name = ".".join(("hinge", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+        name = _module(path)
         wanted = {m for m, _, _ in imports(path) if m.split(".")[0] == "hinge" and m != name}
         modules[name] = {w for w in wanted if not name.startswith(w)}
         rooms.setdefault(room_of(path), set()).update(w.split(".")[1] for w in wanted if "." in w)

@@ -241,7 +241,7 @@ def test_a_slot_is_stored_once_and_before_it_is_loaded():
                 writes = [x.index for x in call.result.flat]
             else:
                 reads, writes = set(call.loads), list(call.stores)
-                assert len(call.loads) == len(call.kernel.inputs)
+                assert len(call.loads) + len(call.params) == len(call.kernel.inputs)
                 assert len(call.stores) == len(call.kernel.outputs)
             assert reads <= known
             assert not known & set(writes) and len(set(writes)) == len(writes)

@@ -1,18 +1,23 @@
 """Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
 
-from hinge.binding.binding import Expressed, RobotBinding, bind
+from hinge.binding.binding import RobotBinding, bind
 from hinge.binding.frames import Place, choose_frames, own_frames
+from hinge.binding.merge import hides_fixed_bodies
+from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
     "Chain",
     "Expressed",
+    "Kind",
     "Place",
     "RobotBinding",
+    "RobotSite",
     "Rotate",
     "Shift",
     "Turn",
     "bind",
     "choose_frames",
+    "hides_fixed_bodies",
     "own_frames",
 ]

@@ -1,9 +1,6 @@
-"""What each letter means at one body of a robot, in the frames chosen by the compiler.
+"""The letters bound to a robot: which bodies there are, where their numbers stand, what their sites are.
 
-A rotor is modelled as a part of its body that only its own hinge sees: the block of the Body space is
-the 6-vector and one number for each rotor, H sees that number as it is, M holds the rotor's inertia, and
-E does not carry it. Then H φ M φᵀ Hᵀ is the mass matrix with the rotors on its diagonal, D = H P Hᵀ
-holds them too, and every identity stays as it is.
+What a letter means at a body is in `site`; here is what tells one body from another.
 """
 
 from __future__ import annotations
@@ -11,40 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from hinge.algebra import (
-    Active,
-    B,
-    Body,
-    H,
-    Ha,
-    Hp,
-    Joint,
-    Leaf,
-    M,
-    Node,
-    Passive,
-    Q,
-    Space,
-    World,
-    a,
-    a_n,
-    b,
-    v_n,
-)
+from hinge.algebra import Active, Body, Joint, Leaf, Node, Passive, Space, World, g
 from hinge.binding.frames import Place, choose_frames, own_frames
-from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
+from hinge.binding.merge import merged
+from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
+from hinge.binding.steps import Chain, Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot, checked_robot
-from hinge.model.joints import Cylindrical, Prismatic, Revolute, Screw
-from hinge.spatial import Transform, cross, skew
-from hinge.sweeps import Block, unit_block, zeros
+from hinge.model.joints import Revolute
+from hinge.spatial import Array, Transform
+from hinge.sweeps import Block
 from hinge.tree import WORLD, Tree
-
-Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +32,8 @@ class RobotBinding:
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics. With
     `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap steps.
+    With `own_gravity` g is the robot's own and no input. With `merged` bodies on fixed joints are parts of
+    those that carry them, which only expressions that hide them allow (see `hides_fixed_bodies`).
     """
 
     robot: Robot
@@ -61,45 +41,71 @@ class RobotBinding:
     expressed: Expressed = "body"
     prescribed: frozenset[str] = frozenset()
     own_frames: bool = False
+    own_gravity: bool = False
+    merged: bool = False
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
             raise ArgumentError(
                 f"expressed: {self.expressed!r} is unknown; wanted 'body', 'world' or 'world-aligned'"
             )
+        if self.merged and self.own_frames:
+            raise ArgumentError(
+                "merged: True came with own_frames=True; bodies are merged in chosen frames only"
+            )
         for name in self.nodes:
             self.robot.frame(name)
         for name in self.prescribed:
             self.robot.joint(name)
 
+    def known(self, leaf: Leaf) -> Sequence[float] | None:
+        """Return the value of an input that the robot gives: g, if it is the robot's own."""
+        return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
+
+    @cached_property
+    def _own_places(self) -> tuple[Place, ...]:
+        """The robot's bodies in the frames that are worked in."""
+        return own_frames(self.robot) if self.own_frames else choose_frames(self.robot)
+
+    @cached_property
+    def _bodies(self) -> tuple[Tree, tuple[Place, ...], Sequence[int]]:
+        """The tree that is worked with, its places, and which of them carries each body of the robot."""
+        tree = self.robot.tree
+        if self.merged:
+            return merged(tree, self._own_places)
+        return tree, self._own_places, range(len(tree))
+
     @property
     def tree(self) -> Tree:
-        """The tree of the robot's bodies."""
-        return self.robot.tree
+        """The tree of the bodies that are worked with."""
+        return self._bodies[0] if self.merged else self.robot.tree
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The bodies in the frames that are worked in."""
-        return own_frames(self.robot) if self.own_frames else choose_frames(self.robot)
+        """These bodies in the frames that are worked in."""
+        return self._bodies[1]
 
     @cached_property
     def node_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
         """For each body its nodes: number, and transform from the chosen frame to the node's."""
-        found: list[list[tuple[int, Transform]]] = [[] for _ in self.robot.bodies]
+        found: list[list[tuple[int, Transform]]] = [[] for _ in self.places]
         for n, name in enumerate(self.nodes):
             frame = self.robot.frame(name)
             i = self.robot.body_index(frame.body)
-            found[i].append((n, frame.placement @ self.places[i].chosen.inv()))
+            found[self._bodies[2][i]].append((n, frame.placement @ self._own_places[i].chosen.inv()))
         return tuple(map(tuple, found))
 
-    def _rotors(self, body: int) -> Sequence[int]:
-        return np.flatnonzero(self.places[body].joint.rotor_inertia).tolist()
+    @cached_property
+    def rotors(self) -> tuple[tuple[int, ...], ...]:
+        """For each body the degrees of freedom of its joint that have a rotor."""
+        return tuple(
+            tuple(k for k, x in enumerate(place.joint.rotor_inertia.tolist()) if x) for place in self.places
+        )
 
-    def _dofs(self, space: Space, body: int) -> Sequence[int]:
+    def _dofs(self, space: Space, body: int) -> range:
         j = self.places[body].joint
-        own = range(j.qd_slice.start, j.qd_slice.stop)
-        active = j.name in self.prescribed
-        return own if space is Joint or (space is Active) == active else ()
+        shown = space is Joint or (space is Active) == (j.name in self.prescribed)
+        return range(j.qd_slice.start, j.qd_slice.stop) if shown else range(0)
 
     def name(self, body: int) -> str:
         """Return what to call a body's hinge in a message."""
@@ -108,8 +114,14 @@ class RobotBinding:
 
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
+        if body == WORLD:
+            return 6 if space in (Body, World) else 0
         if space is Body:
-            return 6 if body == WORLD else 6 + len(self._rotors(body))
+            return 6 + len(self.rotors[body])
+        if space is Node:
+            return 6 * len(self.node_places[body])
+        if space in (Joint, Passive, Active):
+            return len(self._dofs(space, body))
         return len(self.positions(space, body))
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
@@ -121,183 +133,117 @@ class RobotBinding:
         if space is Joint:
             return self._dofs(space, body)
         if space is Body:
-            return [*range(6 * body, 6 * body + 6), *(-1 for _ in self._rotors(body))]
+            return [*range(6 * body, 6 * body + 6), *(-1 for _ in self.rotors[body])]
         if space is Node:
             return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
         if space in (Passive, Active):
-            order = {dof: k for k, dof in enumerate(self._all_dofs(space))}
-            return [order[dof] for dof in self._dofs(space, body)]
-        raise UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
+            return [self._order[space][dof] for dof in self._dofs(space, body)]
+        raise self._unbound(space)
 
-    def _all_dofs(self, space: Space) -> list[int]:
-        return [dof for i in range(len(self.places)) for dof in self._dofs(space, i)]
+    @cached_property
+    def _order(self) -> dict[Space, dict[int, int]]:
+        """Where the degrees of freedom stand in vectors of those that are passive, or active."""
+        bodies = range(len(self.places))
+        return {
+            space: {dof: k for k, dof in enumerate(dof for i in bodies for dof in self._dofs(space, i))}
+            for space in (Passive, Active)
+        }
 
     def length(self, space: Space) -> int:
         """Return the length of the user's vector of a space."""
         fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
-        return fixed[space] if space in fixed else len(self._all_dofs(space))
+        if space not in fixed and space not in self._order:
+            raise self._unbound(space)
+        return fixed[space] if space in fixed else len(self._order[space])
+
+    def _unbound(self, space: Space) -> UnboundLeafError:
+        return UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
 
     def coordinates(self, body: int) -> range:
         """Return where the joint's coordinates stand in q."""
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
 
-    def hinge(self, body: int, q: Block) -> Block:
-        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace."""
-        kind, turned = self.places[body].type, self.places[body].turned
-        match kind:
-            case Revolute() | Cylindrical():
-                more = _circle(q[0], *turned)
-            case Prismatic():
-                more = []
-            case Screw():
-                more = [*_circle(q[0], *turned), kind.pitch * q[0]]
-            case _:
-                x, s = kind.placement(q), kind.subspace(q)
-                more = [*x.E.ravel(), *x.r, *s.ravel()]
-        found = zeros(len(q) + len(more))
-        found[:] = [*q, *more]
+    # Sites.
+
+    @cached_property
+    def _kinds(self) -> tuple[Kind, ...]:
+        return tuple(map(self._kind, range(len(self.places))))
+
+    def _kind(self, body: int) -> Kind:
+        place = self.places[body]
+        c, s = place.turned
+        return Kind(
+            Revolute(place.type.axis) if isinstance(place.type, Revolute) else place.type,
+            tuple(_link_kind(x) for x in place.before),
+            tuple(_link_kind(x) for x in place.after),
+            None if c and s else (c, s),
+            place.last is not None,
+            self.rotors[body],
+            len(self.node_places[body]),
+            place.joint.name in self.prescribed,
+            self.size(Body, self.tree.parents[body]),
+        )
+
+    def kind(self, body: int) -> Kind:
+        """Return everything but numbers that shapes the code at a body."""
+        return self._kinds[body]
+
+    def constants(self, body: int) -> list[float]:
+        """Return the numbers of a body, in the order in which `RobotSite` takes them."""
+        place = self.places[body]
+        found = [x for link in place.before for x in _link_numbers(link)]
+        if all(place.turned):
+            found.append(float(np.arctan2(place.turned[1], place.turned[0])))
+        found += [x for link in place.after for x in _link_numbers(link)]
+        if place.last is not None:
+            found += _transform_numbers(place.last)
+        found += self._inertias[body]
+        found += [float(place.joint.rotor_inertia[dof]) for dof in self.rotors[body]]
+        for _, x in self.node_places[body]:
+            found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
         return found
 
-    def _joint_links(self, body: int, hinge: Block) -> tuple[Link, ...]:
-        kind = self.places[body].type
-        match kind:
-            case Revolute():
-                return (Turn(2, hinge[1], hinge[2]),)
-            case Prismatic():
-                return (Shift(_along_z(hinge[0])),)
-            case Screw():
-                return (Shift(_along_z(hinge[3])), Turn(2, hinge[1], hinge[2]))
-            case Cylindrical():
-                return (Shift(_along_z(hinge[1])), Turn(2, hinge[2], hinge[3]))
-            case _ if kind.nv == 0:
-                return ()
-            case _:
-                n = kind.nq
-                return (Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+    @cached_property
+    def _inertias(self) -> list[list[float]]:
+        """For each body m, h and the upper triangle of I, zero where it is so but for rounding."""
+        places = self.places
+        m = np.array([p.inertia.m for p in places]).reshape(-1, 1)
+        h = np.array([p.inertia.h for p in places]).reshape(-1, 3)
+        i = np.array([p.inertia.I for p in places]).reshape(-1, 3, 3)
+        size = np.sqrt(np.abs(np.diagonal(i, axis1=1, axis2=2)))
+        h = np.where(np.abs(h) < 1e-15 * np.sqrt(np.abs(m)) * size.max(axis=1, keepdims=True), 0.0, h)
+        i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
+        return np.concatenate([m, h, i.reshape(-1, 9)[:, [0, 1, 2, 4, 5, 8]]], axis=1).tolist()
+
+    def site(self, body: int, numbers: Sequence[Any]) -> RobotSite:
+        """Return what letters mean at bodies of this body's kind, with these numbers."""
+        return RobotSite(self.kind(body), numbers, self.expressed, self.robot.name)
+
+    @cached_property
+    def _sites(self) -> dict[int, RobotSite]:
+        return {}
+
+    def _site(self, body: int) -> RobotSite:
+        if body not in self._sites:
+            self._sites[body] = self.site(body, self.constants(body))
+        return self._sites[body]
+
+    def hinge(self, body: int, q: Block) -> Block:
+        """Return what depends on q alone, at a body with its own numbers."""
+        return self._site(body).hinge(q)
 
     def step(self, body: int, hinge: Block) -> Chain:
         """Return the way to the parent."""
-        place = self.places[body]
-        links = (*place.before, *self._joint_links(body, hinge), *place.after)
-        parent = self.tree.parents[body]
-        return Chain(links, self.size(Body, parent), self.size(Body, body))
-
-    def subspace(self, body: int, hinge: Block) -> Block:
-        """Return the motion subspace S (6, nv) in the body's frame."""
-        kind, last = self.places[body].type, self.places[body].last
-        found = zeros(6, kind.nv)
-        if isinstance(kind, Revolute | Prismatic | Screw | Cylindrical) or kind.nv == 0:
-            found[:] = kind.subspace(np.zeros(kind.nq))
-        else:
-            found[:] = hinge[kind.nq + 12 :].reshape(6, kind.nv)
-        return found if last.is_identity() else _constants(last.matrix()) @ found
+        return self._site(body).step(hinge)
 
     def value(self, leaf: Leaf, body: int, hinge: Block) -> Block | None:
         """Return the block of an operator that the robot gives."""
-        if leaf in (H, Hp, Ha):
-            return self._hinge_map(leaf.range, body, hinge)
-        if leaf is M:
-            return self._inertia(body)
-        if leaf is B:
-            found = zeros(self.size(Body, body), self.size(Node, body))
-            for k, (_, x) in enumerate(self.node_places[body]):
-                found[:6, 6 * k : 6 * k + 6] = _constants(x.matrix().T)
-            return found
-        return None
-
-    def _hinge_map(self, space: Space, body: int, hinge: Block) -> Block:
-        rotors = self._rotors(body)
-        if not self._dofs(space, body):
-            return zeros(0, 6 + len(rotors))
-        s = self.subspace(body, hinge)
-        found = zeros(s.shape[1], 6 + len(rotors))
-        found[:, :6] = s.T
-        for k, dof in enumerate(rotors):
-            found[dof, 6 + k] = 1.0
-        return found
-
-    def _inertia(self, body: int) -> Block:
-        rotors = self._rotors(body)
-        found = zeros(6 + len(rotors), 6 + len(rotors))
-        found[:6, :6] = _inertia_constants(self.places[body].inertia.matrix())
-        for k, dof in enumerate(rotors):
-            found[6 + k, 6 + k] = float(self.places[body].joint.rotor_inertia[dof])
-        return found
+        return self._site(body).value(leaf, hinge)
 
     def formula(self, leaf: Leaf, body: int, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the body."""
-        if leaf is a:
-            return self._bias_acceleration(body, hinge, *needs)
-        if leaf is b:
-            return self._bias_force(body, *needs)
-        if leaf is a_n:
-            return self._node_bias(body, *needs)
-        if leaf is v_n:
-            return _centripetal(needs[0])
-        if leaf is Q:
-            return self._axes(body, *needs)
-        raise UnboundLeafError(f"{leaf}: robot {self.robot.name!r} has no formula for it")
-
-    def _bias_acceleration(self, body: int, hinge: Block, above: Block, qd: Block) -> Block:
-        """Return a, (2.19) and (2.32) for any hinge, derivatives taken in the inertial frame.
-
-        With ω the parent's angular velocity, S q̇ = [ω′; v′] across the hinge and ρ from the parent's
-        origin to the body's: [ω × ω′; ω × (ω × ρ + 2 v′) + ω′ × v′] + Ṡ q̇. No linear velocity enters.
-        """
-        kind = self.places[body].type
-        found = zeros(self.size(Body, body))
-        if kind.nv:
-            across = self.subspace(body, hinge) @ qd
-            w, wj, vj = above[:3], across[:3], across[3:]
-            rate = _constants(self.places[body].last.matrix()) @ kind.bias(hinge[: kind.nq], qd)
-        else:
-            w, wj, vj, rate = above[:3], zeros(3), zeros(3), zeros(6)
-        rho = self.step(body, hinge).offset()
-        found[:3] = cross(w, wj) + rate[:3]
-        found[3:6] = cross(w, cross(w, rho) + 2.0 * vj) + cross(wj, vj) + rate[3:]
-        return found
-
-    def _bias_force(self, body: int, v: Block) -> Block:
-        """Return b = [ω × I ω; ω × (ω × h)], (2.23)."""
-        inertia = self._inertia(body)
-        w = v[:3]
-        h = np.array([inertia[2, 4], inertia[0, 5], inertia[1, 3]], dtype=object)
-        found = zeros(len(v))
-        found[:3] = cross(w, inertia[:3, :3] @ w)
-        found[3:6] = cross(w, cross(w, h))
-        return found
-
-    def _node_bias(self, body: int, v: Block) -> Block:
-        """Return [0; ω × (ω × r)] at each node in its axes, a(0) of (2.27)."""
-        found = zeros(self.size(Node, body))
-        w = v[:3]
-        for k, (_, x) in enumerate(self.node_places[body]):
-            found[6 * k + 3 : 6 * k + 6] = _constants(x.E) @ cross(w, cross(w, _constants(x.r)))
-        return found
-
-    def _axes(self, body: int, pose: Block) -> Block:
-        """Return for each node the matrix from its own axes to those asked for.
-
-        `pose` takes world coordinates to the body's: [E 0; −E r× E].
-        """
-        found = zeros(self.size(Node, body), self.size(Node, body))
-        for k, (_, x) in enumerate(self.node_places[body]):
-            whole = _constants(x.matrix()) @ pose[:6, :6]
-            back = whole[:3, :3].T
-            at = slice(6 * k, 6 * k + 6)
-            block = zeros(6, 6)
-            block[:3, :3] = block[3:, 3:] = back
-            if self.expressed == "world":
-                block[3:, :3] = skew(position(whole)) @ back
-            found[at, at] = unit_block(6) if self.expressed == "body" else block
-        return found
-
-
-def position(pose: Block) -> Block:
-    """Return r of a motion transform [E 0; −E r× E]."""
-    rx = -(pose[:3, :3].T @ pose[3:, :3])
-    return np.array([rx[2, 1], rx[0, 2], rx[1, 0]], dtype=pose.dtype)
+        return self._site(body).formula(leaf, hinge, needs)
 
 
 def bind(
@@ -307,6 +253,7 @@ def bind(
     expressed: Expressed = "body",
     prescribed: Iterable[str] = (),
     own_frames: bool = False,
+    merged: bool = False,
 ) -> RobotBinding:
     """Return what the letters mean for a robot."""
     checked_robot(robot)
@@ -318,44 +265,32 @@ def bind(
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
-    return RobotBinding(robot, tuple(nodes), expressed, frozenset(prescribed), own_frames)
+    return RobotBinding(
+        robot, tuple(nodes), expressed, frozenset(prescribed), own_frames=own_frames, merged=merged
+    )
 
 
-def _circle(angle: Any, c: float, s: float) -> list[Any]:
-    """Return cos and sin of an angle and a constant, given by its cosine and sine; right angles are exact."""
-    if c and s:
-        angle, c, s = angle + float(np.arctan2(s, c)), 1.0, 0.0
-    x, y = np.cos(angle), np.sin(angle)
-    return [c * x - s * y, s * x + c * y]
+def _link_kind(link: Link) -> LinkKind:
+    if isinstance(link, Shift):
+        return "shift"
+    assert isinstance(link, Turn)
+    return link.axis
 
 
-def _along_z(q: object) -> Block:
-    found = zeros(3)
-    found[2] = q
-    return found
+def _link_numbers(link: Link) -> list[float]:
+    if isinstance(link, Shift):
+        return link.r.tolist()
+    assert isinstance(link, Turn)
+    return [link.c, link.s]
 
 
-def _centripetal(v: Block) -> Block:
-    """Return [0; ω × v] for the velocity of each node."""
-    found = zeros(len(v))
-    for k in range(0, len(v), 6):
-        found[k + 3 : k + 6] = cross(v[k : k + 3], v[k + 3 : k + 6])
-    return found
+def _transform_numbers(x: Transform) -> list[float]:
+    """Return E and −E r× of a constant transform."""
+    whole = _tidy_ones(x.matrix())
+    return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]
 
 
-def _constants(x: Block) -> Block:
-    """Return constant turns and shifts as objects; those that are zero or one but for rounding made so."""
+def _tidy_ones(x: Array) -> Array:
+    """Return constant turns and shifts with those that are zero or one but for rounding made so."""
     x = np.where(np.abs(x) < 1e-15, 0.0, x)
-    return _objects(np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x))
-
-
-def _inertia_constants(x: Block) -> Block:
-    """Return an inertia as objects; entries that are zero but for rounding, by their diagonal, made so."""
-    size = np.sqrt(np.abs(np.diagonal(x)))
-    return _objects(np.where(np.abs(x) < 1e-15 * np.outer(size, size), 0.0, x))
-
-
-def _objects(x: Block) -> Block:
-    found = zeros(*x.shape)
-    found[...] = x.astype(object)
-    return found
+    return np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x)

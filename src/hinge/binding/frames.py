@@ -13,20 +13,23 @@ between the frames that the user knows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
-from hinge.binding.steps import Link, Shift, euler, turns
+from hinge.binding.poses import Pose, Vector, about_z, euler, pose_of, turned
+from hinge.binding.steps import Link, Shift, turns
 from hinge.model import Joint, Robot
 from hinge.model.joints import Cylindrical, Fixed, JointType, Prismatic, Revolute, Screw
-from hinge.spatial import Array, Inertia, Transform, cross
+from hinge.spatial import Inertia, Transform, cross
 
 #: Types that look the same from every side of their axis, which may therefore be turned onto z.
 AXIAL = (Revolute, Prismatic, Screw, Cylindrical)
 #: Those of them whose own angle can take up a constant turn about the axis.
 TURNING = (Revolute, Screw, Cylindrical)
+STRAIGHT = 1.0, 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +37,7 @@ class Place:
     """A body in the frame that is worked in: the joint type, the constant links around it, the inertia.
 
     `turned` is cos and sin of the constant that is added to the joint's own angle; `last` leads from the
-    joint's frame to the body's, and `after` is the same as links.
+    joint's frame to the body's where they differ, and `after` is the same as links.
     """
 
     joint: Joint
@@ -42,18 +45,29 @@ class Place:
     before: tuple[Link, ...]
     chosen: Transform
     inertia: Inertia
-    turned: tuple[float, float] = (1.0, 0.0)
+    turned: tuple[float, float] = STRAIGHT
     after: tuple[Link, ...] = ()
-    last: Transform = field(default_factory=Transform.identity)
+    last: Transform | None = None
 
 
 def choose_frames(robot: Robot) -> tuple[Place, ...]:
     """Return for each body the frame that the compiler works in."""
-    found: list[Place] = []
+    children = robot.tree.children
+    placed: list[_Placed] = []
     for i, parent in enumerate(robot.tree.parents):
-        above = Transform.identity() if parent < 0 else found[parent].chosen
-        found.append(_placed(robot, i, above))
-    return tuple(found)
+        above = Pose() if parent < 0 else placed[parent].chosen
+        placed.append(_placed(robot, i, above, children))
+    chosen = Transform(
+        np.array([p.chosen.e for p in placed]).reshape(-1, 3, 3),
+        np.array([p.chosen.r for p in placed]).reshape(-1, 3),
+    )
+    moved = chosen.inertia(_all_inertias(robot))
+    return tuple(
+        Place(j, p.type, p.before, Transform(e, r), Inertia(m, h, second), p.turned)
+        for j, p, e, r, m, h, second in zip(
+            robot.joints, placed, chosen.E, chosen.r, moved.m, moved.h, moved.I, strict=True
+        )
+    )
 
 
 def own_frames(robot: Robot) -> tuple[Place, ...]:
@@ -63,73 +77,99 @@ def own_frames(robot: Robot) -> tuple[Place, ...]:
 
 def _own(joint: Joint, inertia: Inertia) -> Place:
     here = Transform.identity()
+    inner, outer = pose_of(joint.inner), pose_of(joint.outer)
     if isinstance(joint.type, Fixed):
-        return Place(joint, joint.type, _constant_links(joint.transform(np.zeros(0))), here, inertia)
+        return Place(joint, joint.type, _constant_links(outer.inv() @ inner), here, inertia)
     upright, kind = _upright(joint.type)
-    last = joint.outer.inv() @ upright.inv()
-    before, after = _constant_links(upright @ joint.inner), _constant_links(last)
-    return Place(joint, kind, before, here, inertia, after=after, last=last)
+    last = outer.inv() @ upright.inv()
+    apart = None if last == Pose() else Transform(np.array(last.e).reshape(3, 3), np.array(last.r))
+    before, after = _constant_links(upright @ inner), _constant_links(last)
+    return Place(joint, kind, before, here, inertia, after=after, last=apart)
 
 
-def _placed(robot: Robot, body: int, above: Transform) -> Place:
-    joint, inertia = robot.joints[body], robot.bodies[body].inertia
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """A body's frame before its inertia is moved there."""
+
+    type: JointType
+    before: tuple[Link, ...]
+    chosen: Pose
+    turned: tuple[float, float] = STRAIGHT
+
+
+def _placed(robot: Robot, body: int, above: Pose, children: Sequence[Sequence[int]]) -> _Placed:
+    joint = robot.joints[body]
+    inner, outer = pose_of(joint.inner), pose_of(joint.outer)
     if isinstance(joint.type, Fixed):
-        chosen = above @ joint.transform(np.zeros(0)).inv()
-        return Place(joint, joint.type, (), chosen, chosen.inertia(inertia))
+        return _Placed(joint.type, (), above @ inner.inv() @ outer)
     upright, kind = _upright(joint.type)
-    placement = upright @ joint.inner @ above.inv()
-    chosen = upright @ joint.outer
-    turned = (1.0, 0.0)
+    placement, chosen = upright @ inner @ above.inv(), upright @ outer
+    turn = STRAIGHT
     if isinstance(kind, AXIAL):
-        c, s = euler(placement.E)[2]
-        back = _about_z(c, -s)
+        c, s = euler(placement.e)[2]
+        back = about_z(c, -s)
         placement, chosen = back @ placement, back @ chosen
     if isinstance(kind, TURNING):
-        turned = _next_turn(robot, body, chosen)
-        chosen = _about_z(*turned) @ chosen
-    return Place(joint, kind, _constant_links(placement), chosen, chosen.inertia(inertia), turned)
+        turn = _next_turn(robot, body, chosen, children)
+        chosen = about_z(*turn) @ chosen
+    return _Placed(kind, _constant_links(placement), chosen, turn)
 
 
-def _next_turn(robot: Robot, body: int, chosen: Transform) -> tuple[float, float]:
+def _next_turn(
+    robot: Robot, body: int, chosen: Pose, children: Sequence[Sequence[int]]
+) -> tuple[float, float]:
     """Return cos and sin of the turn about z before the next hinge, where that is one with an axis."""
-    following = list(_moving_children(robot, body, chosen))
+    following = list(_moving_children(robot, body, chosen, children))
     if len(following) != 1 or not isinstance(following[0][0].type, AXIAL):
-        return 1.0, 0.0
+        return STRAIGHT
     joint, above = following[0]
-    return euler((_upright(joint.type)[0] @ joint.inner @ above.inv()).E)[0]
+    inner = turned(_upright(joint.type)[0].e, pose_of(joint.inner).e)
+    return euler(turned(inner, above.inv().e))[0]
 
 
-def _moving_children(robot: Robot, body: int, above: Transform) -> Iterator[tuple[Joint, Transform]]:
+def _moving_children(
+    robot: Robot, body: int, above: Pose, children: Sequence[Sequence[int]]
+) -> Iterator[tuple[Joint, Pose]]:
     """Yield the joints that move on a body and on what is fixed to it, with the frame they hang in."""
-    for c in robot.tree.children[body]:
+    for c in children[body]:
         joint = robot.joints[c]
         if isinstance(joint.type, Fixed):
-            yield from _moving_children(robot, c, above @ joint.transform(np.zeros(0)).inv())
+            held = above @ pose_of(joint.inner).inv() @ pose_of(joint.outer)
+            yield from _moving_children(robot, c, held, children)
         else:
             yield joint, above
 
 
-def _about_z(c: float, s: float) -> Transform:
-    return Transform(np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]), np.zeros(3))
-
-
-def _upright(kind: JointType) -> tuple[Transform, JointType]:
+@lru_cache(maxsize=1024)
+def _upright(kind: JointType) -> tuple[Pose, JointType]:
     """Return the turn that takes a joint's axis to z, and the type about z."""
     if not isinstance(kind, AXIAL):
-        return Transform.identity(), kind
+        return Pose(), kind
     z = np.array(kind.axis)
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - (x @ z) * z
     x = x / np.linalg.norm(x)
-    return Transform(np.stack([x, cross(z, x), z]), np.zeros(3)), replace(kind, axis=(0.0, 0.0, 1.0))
+    e = np.stack([x, cross(z, x), z])
+    return Pose(tuple(e.ravel().tolist())), replace(kind, axis=(0.0, 0.0, 1.0))
 
 
-def _constant_links(placement: Transform) -> tuple[Link, ...]:
+def _constant_links(placement: Pose) -> tuple[Link, ...]:
     r = tidy(placement.r)
-    shift: list[Link] = [Shift(r)] if r.any() else []
-    return (*shift, *turns(placement.E))
+    return (*((Shift(np.array(r)),) if any(r) else ()), *turns(placement.e))
 
 
-def tidy(x: Array) -> Array:
-    """Return numbers with those that are zero but for rounding made zero."""
-    return np.where(np.abs(x) < 1e-15 * float(np.abs(x).max(initial=0.0)), 0.0, x)
+def tidy(v: Vector) -> Vector:
+    """Return a vector with numbers that are zero but for rounding made zero."""
+    least = 1e-15 * max(map(abs, v))
+    x, y, z = (0.0 if abs(x) < least else x for x in v)
+    return x, y, z
+
+
+def _all_inertias(robot: Robot) -> Inertia:
+    """Return the inertias of all bodies as one."""
+    bodies = [b.inertia for b in robot.bodies]
+    return Inertia(
+        np.array([x.m for x in bodies], dtype=float),
+        np.array([x.h for x in bodies], dtype=float).reshape(-1, 3),
+        np.array([x.I for x in bodies], dtype=float).reshape(-1, 3, 3),
+    )

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from hinge.binding.poses import Rotation, euler
 from hinge.spatial import skew
 from hinge.sweeps import Block, zeros
 
@@ -45,7 +46,7 @@ class Link(Protocol):
 class Turn:
     """A rotation of the axes about x (0), y (1) or z (2), by its cosine and sine."""
 
-    axis: int
+    axis: Literal[0, 1, 2]
     c: Any
     s: Any
 
@@ -211,7 +212,7 @@ class Chain:
         return r
 
 
-def turns(e: Block) -> Sequence[Turn]:
+def turns(e: Rotation) -> Sequence[Turn]:
     """Return a constant rotation as turns about z, x, z, in the order of application; trivial ones left out.
 
     E = Ez(γ) Ex(α) Ez(θ).
@@ -219,29 +220,6 @@ def turns(e: Block) -> Sequence[Turn]:
     theta, alpha, gamma = euler(e)
     found = [Turn(2, *theta), Turn(0, *alpha), Turn(2, *gamma)]
     return [t for t in found if (t.c, t.s) != (1.0, 0.0)]
-
-
-def euler(e: Block) -> tuple[tuple[float, float], ...]:
-    """Return (cos, sin) of θ, α, γ with E = Ez(γ) Ex(α) Ez(θ)."""
-    sine = float(np.hypot(e[2, 0], e[2, 1]))
-    alpha = _circle(float(e[2, 2]), sine)
-    theta = _circle(float(-e[2, 1]), float(e[2, 0])) if sine > 1e-14 else (1.0, 0.0)
-    (c, s), (ca, sa) = theta, alpha
-    # The first row of E Ez(θ)ᵀ is [cos γ, sin γ cos α, sin γ sin α].
-    x = c * e[0, 0] + s * e[0, 1]
-    y, z = -s * e[0, 0] + c * e[0, 1], e[0, 2]
-    return theta, alpha, _circle(float(x), float(ca * y + sa * z))
-
-
-def _circle(c: float, s: float) -> tuple[float, float]:
-    """Return (c, s) scaled to the unit circle, with what is zero but for rounding made zero."""
-    size = float(np.hypot(c, s))
-    c, s = c / size, s / size
-    if abs(c) < 1e-15:
-        return 0.0, float(np.sign(s))
-    if abs(s) < 1e-15:
-        return float(np.sign(c)), 0.0
-    return c, s
 
 
 def _symmetric(a: Block, b: Block, d: Block) -> Block:

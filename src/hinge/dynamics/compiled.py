@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,14 +26,21 @@ from hinge.algebra import (
     no_inverse,
     polynomial,
 )
-from hinge.binding import Expressed, RobotBinding, bind
+from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Robot, as_configuration, as_vector, common_batch, gravity_of
-from hinge.pipeline import Derivation, Expressions, build, derive
+from hinge.model import (
+    Robot,
+    as_configuration,
+    as_vector,
+    checked_out,
+    common_batch,
+    fingerprint,
+    gravity_of,
+)
+from hinge.pipeline import TARGETS, Derivation, Expressions, Target, build, derive
 from hinge.spatial import Array, ArrayLike
-
-#: Targets that `compile` knows.
-TARGETS = ("numpy",)
+from hinge.sweeps import Code, trace
+from hinge.targets import Executable
 
 
 class Compiled:
@@ -39,83 +48,227 @@ class Compiled:
 
     Each vector letter of the expressions is an argument of its own name; `gravity` (…, 3) replaces the
     robot's where g occurs, and `f_ext` (…, nodes, 6) are forces on the nodes. One expression gives an array,
-    several give a dict by name.
+    several give a dict by name. Arrays that are all of single precision give results of single precision.
+
+    There are two programs where g occurs, each made when it is first needed: with the robot's own gravity
+    folded in, and with gravity as an argument.
     """
 
-    def __init__(self, derivation: Derivation, binding: RobotBinding) -> None:
-        if derivation.holds_on == "serial chains" and not binding.tree.is_serial:
-            raise ArgumentError(
-                f"robot: {binding.robot.name!r} branches, but the derivation uses identities that hold on "
-                "serial chains only; derive without serial=True, and without Υ"
-            )
-        self.derivation = derivation
-        self.binding = binding
-        self.code, self._run = build(derivation, binding)
-        self.inputs: dict[str, Leaf] = {x.name: x for x in derivation.program.inputs}
-        if "q" in self.inputs:
+    def __init__(
+        self,
+        given: Mapping[str, Expr],
+        binding: RobotBinding,
+        *,
+        derivation: Derivation | None = None,
+        target: Target | None = None,
+        shape: str | None = None,
+        lanes: int | None = None,
+    ) -> None:
+        self.given, self.binding = given, binding
+        self._derivation = derivation
+        self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
+        self._letters = _letters(given.values())
+        self._programs: dict[bool, Executable] = {}
+        if "q" in self._letters:
             raise ArgumentError("q: is the configuration in a call; give your letter another name")
+        self.program()  # what is wrong with the expressions shows now
 
     @property
     def robot(self) -> Robot:
         """The robot that the letters are bound to."""
         return self.binding.robot
 
-    def __call__(self, q: ArrayLike, qd: ArrayLike | None = None, **vectors: ArrayLike) -> Any:
-        """Return the value of the expressions at a state (…, nq) or a batch of them."""
-        results = self.evaluate(q, {**({} if qd is None else {"qd": qd}), **vectors})
-        return next(iter(results.values())) if len(results) == 1 else results
+    @cached_property
+    def derivation(self) -> Derivation:
+        """The steps from the expressions to their cheapest form."""
+        found = self._derivation or derive(self.given)
+        if found.holds_on == "serial chains" and not self.binding.tree.is_serial:
+            raise ArgumentError(
+                f"robot: {self.robot.name!r} branches, but the derivation uses identities that hold on "
+                "serial chains only; derive without serial=True, and without Υ"
+            )
+        return found
+
+    @cached_property
+    def code(self) -> Code:
+        """The traced kernels in their places, with the robot's own gravity."""
+        return trace(self.derivation.program, self._bound(True))
+
+    def program(self, own_gravity: bool = True) -> Executable:
+        """Return what runs the expressions, with the robot's own gravity or with gravity as an argument."""
+        own_gravity = own_gravity or g.name not in self._letters
+        if own_gravity not in self._programs:
+            binding = self._bound(own_gravity)
+
+            def traced(generic: bool) -> Code:
+                if own_gravity and not generic:
+                    return self.code
+                return trace(self.derivation.program, binding, generic=generic)
+
+            found = build(traced, identity=self._identity(own_gravity), label=str(self), **self._options)
+            assert found.signature
+            self._programs[own_gravity] = found
+        return self._programs[own_gravity]
+
+    def _bound(self, own_gravity: bool) -> RobotBinding:
+        return replace(self.binding, own_gravity=own_gravity)
+
+    def _identity(self, own_gravity: bool) -> str:
+        """Return what tells this code apart from all other code."""
+        form = {} if self._derivation is None else self._derivation.expressions
+        b = self.binding
+        choices = (b.nodes, b.expressed, sorted(b.prescribed), b.own_frames, b.merged, own_gravity)
+        return repr((dict(self.given), dict(form), fingerprint(self.robot), choices))
+
+    @property
+    def inputs(self) -> dict[str, Leaf]:
+        """The letters whose values a call takes, by name; g for gravity."""
+        names = [n for n in self.program().signature.inputs if n != "q"]
+        return {n: self._letters[n] for n in (*names, *([g.name] if g.name in self._letters else []))}
+
+    # Calls.
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        *,
+        out: Any = None,
+        **vectors: ArrayLike,
+    ) -> Any:
+        """Return the value of the expressions at a state (…, nq) or a batch of them.
+
+        `out` is an array for the result, or a dict of them where there are several.
+        """
+        if qd is not None:
+            vectors["qd"] = qd
+        if out is None and vectors.keys() == self._names.keys():
+            return self._entry(q, *[vectors[name] for name in self._names])
+        return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
+
+    @property
+    def _first(self) -> str:
+        return next(iter(self.given))
+
+    @property
+    def _is_one(self) -> bool:
+        return len(self.given) == 1
+
+    def _one(self, results: dict[str, Array]) -> Any:
+        """Return the result where there is one, else all by name."""
+        return results[self._first] if self._is_one else results
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        """The vectors beside q, in the order of the program, that a call with the robot's gravity takes."""
+        return {n: None for n in self.program().signature.inputs if n != "q"}
+
+    @cached_property
+    def _entry(self) -> Callable[..., Any]:
+        return self.quick()
 
     def evaluate(
-        self, q: ArrayLike, vectors: Mapping[str, ArrayLike], *, called: Mapping[str, str] | None = None
+        self,
+        q: ArrayLike,
+        vectors: Mapping[str, ArrayLike],
+        *,
+        called: Mapping[str, str] | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> dict[str, Array]:
         """Return every output by name; `called` says what the caller calls an input, for messages."""
         given = dict(vectors)
-        arrays = {"q": as_configuration(self.robot, q)}
-        arrays |= {name: self._input(name, x, given) for name, x in self.inputs.items()}
+        program = self.program("gravity" not in given)
+        shapes = program.signature.results
+        dtype = _precision(q, *given.values())
+        arrays = {"q": as_configuration(self.robot, q, dtype=dtype)}
+        for name in program.signature.inputs:
+            if name != "q":
+                arrays[name] = self._input(name, self._letters[name], given, dtype)
+        for name in [n for n in given if self._is_empty(n)]:
+            self._input(name, self._letters[name], given, dtype)
         if given:
             wanted = ", ".join(["q", *self._argument_names()])
             raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
         names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
-        came = {names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1}
-        common_batch(came)
-        shown = self._run(arrays)
-        return {r.name: _shaped(shown[r.name], self._spaces(r.name)) for r in self.code.results}
+        batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
+        to = self._checked_out(out, batch, dtype)
+        shown = program(arrays, to and {n: x.reshape(batch + shapes[n]) for n, x in to.items()})
+        found = {name: _shaped(x, self._spaces(name)) for name, x in shown.items()}
+        for name, x in (to or {}).items():
+            if not np.shares_memory(x, found[name]):
+                x[...] = found[name]
+        return to or found
+
+    def _checked_out(
+        self, out: Mapping[str, Any] | None, batch: tuple[int, ...], dtype: Any
+    ) -> dict[str, Array] | None:
+        """Return the arrays for results, or None if there are none."""
+        given = {name: x for name, x in (out or {}).items() if x is not None}
+        if not given:
+            return None
+        shapes = self._shapes()
+        if given.keys() != shapes.keys():
+            raise ArgumentError(
+                f"out: arrays for {', '.join(given)} came; wanted one for each of {', '.join(shapes)}"
+            )
+        return {n: checked_out(given[n], (*batch, *shape), dtype) for n, shape in shapes.items()}
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of results as they are shown: vectors of nodes or bodies in rows of six."""
+        results = self.program().signature.results
+        return {n: _shaped(np.empty(shape), self._spaces(n)).shape for n, shape in results.items()}
+
+    def quick(self, doc: str = "") -> Callable[..., Any]:
+        """Return a function of q and the vectors in the order of the program, quick for one state."""
+        names = list(self._names)
+
+        def slow(*args: Any) -> Any:
+            if len(args) != 1 + len(names):
+                raise TypeError(f"{len(args)} arguments came; wanted {', '.join(['q', *names])}")
+            return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
+
+        return self.program().entry(slow, list(self._shapes().values()), name=self._first, doc=doc)
+
+    def _is_empty(self, name: str) -> bool:
+        """Tell whether an input is of a space that has nothing here, such as Node without nodes."""
+        return name in self._letters and self.binding.length(self._letters[name].range) == 0
 
     def _argument_name(self, name: str) -> str:
         """Return what the caller calls an input."""
-        return "gravity" if self.inputs.get(name) is g else name
+        return "gravity" if name == g.name else name
 
     def _argument_names(self) -> list[str]:
         return [self._argument_name(name) for name in self.inputs]
 
     def _spaces(self, name: str) -> tuple[Space, Space]:
-        e: Expr = self.derivation.given[name]
+        e: Expr = self.given[name]
         return e.range, e.domain
 
-    def _input(self, name: str, x: Leaf, given: dict[str, ArrayLike]) -> Array:
+    def _input(self, name: str, x: Leaf, given: dict[str, ArrayLike], dtype: Any) -> Array:
         """Take the value of a letter out of `given`, as a flat vector (…, n)."""
         if x is g:
-            gravity = given.pop("gravity", None)
-            down = gravity_of(self.robot, gravity)
+            down = gravity_of(self.robot, given.pop("gravity", None), dtype=dtype)
             return np.concatenate([np.zeros_like(down), -down], axis=-1)
         if name not in given:
             if x.range is Node and not self.binding.nodes:
-                return np.zeros(0)
+                return np.zeros(0, dtype)
             raise UnboundLeafError(
                 f"{name}: no value came for {x}, {x.meaning or 'a letter of the expression'}; "
                 f"call with {name}=…"
             )
         if x.domain is not One:
-            return self._operator(name, x, given.pop(name))
+            return self._operator(name, x, given.pop(name), dtype)
         value, size = given.pop(name), self.binding.length(x.range)
         if x.range in (Node, Body):
-            return _flattened(value, name, size // 6)
-        return as_vector(value, name, size, f"robot {self.robot.name!r} has {size} in the space {x.range}")
+            return _flattened(value, name, size // 6, dtype)
+        why = f"robot {self.robot.name!r} has {size} in the space {x.range}"
+        return as_vector(value, name, size, why, dtype=dtype)
 
-    def _operator(self, name: str, x: Leaf, value: ArrayLike) -> Array:
+    def _operator(self, name: str, x: Leaf, value: ArrayLike, dtype: Any) -> Array:
         """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
         rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
-        matrix = as_vector(_dense_blocks(value), name, columns, f"{x} is {x.range} ← {x.domain}")
+        why = f"{x} is {x.range} ← {x.domain}"
+        matrix = as_vector(_dense_blocks(value), name, columns, why, dtype=dtype)
         if matrix.ndim < 2 or matrix.shape[-2] != rows:
             raise ArgumentError(f"{name}: has shape {matrix.shape}; wanted (…, {rows}, {columns})")
         if x.self_adjoint and not np.array_equal(matrix, np.swapaxes(matrix, -1, -2), equal_nan=True):
@@ -131,19 +284,34 @@ class Compiled:
             )
         return matrix.reshape(*matrix.shape[:-2], rows * columns)
 
+    # What to say of it.
+
     def explain(self) -> str:
-        """Return the derivation, the sweeps, and what one evaluation costs."""
+        """Return the derivation, the sweeps, what one evaluation costs, and what was compiled."""
         stages = self.derivation.program.stages
         lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
         lines.append(f"    hinges: {self.code.operations(-1)}")
         for k, stage in enumerate(stages):
             lines.append(f"    {stage.title(k + 1)}: {self.code.operations(k)}")
         reading = self.code.operations(len(stages))
-        return "\n".join([*lines, f"    sums over bodies: {reading}"] if reading.total else lines)
+        lines += [f"    sums over bodies: {reading}"] if reading.total else []
+        return "\n".join([*lines, *self.program().describe()])
+
+    @property
+    def llvm(self) -> str:
+        """The program as LLVM's text, for as many states at once as the machine's vectors hold."""
+        return self.program().listing("llvm")
+
+    @property
+    def asm(self) -> str:
+        """The same as assembly of this machine."""
+        return self.program().listing("asm")
 
     def __repr__(self) -> str:
-        names = ", ".join(["q", *self._argument_names()])
-        return f"<Compiled {', '.join(self.derivation.given)} for {self.robot.name!r}: f({names})>"
+        return f"<Compiled {self}: f({', '.join(['q', *self._argument_names()])})>"
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.given)} for {self.robot.name!r}"
 
 
 def compile(
@@ -153,19 +321,28 @@ def compile(
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] = (),
-    target: str = "numpy",
+    target: Target | None = None,
+    shape: str | None = None,
+    lanes: int | None = None,
 ) -> Compiled:
     """Return expressions (or a derivation of them) as a function for a robot.
 
     `nodes` are the frames that the Node space stands for, in order; `expressed` the axes that Q shows them
     in; `prescribed` the joints that are active in hybrid dynamics. Several expressions share their work.
+
+    `target` is "llvm" or "numpy", the best that is there unless given. For "llvm", `shape` "U" (unrolled),
+    "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what
+    is chosen.
     """
-    if target not in TARGETS:
+    if target is not None and target not in TARGETS:
         raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
     letters = {x for e in derivation.given.values() for x in leaves(e)}
     own = _needs_own_frames(derivation)
-    binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=own)
+    merged = not own and hides_fixed_bodies(*derivation.given.values())
+    binding = bind(
+        robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=own, merged=merged
+    )
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
             f"expressed: {expressed!r} came, but nothing in the expression shows it; put Q before what leads "
@@ -175,7 +352,8 @@ def compile(
         raise ArgumentError(
             "nodes: none came, but the expression leads to nodes; name frames, nodes=['tool']"
         )
-    return Compiled(derivation, binding)
+    kept = derivation if isinstance(expressions, Derivation) else None
+    return Compiled(derivation.given, binding, derivation=kept, target=target, shape=shape, lanes=lanes)
 
 
 def _needs_own_frames(derivation: Derivation) -> bool:
@@ -200,8 +378,8 @@ def _dense_blocks(value: ArrayLike) -> ArrayLike:
     return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
 
 
-def _flattened(value: ArrayLike, name: str, count: int) -> Array:
-    rows = as_vector(value, name, 6, "spatial vectors have six numbers")
+def _flattened(value: ArrayLike, name: str, count: int, dtype: Any) -> Array:
+    rows = as_vector(value, name, 6, "spatial vectors have six numbers", dtype=dtype)
     if rows.ndim < 2 or rows.shape[-2] != count:
         raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, 6)")
     return rows.reshape(*rows.shape[:-2], 6 * count)
@@ -209,7 +387,25 @@ def _flattened(value: ArrayLike, name: str, count: int) -> Array:
 
 def _shaped(x: Array, spaces: Sequence[Space]) -> Array:
     """Return a vector of nodes or bodies as rows of six."""
-    vector = spaces[0] if spaces[1] is One else spaces[1]
-    if One in spaces and vector in (Node, Body):
+    rows = spaces[0] if spaces[1] is One else spaces[1]
+    if One in spaces and rows in (Node, Body):
         return x.reshape(*x.shape[:-1], x.shape[-1] // 6, 6)
     return x
+
+
+def _precision(*arrays: ArrayLike) -> Any:
+    """Return single precision if all that came are arrays of it, else double."""
+    single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in arrays)
+    return np.float32 if single else np.float64
+
+
+def _letters(expressions: Iterable[Expr]) -> dict[str, Leaf]:
+    """Return the letters of expressions by name, with those that they are functions of."""
+    found: dict[str, Leaf] = {}
+    todo = [x for e in expressions for x in leaves(e)]
+    while todo:
+        x = todo.pop()
+        if x.name not in found:
+            found[x.name] = x
+            todo += [y for need in x.needs for y in leaves(need)]
+    return found

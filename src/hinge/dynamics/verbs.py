@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from hinge.binding import Expressed, bind
+from hinge.binding import Expressed, bind, hides_fixed_bodies
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
-from hinge.pipeline import derive
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
 
 External = Mapping[str, ArrayLike] | None
 
+#: What `help` says of a verb for one robot.
+CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
 #: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
 KEPT = 256
 
@@ -33,7 +34,44 @@ def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expr
 
 @lru_cache(maxsize=KEPT)
 def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed) -> Compiled:
-    return Compiled(derive({verb: CATALOGUE[verb]}), bind(robot, nodes=nodes, expressed=expressed))
+    merged = hides_fixed_bodies(CATALOGUE[verb])
+    return Compiled({verb: CATALOGUE[verb]}, bind(robot, nodes=nodes, expressed=expressed, merged=merged))
+
+
+class _ByRobot(dict[Robot, Callable[..., Any]]):
+    """A verb without frames for each robot it was called with: a function of arrays, quick for one state.
+
+    A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many.
+    """
+
+    def __init__(self, verb: str) -> None:
+        super().__init__()
+        self.verb = verb
+
+    def __missing__(self, robot: Robot) -> Callable[..., Any]:
+        found = compiled(robot, self.verb).quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
+        while len(self) >= KEPT:
+            del self[next(iter(self))]
+        self[robot] = found
+        return found
+
+
+_INVERSE_DYNAMICS = _ByRobot("inverse_dynamics")
+_FORWARD_DYNAMICS = _ByRobot("forward_dynamics")
+_BIAS_FORCE = _ByRobot("bias_force")
+_GRAVITY_FORCE = _ByRobot("gravity_force")
+_CORIOLIS_FORCE = _ByRobot("coriolis_force")
+_MASS_MATRIX = _ByRobot("mass_matrix")
+_MASS_MATRIX_INVERSE = _ByRobot("mass_matrix_inverse")
+_KINETIC_ENERGY = _ByRobot("kinetic_energy")
+_MOMENTUM = _ByRobot("momentum")
+
+
+@lru_cache(maxsize=KEPT)
+def _jacobian(robot: Robot, frame: str, expressed: Expressed) -> Callable[..., Any]:
+    return compiled(robot, "jacobian", (frame,), expressed).quick(
+        CATALOGUE_DOC.format(verb="jacobian", robot=robot)
+    )
 
 
 def inverse_dynamics(
@@ -44,13 +82,16 @@ def inverse_dynamics(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return the hinge forces tau (…, nv) for the accelerations qdd: τ = 𝓜 q̈ + C, JPL 88-11 (3.20).
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
-    origin; `gravity` (…, 3) replaces the robot's own.
+    origin; `gravity` (…, 3) replaces the robot's own; `out` is an array for the result.
     """
-    return _loaded(robot, "inverse_dynamics", q, {"qd": qd, "qdd": qdd}, external, gravity)
+    if external is None and gravity is None and out is None and type(robot) is Robot:
+        return _INVERSE_DYNAMICS[robot](q, qd, qdd)
+    return _loaded(robot, "inverse_dynamics", q, {"qd": qd, "qdd": qdd}, external, gravity, out)
 
 
 def forward_dynamics(
@@ -61,13 +102,16 @@ def forward_dynamics(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return the accelerations qdd (…, nv) for the hinge forces tau: q̈ = 𝓜⁻¹ (τ − C).
 
-    Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity` as in
+    Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `out` as in
     `inverse_dynamics`.
     """
-    return _loaded(robot, "forward_dynamics", q, {"qd": qd, "tau": tau}, external, gravity)
+    if external is None and gravity is None and out is None and type(robot) is Robot:
+        return _FORWARD_DYNAMICS[robot](q, qd, tau)
+    return _loaded(robot, "forward_dynamics", q, {"qd": qd, "tau": tau}, external, gravity, out)
 
 
 def bias_force(
@@ -77,29 +121,42 @@ def bias_force(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    return _loaded(robot, "bias_force", q, {"qd": qd}, external, gravity)
+    if external is None and gravity is None and out is None and type(robot) is Robot:
+        return _BIAS_FORCE[robot](q, qd)
+    return _loaded(robot, "bias_force", q, {"qd": qd}, external, gravity, out)
 
 
-def gravity_force(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
+def gravity_force(
+    robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
+) -> Array:
     """Return the hinge forces (…, nv) that hold the robot against gravity at rest."""
-    return _loaded(robot, "gravity_force", q, {}, None, gravity)
+    if gravity is None and out is None and type(robot) is Robot:
+        return _GRAVITY_FORCE[robot](q)
+    return _loaded(robot, "gravity_force", q, {}, None, gravity, out)
 
 
-def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the Coriolis and centrifugal share (…, nv) of C."""
-    return _value(compiled(robot, "coriolis_force"), q, {"qd": qd})
+    if out is None and type(robot) is Robot:
+        return _CORIOLIS_FORCE[robot](q, qd)
+    return _value(compiled(robot, "coriolis_force"), q, {"qd": qd}, out)
 
 
-def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
+def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the mass matrix 𝓜 = H φ M φᵀ Hᵀ (…, nv, nv), rotor inertias on its diagonal."""
-    return _value(compiled(robot, "mass_matrix"), q, {})
+    if out is None and type(robot) is Robot:
+        return _MASS_MATRIX[robot](q)
+    return _value(compiled(robot, "mass_matrix"), q, {}, out)
 
 
-def mass_matrix_inverse(robot: Robot, q: ArrayLike) -> Array:
+def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
-    return _value(compiled(robot, "mass_matrix_inverse"), q, {})
+    if out is None and type(robot) is Robot:
+        return _MASS_MATRIX_INVERSE[robot](q)
+    return _value(compiled(robot, "mass_matrix_inverse"), q, {}, out)
 
 
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: str | Sequence[str] | None = None) -> Any:
@@ -163,9 +220,13 @@ def classical_accelerations(
     return _at_frames(robot, "classical_accelerations", q, {"qd": qd, "qdd": qdd}, frame, expressed)
 
 
-def jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
+def jacobian(
+    robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body", out: Array | None = None
+) -> Array:
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
-    return _value(compiled(robot, "jacobian", (_one_name(frame),), expressed), q, {})
+    if out is None and type(robot) is Robot:
+        return _jacobian(robot, _one_name(frame), expressed)(q)
+    return _value(compiled(robot, "jacobian", (_one_name(frame),), expressed), q, {}, out)
 
 
 def jacobian_bias(
@@ -185,7 +246,7 @@ def classical_jacobian_bias(
 
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, rotors included."""
-    return _value(compiled(robot, "kinetic_energy"), q, {"qd": qd})
+    return _KINETIC_ENERGY[checked_robot(robot)](q, qd)
 
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
@@ -197,7 +258,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
 
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the momentum [angular about the world's origin; linear] (…, 6) in world axes."""
-    return _value(compiled(robot, "momentum"), q, {"qd": qd})
+    return _MOMENTUM[checked_robot(robot)](q, qd)
 
 
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
@@ -220,9 +281,9 @@ def _pose(x: Array) -> Transform:
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
 
 
-def _value(f: Compiled, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Array:
-    (found,) = f.evaluate(q, vectors).values()
-    return found
+def _value(f: Compiled, q: ArrayLike, vectors: Mapping[str, ArrayLike], out: Array | None = None) -> Array:
+    (name,) = f.given
+    return f.evaluate(q, vectors, out={name: out})[name]
 
 
 def _loaded(
@@ -232,13 +293,14 @@ def _loaded(
     vectors: Mapping[str, ArrayLike],
     external: External,
     gravity: ArrayLike | None,
+    out: Array | None = None,
 ) -> Array:
     """Evaluate a verb with gravity and with forces at frames."""
     names, forces = _external(external)
     more = {} if gravity is None else {"gravity": gravity}
     f = compiled(robot, verb, names)
-    (found,) = f.evaluate(q, {**vectors, **forces, **more}, called={"f_ext": "external"}).values()
-    return found
+    given = {**vectors, **forces, **more}
+    return f.evaluate(q, given, called={"f_ext": "external"}, out={verb: out})[verb]
 
 
 def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:

@@ -5,13 +5,26 @@ a value that can be read, counted, verified, interpreted and compiled.
 """
 
 from hinge.kernels.count import Operations, count
-from hinge.kernels.graph import ARITY, Graph, Op, Scalar, Value
-from hinge.kernels.kernel import SYMBOLS, Instruction, Kernel, Output, finish
+from hinge.kernels.graph import ARITY, BOUND, RUN, TRACED, Graph, Op, Scalar, Value
+from hinge.kernels.kernel import (
+    MEANING,
+    SYMBOLS,
+    Instruction,
+    Kernel,
+    Output,
+    Uniform,
+    finish,
+    split,
+    uniform,
+)
 from hinge.kernels.verify import verify
 
 __all__ = [
     "ARITY",
+    "BOUND",
+    "RUN",
     "SYMBOLS",
+    "TRACED",
     "Graph",
     "Instruction",
     "Kernel",
@@ -19,8 +32,11 @@ __all__ = [
     "Operations",
     "Output",
     "Scalar",
+    "Uniform",
     "Value",
     "count",
     "finish",
+    "split",
+    "uniform",
     "verify",
 ]

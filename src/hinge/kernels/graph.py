@@ -4,13 +4,20 @@ A `Scalar` stands for a value that is known only when the kernel runs. What is k
 a plain float: results that fold to a constant are floats again, and the rules are
 
     x·0 = 0     x·1 = x     x + 0 = x     x − x = 0     0/x = 0     (x c₁) c₂ = x (c₁ c₂)     x/c = x (1/c)
+    (y/x) x = y     ((y/x) z) x = y z
 
 A sign is carried along and is never an instruction: (−x) y = −(x y), (−x) + (−y) = −(x + y),
 sin(−x) = −sin x, cos(−x) = cos x. Equal instructions are made once.
 
-The rules x·0, x − x and 0/x assume finite inputs: an infinity or NaN shows in those results only that
-really depend on it. Constants are combined before they meet x, so that a result may differ from the plain
-formula's in its last bits.
+Between the two stand parameters, numbers that are known when a model is bound, before the kernel runs, but
+not while it is traced. A value of parameters and constants alone is *uniform*; it is worked out at binding
+time (see `split`), and so the rules for constants hold for it too, except that its number is not seen:
+
+    (x u₁) u₂ = x (u₁ u₂)     x/u = x (1/u)
+
+The rules x·0, x − x and 0/x assume finite inputs, (y/x) x assumes that x is not zero: an infinity or NaN
+shows in those results only that really depend on it. Constants are combined before they meet x, so that a
+result may differ from the plain formula's in its last bits.
 """
 
 from __future__ import annotations
@@ -23,15 +30,19 @@ import numpy as np
 
 from hinge.errors import ArgumentError
 
-Op = Literal["const", "input", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "log"]
+Op = Literal["const", "param", "input", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "log"]
 
-#: The number of earlier values that an instruction takes; `input` is not an instruction.
+#: The number of earlier values that an instruction takes; inputs and parameters are not instructions.
 ARITY: dict[Op, int] = {
     "const": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
 }  # fmt: skip
 
-#: (op, index, …), ("const", float) or ("input", key).
+#: (op, index, …), ("const", float), ("param", key) or ("input", key).
 Node: TypeAlias = tuple[Any, ...]
+
+#: When a value is known: while it is traced, when the model is bound, when the kernel runs.
+TRACED, BOUND, RUN = range(3)
+_LEAVES: dict[Op, int] = {"const": TRACED, "param": BOUND, "input": RUN}
 
 #: Products of constants outside this range are not folded: they would lose digits or overflow.
 SMALLEST, LARGEST = 1e-300, 1e300
@@ -40,12 +51,16 @@ MIXED = "two scalars of different graphs: a kernel is traced in one graph from i
 
 
 class Graph:
-    """One kernel under construction: its inputs, constants and instructions, each made once."""
+    """One kernel under construction: its inputs, parameters, constants and instructions, each made once.
 
-    __slots__ = ("_index", "_inputs", "nodes")
+    `known` says of each node when its value is known: TRACED, BOUND or RUN.
+    """
+
+    __slots__ = ("_index", "_inputs", "known", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.known: list[int] = []
         self._index: dict[Node, int] = {}
         self._inputs: dict[Hashable, Scalar] = {}
 
@@ -55,6 +70,10 @@ class Graph:
         if found is None:
             self._inputs[key] = found = Scalar(self, self._append(("input", key)), False)
         return found
+
+    def param(self, key: Hashable) -> Scalar:
+        """Return the scalar that stands for a number known at binding time; the same key, the same scalar."""
+        return self.node(("param", key), False)
 
     def node(self, node: Node, negative: bool) -> Scalar:
         """Return the scalar of a node with a sign; the node is made now or known already."""
@@ -75,8 +94,11 @@ class Graph:
     def scaled(self, index: int, c: float, negative: bool) -> Scalar:
         """Return ± the node times a constant c > 0."""
         base, inner = self._factors(index)
-        if SMALLEST < inner * c < LARGEST:
-            index, c = base, inner * c
+        if inner is not None and self.known[inner] == BOUND:
+            return self.node(("mul", base, self.scaled(inner, c, False).index), negative)
+        known = 1.0 if inner is None else self.nodes[inner][1]
+        if SMALLEST < known * c < LARGEST:
+            index, c = base, known * c
         if c == 1.0:
             return Scalar(self, index, negative)
         return self.node(("mul", index, self.constant(c)), negative)
@@ -84,23 +106,61 @@ class Graph:
     def divided(self, index: int, c: float, negative: bool) -> Scalar:
         """Return ± the node divided by a constant c > 0."""
         base, inner = self._factors(index)
-        if SMALLEST < inner / c < LARGEST:
-            return self.scaled(base, inner / c, negative)
+        if inner is not None and self.known[inner] == BOUND:
+            return self.node(("mul", base, self.divided(inner, c, False).index), negative)
+        known = 1.0 if inner is None else self.nodes[inner][1]
+        if SMALLEST < known / c < LARGEST:
+            return self.scaled(base, known / c, negative)
         return self.node(("div", index, self.constant(c)), negative)
+
+    def weighted(self, index: int, uniform: int, negative: bool) -> Scalar:
+        """Return ± a node times a uniform one, which comes last."""
+        base, inner = self._factors(index)
+        if inner is None:
+            return self.node(("mul", index, uniform), negative)
+        if self.known[inner] == TRACED:
+            return self.node(("mul", base, self.scaled(uniform, self.nodes[inner][1], False).index), negative)
+        both = self.product(inner, uniform, False)
+        if isinstance(both, Scalar):
+            return self.node(("mul", base, both.index), negative)
+        return self.scaled(base, both, negative)
+
+    def product(self, a: int, b: int, negative: bool) -> Value:
+        """Return ± the product of two nodes that are known at the same time."""
+        for x, y in ((a, b), (b, a)):
+            rest = self._cancelled(x, y)
+            if rest is not None:
+                return -rest if negative else rest
+        return self.node(("mul", a, b) if a <= b else ("mul", b, a), negative)
+
+    def _cancelled(self, a: int, b: int) -> Value | None:
+        """Return a b where b is a divisor in a: y of (y/b) b, y z of ((y/b) z) b; else None."""
+        op, *args = self.nodes[a]
+        if op == "div" and args[1] == b:
+            return self._value(args[0])
+        for f, other in zip(args, reversed(args), strict=True) if op == "mul" else ():
+            node = self.nodes[f]
+            if node[0] == "div" and node[2] == b:
+                return self._value(node[1]) * self._value(other)
+        return None
+
+    def _value(self, index: int) -> Value:
+        node = self.nodes[index]
+        return node[1] if node[0] == "const" else Scalar(self, index, False)
 
     def _append(self, node: Node) -> int:
         self._index[node] = index = len(self.nodes)
         self.nodes.append(node)
+        known = _LEAVES.get(node[0])
+        self.known.append(max([self.known[i] for i in node[1:]]) if known is None else known)
         return index
 
-    def _factors(self, index: int) -> tuple[int, float]:
-        """Return x and c of a node x·c, where the constant comes last; any other node and 1."""
+    def _factors(self, index: int) -> tuple[int, int | None]:
+        """Return x and u of a node x u, where what is known before x comes last; else the node and None."""
         node = self.nodes[index]
-        if node[0] == "mul":
-            last = self.nodes[node[2]]
-            if last[0] == "const":
-                return node[1], last[1]
-        return index, 1.0
+        if node[0] == "mul" and self.known[node[2]] < self.known[index]:
+            return node[1], node[2]
+        return index, None
 
 
 class Scalar:
@@ -132,7 +192,10 @@ class Scalar:
             return _times(self, other)
         graph, a, b = self.graph, self.index, other.index
         assert graph is other.graph, MIXED
-        return graph.node(("mul", a, b) if a <= b else ("mul", b, a), self.negative is not other.negative)
+        negative, when = self.negative is not other.negative, graph.known
+        if when[a] == when[b]:
+            return graph.product(a, b, negative)
+        return graph.weighted(a, b, negative) if when[a] > when[b] else graph.weighted(b, a, negative)
 
     __rmul__ = __mul__
 
@@ -154,8 +217,12 @@ class Scalar:
 
     def __truediv__(self, other: Value) -> Value:
         if type(other) is Scalar:
-            assert self.graph is other.graph, MIXED
-            return self.graph.node(("div", self.index, other.index), self.negative is not other.negative)
+            graph, negative = self.graph, self.negative is not other.negative
+            assert graph is other.graph, MIXED
+            if graph.known[self.index] > graph.known[other.index]:
+                one = graph.node(("div", graph.constant(1.0), other.index), False)
+                return graph.weighted(self.index, one.index, negative)
+            return graph.node(("div", self.index, other.index), negative)
         c = _number(other)
         if c is None:
             return NotImplemented

@@ -2,7 +2,8 @@
 
 Values are numbered: the inputs first, then one for each instruction, and there the constants first, so
 that the same code is the same kernel whatever dead code was traced beside it. A sign is not an
-instruction; it is left over at the outputs alone.
+instruction; it is left over at the outputs alone. What is known when a model is bound is no part of a kernel:
+uniform values enter it as inputs after the others, and a kernel of their own gives them (`split`).
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from hinge.kernels.graph import Graph, Node, Op, Scalar, Value
+from hinge.kernels.graph import BOUND, Graph, Node, Op, Scalar, Value
 
 #: What each instruction does. Division by zero gives what IEEE says, as in compiled code.
 MEANING: dict[Op, Callable[..., Any]] = {
@@ -29,7 +31,7 @@ MEANING: dict[Op, Callable[..., Any]] = {
 }
 SYMBOLS: dict[Op, str] = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 COMMUTATIVE: tuple[Op, ...] = ("add", "mul")
-LEAVES: tuple[Op, ...] = ("const", "input")
+LEAVES: tuple[Op, ...] = ("const", "param", "input")
 
 
 class Instruction(NamedTuple):
@@ -49,6 +51,12 @@ class Instruction(NamedTuple):
         return self.args[0] if self.op == "const" else None
 
 
+class Uniform(NamedTuple):
+    """The key of an input that is known at binding time: the node of the graph that it comes from."""
+
+    node: int
+
+
 class Output(NamedTuple):
     """One result: a value with a sign, or else a constant."""
 
@@ -65,6 +73,13 @@ class Kernel:
     inputs: tuple[Hashable, ...]
     instructions: tuple[Instruction, ...]
     outputs: tuple[Output, ...]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.inputs, self.instructions, self.outputs))
 
     def evaluate(self, inputs: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the outputs for these inputs, step by step.
@@ -107,9 +122,25 @@ class Kernel:
 def finish(graph: Graph, outputs: Mapping[Any, Value]) -> Kernel:
     """Return the kernel of these outputs, without dead code and unused inputs.
 
-    Inputs keep the order in which the graph was asked for them, outputs that of the mapping.
+    Inputs keep the order in which the graph was asked for them, outputs that of the mapping. Uniform values
+    are inputs too, after the others, under `Uniform` keys.
     """
-    return _pruned(graph.nodes, [_output(graph, key, value) for key, value in outputs.items()])
+    nodes = [
+        ("param", Uniform(i)) if when == BOUND else node
+        for i, (node, when) in enumerate(zip(graph.nodes, graph.known, strict=True))
+    ]
+    return _pruned(nodes, [_output(graph, key, value) for key, value in outputs.items()])
+
+
+def uniform(graph: Graph, indices: Iterable[int]) -> Kernel:
+    """Return the kernel from parameters to the uniform values of these nodes, under `Uniform` keys."""
+    return _pruned(graph.nodes, [Output(Uniform(i), i, False, None) for i in indices])
+
+
+def split(graph: Graph, outputs: Mapping[Any, Value]) -> tuple[Kernel, Kernel]:
+    """Return the kernel of what is known at binding time, and the kernel of these outputs, which takes it."""
+    kernel = finish(graph, outputs)
+    return uniform(graph, [x.node for x in kernel.inputs if isinstance(x, Uniform)]), kernel
 
 
 def label(key: Hashable) -> str:
@@ -130,7 +161,7 @@ def _output(graph: Graph, key: Hashable, value: Value) -> Output:
 def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
     """Return the kernel of what the outputs need, with values numbered anew."""
     needed = sorted(_needed(nodes, [o.value for o in outputs if o.value is not None]))
-    inputs = [i for i in needed if nodes[i][0] == "input"]
+    inputs = [i for op in ("input", "param") for i in needed if nodes[i][0] == op]
     constants = sorted((i for i in needed if nodes[i][0] == "const"), key=lambda i: nodes[i][1])
     steps = constants + [i for i in needed if nodes[i][0] not in LEAVES]
     number = {old: new for new, old in enumerate(inputs + steps)}

@@ -13,6 +13,7 @@ from hinge.model.checks import Problem, check, enforce
 from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
 from hinge.model.describe import describe
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
+from hinge.model.fingerprint import fingerprint
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
@@ -21,6 +22,7 @@ from hinge.model.vectors import (
     as_configuration,
     as_tangent,
     as_vector,
+    checked_out,
     checked_robot,
     common_batch,
     gravity_of,
@@ -53,6 +55,7 @@ __all__ = [
     "attach",
     "carry_state",
     "check",
+    "checked_out",
     "checked_robot",
     "common_batch",
     "describe",
@@ -60,6 +63,7 @@ __all__ = [
     "difference",
     "effort_subspace",
     "enforce",
+    "fingerprint",
     "generalized_force",
     "gravity_of",
     "integrate",

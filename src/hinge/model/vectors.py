@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hinge.errors import ArgumentError
 from hinge.model.robot import Robot
@@ -20,9 +21,10 @@ def checked_robot(robot: Robot) -> Robot:
     return robot
 
 
-def as_configuration(robot: Robot, q: ArrayLike, name: str = "q") -> Array:
+def as_configuration(robot: Robot, q: ArrayLike, name: str = "q", *, dtype: DTypeLike = np.float64) -> Array:
     """Return q as a float array (…, nq), or raise an ArgumentError that says what came."""
-    return as_vector(q, name, checked_robot(robot).nq, f"nq = {robot.nq} of robot {robot.name!r}")
+    nq = checked_robot(robot).nq
+    return as_vector(q, name, nq, f"nq = {nq} of robot {robot.name!r}", dtype=dtype)
 
 
 def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
@@ -30,8 +32,8 @@ def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
     return as_vector(v, name, checked_robot(robot).nv, f"nv = {robot.nv} of robot {robot.name!r}")
 
 
-def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
-    """Return x as a float array whose last dimension is `size`."""
+def as_vector(x: ArrayLike, name: str, size: int, wanted: str, *, dtype: DTypeLike = np.float64) -> Array:
+    """Return x as an array of floats, doubles unless `dtype` says else, whose last dimension is `size`."""
     try:
         a = np.asarray(x)
     except ValueError as error:
@@ -45,13 +47,27 @@ def as_vector(x: ArrayLike, name: str, size: int, wanted: str) -> Array:
         raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
     if a.ndim == 0 or a.shape[-1] != size:
         raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {size}), since {wanted}")
-    return a.astype(np.float64, copy=False)
+    return a.astype(dtype, copy=False)
 
 
-def gravity_of(robot: Robot, gravity: ArrayLike | None) -> Array:
+def checked_out(out: object, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
+    """Return an array for results, or raise an ArgumentError that says why it cannot take them."""
+    if not isinstance(out, np.ndarray):
+        raise ArgumentError(f"out: {type(out).__name__} came; wanted an array of shape {shape}")
+    found: Array = out
+    if found.shape != shape or found.dtype != dtype:
+        raise ArgumentError(
+            f"out: has shape {found.shape} and dtype {found.dtype}; wanted {shape} and {np.dtype(dtype)}"
+        )
+    if not found.flags.writeable:
+        raise ArgumentError("out: is read-only; wanted an array that can be written")
+    return found
+
+
+def gravity_of(robot: Robot, gravity: ArrayLike | None, *, dtype: DTypeLike = np.float64) -> Array:
     """Return the gravity (…, 3) of a call: the one given, or the robot's own."""
-    own = checked_robot(robot).gravity
-    return own if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration")
+    own = checked_robot(robot).gravity.astype(dtype, copy=False)
+    return own if gravity is None else as_vector(gravity, "gravity", 3, "it is an acceleration", dtype=dtype)
 
 
 def stacked(parts: Sequence[Array], batch: tuple[int, ...] = ()) -> Array:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from hinge.algebra import (
     Leaf,
     One,
     Product,
-    Space,
     Structure,
     Sum,
     World,
@@ -26,115 +24,116 @@ from hinge.algebra import (
     leaves,
     product,
 )
-from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.kernels import Graph, finish
+from hinge.errors import UnboundLeafError
+from hinge.kernels import BOUND, Graph
 from hinge.kernels import Scalar as Traced
-from hinge.sweeps.code import Call, Column, DenseCall, Known, KnownBlock, Slot, renumbered
-from hinge.sweeps.contract import Binding, Block, Step, unit_block, zeros
+from hinge.sweeps.code import Column
+from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
 from hinge.sweeps.factor import symmetric_inverse
-from hinge.sweeps.program import EDGES, GATHERING, Program, Statement, is_congruence, operand
+from hinge.sweeps.memory import Memory, Reading
+from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
+from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.tree import WORLD
 
-#: A hinge inertia that is known beforehand and worse conditioned than this is taken for singular.
-SINGULAR = 1e13
-#: What depends on q alone, in the memory of values.
-HINGE = leaf("hinge", One, One)
+#: The joint's own coordinates, and what depends on them alone, in the memory of values.
+COORDINATES, HINGE = leaf("coordinates", One, One), leaf("hinge", One, One)
 
 
-@dataclass(frozen=True)
-class OpenCall:
-    """A kernel whose dead code is not yet known: traced values by the slot that they are stored in."""
+class Read(NamedTuple):
+    """A value that a kernel looks up: of its own column or of none, at a neighbour of its body."""
 
-    graph: Graph
-    outputs: Mapping[int, Any]
-    stage: int
-    body: int
-    column: Column | None
-
-    def close(self, live: Set[int]) -> Call | None:
-        """Return the call that stores the slots that are read later, or None."""
-        kept = {slot: x for slot, x in self.outputs.items() if slot in live}
-        if not kept:
-            return None
-        kernel = finish(self.graph, kept)
-        loads: tuple[Any, ...] = kernel.inputs
-        return Call(renumbered(kernel), loads, tuple(kept), self.stage, self.body, self.column)
-
-
-@dataclass
-class Memory:
-    """What kernels share while a program is traced: values in slots, and the calls so far.
-
-    `sources` says of variables that hold columns whose columns they are.
-    """
-
-    program: Program
-    binding: Binding
-    sources: dict[Leaf, Space]
-    slots: int = 0
-    calls: list[OpenCall | DenseCall] = field(default_factory=list[Any])
-    env: dict[tuple[Expr, int, Column | None], KnownBlock] = field(default_factory=dict[Any, Any])
-
-    def new_slot(self) -> int:
-        """Return a slot that nobody has."""
-        self.slots += 1
-        return self.slots - 1
-
-    def width(self, space: Space, column: Column | None) -> int:
-        """Return how many columns a variable of a source space has in a kernel."""
-        if space is World:
-            return self.binding.size(World, WORLD)
-        assert column is not None
-        return self.binding.size(space, column.body)
+    what: Expr
+    own: bool
+    neighbour: int
 
 
 class BodyKernel:
-    """One kernel under construction: what happens at a body in a pass."""
+    """One kernel under construction: what happens at a body in a pass.
 
-    def __init__(self, memory: Memory, body: int, column: Column | None = None) -> None:
-        self.memory, self.body, self.column = memory, body, column
+    `near` are the bodies that it may read from, itself the first. What it reads is noted, in order, so that
+    a body that reads alike can do without.
+    """
+
+    def __init__(self, memory: Memory, at: Place, near: tuple[int, ...]) -> None:
+        self.memory, self.near = memory, near
+        self.body, self.column = at.body, at.column
         self.binding = memory.binding
         self.graph = Graph()
-        self.made: dict[tuple[Expr, int, Column | None], Block] = {}
+        self.made: dict[Expr, Block] = {}
         self.memo: dict[Expr, Block] = {}
-        self.loaded: dict[tuple[Expr, int, Column | None], Block] = {}
-        self.origin: dict[int, int] = {}
+        self.loaded: dict[tuple[Expr, int], Block | None] = {}
+        self.reads: list[Read] = []
+        self.regular: list[Block] = []
+        self.reading = Reading()
+        self._site: Site | None = None
         self._step: Step | None = None
 
-    def load(self, x: Known) -> Any:
-        """Return a slot as an input of the kernel, a constant as it is."""
-        if isinstance(x, Slot):
-            found = self.graph.input(x.index)
-            self.origin[found.index] = x.index
-            return -found if x.negative else found
-        return x
+    @property
+    def site(self) -> Site:
+        """What letters mean here, over parameters."""
+        if self._site is None:
+            constants = self.memory.constants[self.body]
+            numbers = constants.entries(self._input, lambda k, negative: self._param(False, k, negative))
+            self._site = self.binding.site(self.body, numbers)
+        return self._site
 
-    def at(self, x: Expr, body: int) -> Block:
-        """Return a value that another kernel stored, or this one just made; zero where there is none."""
-        for column in (self.column, None):
-            key = (x, body, column)
-            if key in self.made:
-                return self.made[key]
-            if key in self.loaded:
-                return self.loaded[key]
-            if key in self.memory.env:
-                known = self.memory.env[key]
-                found = np.empty(known.shape, dtype=object)
-                found.flat[:] = [self.load(v) for v in known.flat]
-                self.loaded[key] = found
-                return found
-        raise KeyError(x)
+    def _input(self, number: int, negative: bool) -> Any:
+        found = self.graph.input(number)
+        return -found if negative else found
+
+    def _param(self, read: bool, number: int, negative: bool) -> Any:
+        found = self.graph.param(Param(read, number))
+        return -found if negative else found
+
+    def at(self, x: Expr, body: int) -> Block | None:
+        """Return a value that another kernel stored, or this one just made; None where there is none."""
+        if body == self.body and x in self.made:
+            return self.made[x]
+        key = x, self.near.index(body)
+        if key not in self.loaded:
+            tries = (self._load(Read(x, own, key[1])) for own in self._columns(x))
+            self.loaded[key] = next((found for found in tries if found is not None), None)
+        return self.loaded[key]
+
+    def _columns(self, x: Expr) -> tuple[bool, ...]:
+        """Return where a value may be: in the kernel's own column, beside all columns, or in either."""
+        if self.column is None:
+            return (False,)
+        if isinstance(x, Leaf):
+            return (self.memory.sources.get(x) not in (None, World),)
+        return True, False
+
+    def _load(self, read: Read) -> Block | None:
+        stored = self.memory.get(read.what, self.near[read.neighbour], self.column if read.own else None)
+        self.reads.append(read)
+        self.reading.add(stored)
+        if stored is None:
+            return None
+        slots = [self.reading.slot(x) for x in stored.slots]
+        numbers = [self.reading.number(x) for x in stored.numbers]
+        found = np.empty(len(stored.layout.codes), dtype=object)
+        found[:] = stored.entries(
+            lambda k, negative: self._input(slots[k], negative),
+            lambda k, negative: self._param(True, numbers[k][0], negative is not numbers[k][1]),
+        )
+        return found.reshape(stored.layout.shape)
+
+    def template(self) -> Template:
+        """Return the finished kernel."""
+        return Template(self.memory.layouts, self.graph, self.made, self.regular)
 
     @property
     def hinge(self) -> Block:
         """What depends on the joint's q alone."""
-        return self.at(HINGE, self.body)
+        found = self.at(HINGE, self.body)
+        assert found is not None
+        return found
 
     @property
     def step(self) -> Step:
         """The way to the parent."""
         if self._step is None:
-            self._step = self.binding.step(self.body, self.hinge)
+            self._step = self.site.step(self.hinge)
         return self._step
 
     def run(self, s: Statement) -> None:
@@ -142,14 +141,11 @@ class BodyKernel:
         try:
             if s.value is None:
                 needs = [self.value(n) for n in s.needs]
-                found = self.binding.formula(s.target, self.body, self.hinge, needs)
+                found = self.site.formula(s.target, self.hinge, needs)
             else:
                 found = self.value(s.value)
         except ZeroDivisionError:
-            raise ArgumentError(
-                f"{self.binding.name(self.body)} carries no inertia, so its acceleration is not determined; "
-                "give the bodies beyond it mass, or the joint rotor inertia, or make it fixed"
-            ) from None
+            raise no_inertia(self.binding, self.body) from None
         self.store(s.target, found)
 
     def send(self, edge: Product) -> None:
@@ -164,29 +160,7 @@ class BodyKernel:
         symmetric = is_congruence(target) if isinstance(target, Product) else is_symmetric(target)
         if symmetric:
             value = _mirrored(value)
-        self.made[target, self.body, self.column] = value
-
-    def finish(self, stage: int) -> None:
-        """Close the kernel: each new value gets a slot; what is constant, or equal up to sign, none."""
-        slots: dict[int, int] = {}
-        outputs: dict[int, Any] = {}
-        for key, block in self.made.items():
-            known = np.empty(block.shape, dtype=object)
-            for where, x in np.ndenumerate(block):
-                known[where] = self._known(x, slots, outputs)
-            self.memory.env[key] = known
-        if outputs:
-            self.memory.calls.append(OpenCall(self.graph, outputs, stage, self.body, self.column))
-
-    def _known(self, x: Any, slots: dict[int, int], outputs: dict[int, Any]) -> Known:
-        if not isinstance(x, Traced):
-            return float(x)
-        if x.index in self.origin:
-            return Slot(self.origin[x.index], x.negative)
-        if x.index not in slots:
-            slots[x.index] = self.memory.new_slot()
-            outputs[slots[x.index]] = -x if x.negative else x
-        return Slot(slots[x.index], x.negative)
+        self.made[target] = value
 
     # Values.
 
@@ -219,13 +193,10 @@ class BodyKernel:
         return found
 
     def _inverse(self, x: Block) -> Block:
-        """Return the inverse of a block; one that is known and singular is a division by zero."""
-        if not any(isinstance(v, Traced) for v in x.flat):
-            known = x.astype(float)
-            size = np.sqrt(np.abs(np.diagonal(known)))
-            scaled = known / np.outer(size, size) if size.all() else np.zeros_like(known)
-            if len(x) and np.linalg.cond(scaled) > SINGULAR:
-                raise ZeroDivisionError
+        """Return the inverse of a block; one that is known beforehand must not be singular."""
+        known = self.graph.known
+        if len(x) and all(known[v.index] == BOUND for v in x.flat if isinstance(v, Traced)):
+            self.regular.append(x)
         return symmetric_inverse(x)
 
     def _sum(self, e: Sum) -> Block:
@@ -239,13 +210,12 @@ class BodyKernel:
     def _leaf(self, e: Leaf) -> Block:
         if e is self.memory.program.sources.get(e.range):
             return self._unit(e, self.body)
-        try:
-            return self.at(e, self.body)
-        except KeyError:
-            pass
+        found = self.at(e, self.body)
+        if found is not None:
+            return found
         if e.structure is Structure.VECTOR:
             return self._blank(self.binding.size(e.range, self.body), e)
-        found = self.binding.value(e, self.body, self.hinge)
+        found = self.site.value(e, self.hinge)
         if found is None:
             raise UnboundLeafError(
                 f"{e}: is {e.range} ← {e.domain}, and the model gives no value for it; replace it by letters "
@@ -270,7 +240,7 @@ class BodyKernel:
         if e.factors[0] in GATHERING:
             return self._from_children(e)
         x = operand(e)
-        parent = self.binding.tree.parents[self.body]
+        parent = self.near[1]
         if (e.factors[0] is E0.T) != (parent == WORLD):
             size = self.binding.size(e.range, self.body)
             return zeros(size, size) if is_congruence(e) else self._blank(size, x)
@@ -281,22 +251,65 @@ class BodyKernel:
     def _above(self, x: Leaf, parent: int) -> Block:
         if x in self.memory.program.sources.values():
             return self._unit(x, parent)
-        try:
-            return self.at(x, parent)
-        except KeyError:
-            return self._blank(self.binding.size(x.range, parent), x)
+        found = self.at(x, parent)
+        return self._blank(self.binding.size(x.range, parent), x) if found is None else found
 
     def _from_children(self, e: Product) -> Block:
-        tree = self.binding.tree
-        senders = tree.roots if self.body == WORLD else tree.children[self.body]
         size = self.binding.size(e.range, self.body)
         total: Any = zeros(size, size) if is_congruence(e) else self._blank(size, e)
-        for c in senders:
-            try:
-                total = total + self.at(e, c)
-            except KeyError:
-                continue
+        for c in self.near[2:]:
+            found = self.at(e, c)
+            total = total if found is None else total + found
         return total
+
+
+class Variant(NamedTuple):
+    """What bodies of one kind read, and the templates by the keys of that."""
+
+    reads: tuple[Read, ...]
+    templates: dict[tuple[Any, ...], Template]
+
+
+class Family:
+    """The bodies that do the same in a stage: what they do, and the templates of it by kind of body."""
+
+    def __init__(self, memory: Memory, stage: int, do: Callable[[BodyKernel], None]) -> None:
+        self.memory, self.stage, self.do = memory, stage, do
+        self.variants: dict[tuple[Any, ...], list[Variant]] = {}
+
+    def run(self, body: int, column: Column | None = None, near: tuple[int, ...] | None = None) -> None:
+        """Do it at a body, by a template if there is one."""
+        memory, at = self.memory, Place(self.stage, body, column)
+        near = memory.near[body] if near is None else near
+        known = self.variants.setdefault(self._surroundings(body, near, column), [])
+        for variant in known:
+            blocks = [memory.get(x, near[n], column if own else None) for x, own, n in variant.reads]
+            key, slots, numbers = Reading(blocks).finish()
+            template = variant.templates.get(key)
+            if template is not None:
+                template.replay(memory, at, slots, numbers)
+                return
+        self._trace(known, at, near)
+
+    def _surroundings(self, body: int, near: tuple[int, ...], column: Column | None) -> tuple[Any, ...]:
+        """Return what shapes the kernel beside what it reads."""
+        kind = self.memory.kinds[body]
+        if column is None:
+            return *kind, len(near)
+        width = self.memory.width(column.space, column)
+        return *kind, len(near), width, body == column.body, near[1] == column.body
+
+    def _trace(self, known: list[Variant], at: Place, near: tuple[int, ...]) -> None:
+        """Trace the kernel at a body, keep it as a template, and use that."""
+        kernel = BodyKernel(self.memory, at, near)
+        self.do(kernel)
+        template, reads = kernel.template(), tuple(kernel.reads)
+        variant = next((v for v in known if v.reads == reads), None)
+        if variant is None:
+            known.append(variant := Variant(reads, {}))
+        key, slots, numbers = kernel.reading.finish()
+        variant.templates[key] = template
+        template.replay(self.memory, at, slots, numbers)
 
 
 def _times(x: Block, y: Block) -> Block:

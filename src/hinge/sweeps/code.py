@@ -33,10 +33,15 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Call:
-    """A kernel in its place: which slots it loads and stores."""
+    """A kernel in its place: which slots it loads and stores.
+
+    The kernel's inputs are the loads and after them the parameters, numbers of the model. Equal kernels are
+    the same object.
+    """
 
     kernel: Kernel
     loads: tuple[int, ...]
+    params: tuple[float, ...]
     stores: tuple[int, ...]
     stage: int
     body: int
@@ -84,9 +89,3 @@ class Code:
                     memo[c.kernel] = count(c.kernel)
                 total = total + memo[c.kernel]
         return total
-
-
-def renumbered(kernel: Kernel) -> Kernel:
-    """Return a kernel whose inputs and outputs are numbered, so that equal ones are shared."""
-    outputs = tuple(o._replace(key=n) for n, o in enumerate(kernel.outputs))
-    return Kernel(tuple(range(len(kernel.inputs))), kernel.instructions, outputs)

@@ -2,11 +2,14 @@
 
 Everything is said at one body, in the coordinates that the binding chose for it. Arrays hold floats or
 traced scalars. Body −1 is the world.
+
+Bodies that are alike share their code. What shapes the code at a body is its kind; the numbers of the model
+are apart from it, in a fixed order, and a site is a kind with numbers, which may be traced scalars.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,6 +45,26 @@ class Step(Protocol):
         ...
 
 
+class Site(Protocol):
+    """What each letter means at a body of one kind, with numbers given."""
+
+    def hinge(self, q: Block) -> Block:
+        """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
+        ...
+
+    def step(self, hinge: Block) -> Step:
+        """Return the way to the parent, given the numbers of `hinge`."""
+        ...
+
+    def value(self, leaf: Leaf, hinge: Block) -> Block | None:
+        """Return the block of an operator that the model gives (H, M, B, …), or None if it gives none."""
+        ...
+
+    def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the motion at the body (a, b, …)."""
+        ...
+
+
 class Binding(Protocol):
     """What each letter means at each body of a model."""
 
@@ -66,24 +89,40 @@ class Binding(Protocol):
         """Return the length of the user's flat vector of a space."""
         ...
 
+    def known(self, leaf: Leaf) -> Sequence[float] | None:
+        """Return the value of an input vector that the model gives, or None if the user gives it."""
+        ...
+
     def coordinates(self, body: int) -> range:
         """Return where the joint's coordinates stand in q."""
         ...
 
+    def kind(self, body: int) -> Hashable:
+        """Return everything but numbers that shapes the code at a body, the sizes of its blocks included."""
+        ...
+
+    def constants(self, body: int) -> Sequence[float]:
+        """Return the numbers of a body; zeros and ones that differ by rounding only are made so."""
+        ...
+
+    def site(self, body: int, numbers: Sequence[Any]) -> Site:
+        """Return what letters mean at bodies of this kind, with numbers in the order of `constants`."""
+        ...
+
     def hinge(self, body: int, q: Block) -> Block:
-        """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
+        """Return `hinge` of the site with the body's own numbers; and so do the next three."""
         ...
 
     def step(self, body: int, hinge: Block) -> Step:
-        """Return the way to the parent, given the numbers of `hinge`."""
+        """Return the way to the parent."""
         ...
 
     def value(self, leaf: Leaf, body: int, hinge: Block) -> Block | None:
-        """Return the block of an operator that the model gives (H, M, B, …), or None if it gives none."""
+        """Return the block of an operator that the model gives."""
         ...
 
     def formula(self, leaf: Leaf, body: int, hinge: Block, needs: Sequence[Block]) -> Block:
-        """Return a leaf that is a function of the motion at the body (a, b, …)."""
+        """Return a leaf that is a function of the motion at the body."""
         ...
 
 

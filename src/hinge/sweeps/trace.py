@@ -1,14 +1,15 @@
-"""Tracing: a program on a binding becomes straight-line kernels, one for each pass, body and column.
+"""Tracing: a program on a binding becomes straight-line kernels, called for each pass, body and column.
 
-Values cross from kernel to kernel through slots. A slot that holds a constant, or the same value as
-another up to sign, is no slot at all: what is known stays known from body to body, so that zeros, unit
-vectors and the pattern of a rigid inertia fold away. Dead slots are dropped from the end backwards, over
-all passes: linear velocities, which nothing reads, are never computed.
+Bodies that are alike share a kernel, which takes the model's numbers as parameters. Values cross from kernel
+to kernel through slots. A slot that holds a constant, or the same value as another up to sign, is no slot at
+all: what is known stays known from body to body, so that zeros, unit vectors and the pattern of a rigid
+inertia fold away. Dead slots are dropped from the end backwards, over all passes: linear velocities, which
+nothing reads, are never computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +17,13 @@ import numpy as np
 
 from hinge.algebra import E0, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
+from hinge.kernels import Kernel
 from hinge.kernels import Scalar as Traced
-from hinge.sweeps.body import HINGE, BodyKernel, Memory
+from hinge.sweeps.body import COORDINATES, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.contract import Binding, zeros
 from hinge.sweeps.factor import pivots_of
+from hinge.sweeps.memory import Memory
 from hinge.sweeps.program import (
     GATHERING,
     Direction,
@@ -44,15 +47,20 @@ SINGLE = (None, World)
 TOTAL = leaf("total", One, One)
 
 
-def trace(program: Program, binding: Binding) -> Code:
-    """Return a program as straight-line code for a bound model."""
-    return _Tracer(program, binding).run()
+def trace(program: Program, binding: Binding, *, generic: bool = False) -> Code:
+    """Return a program as straight-line code for a bound model.
+
+    Zeros and ones among the model's numbers are folded into the kernels, unless `generic`: then bodies with
+    the same joints and links share their kernels whatever their numbers, at the price of more operations.
+    """
+    return _Tracer(program, binding, generic).run()
 
 
 @dataclass
 class _Tracer:
     program: Program
     binding: Binding
+    generic: bool = False
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
 
@@ -61,7 +69,7 @@ class _Tracer:
         solves = [s for s in self.program.stages if isinstance(s, Solve)]
         sources = {s.target: s.source for s in (*statements, *solves) if s.source is not None}
         sources |= {unit: space for space, unit in self.program.sources.items()}
-        self.memory = Memory(self.program, self.binding, sources)
+        self.memory = Memory(self.program, self.binding, sources, self.generic)
 
     def run(self) -> Code:
         self._take_inputs()
@@ -72,7 +80,8 @@ class _Tracer:
             else:
                 self._pass(stage, k)
         results = tuple(Result(o.name, o, self._result(o)) for o in self.program.outputs)
-        live = {x.index for r in results for x in r.values.flat if isinstance(x, Slot)}
+        live = bytearray(self.memory.slots)
+        _mark(live, (x for r in results for x in r.values.flat))
         calls = tuple(reversed(list(self._living(live))))
         inputs = {name: tuple(s) for name, s in self.inputs.items()}
         return Code(calls, inputs, results, self.memory.slots)
@@ -86,12 +95,20 @@ class _Tracer:
             if x.domain is not One:
                 self._take_operator(x)
                 continue
-            self._take(x.name, self.binding.length(x.range))
+            known = self.binding.known(x)
+            if known is None:
+                self._take(x.name, self.binding.length(x.range))
             for i in self._places(x.range):
-                block = np.empty(self.binding.size(x.range, i), dtype=object)
-                for k, p in enumerate(self.binding.positions(x.range, i)):
-                    block[k] = 0.0 if p < 0 else Slot(self.inputs[x.name][p])
-                self.memory.env[x, i, None] = block
+                places = self.binding.positions(x.range, i)
+                entries = [self._input(x.name, p) if known is None else known[p] for p in places]
+                self._put(x, i, (len(places),), entries)
+
+    def _input(self, name: str, place: int) -> float:
+        """Return the entry of an input at a place of the user's vector; what is not shown is zero."""
+        return 0.0 if place < 0 else 2 * self.inputs[name][place]
+
+    def _put(self, x: Leaf, body: int, shape: tuple[int, ...], entries: Sequence[float]) -> None:
+        self.memory.put(x, body, None, shape, entries)
 
     def _take_operator(self, x: Leaf) -> None:
         """Take in an operator of the user's own: the diagonal blocks of a matrix, row by row."""
@@ -104,40 +121,54 @@ class _Tracer:
         self._take(x.name, self.binding.length(x.range) * columns)
         for i in range(len(self.binding.tree)):
             rows, across = self.binding.positions(x.range, i), self.binding.positions(x.domain, i)
-            block = np.empty((len(rows), len(across)), dtype=object)
-            for (r, c), _ in np.ndenumerate(block):
-                shown = rows[r] >= 0 and across[c] >= 0
-                block[r, c] = Slot(self.inputs[x.name][rows[r] * columns + across[c]]) if shown else 0.0
-            self.memory.env[x, i, None] = block
+            places = [r * columns + c if min(r, c) >= 0 else -1 for r in rows for c in across]
+            self._put(x, i, (len(rows), len(across)), [self._input(x.name, p) for p in places])
 
     def _take(self, name: str, size: int) -> None:
-        self.inputs[name] = [self.memory.new_slot() for _ in range(size)]
+        self.inputs[name] = list(self.memory.new_slots(size))
 
     def _places(self, space: Space) -> Sequence[int]:
         return (WORLD,) if space is World else range(len(self.binding.tree))
 
     def _hinges(self) -> None:
         """Trace what depends on q alone, body by body, before all passes."""
+        family = Family(self.memory, -1, _hinge)
         for i in range(len(self.binding.tree)):
-            slots = [self.inputs["q"][k] for k in self.binding.coordinates(i)]
-            body = BodyKernel(self.memory, i)
-            q = np.empty(len(slots), dtype=object)
-            q[:] = [body.load(Slot(s)) for s in slots]
-            body.store(HINGE, self.binding.hinge(i, q))
-            body.finish(-1)
+            places = self.binding.coordinates(i)
+            self._put(COORDINATES, i, (len(places),), [self._input("q", p) for p in places])
+            family.run(i)
 
     # Passes.
 
     def _pass(self, stage: Pass, k: int) -> None:
         plain = [s for s in stage.statements if s.source in SINGLE]
-        self._bodies(stage, plain, None, k, self._all(stage.direction))
+        if plain:
+            family = self._family(stage, plain, k)
+            for i in self._all(stage.direction):
+                family.run(i)
         for space in dict.fromkeys(s.source for s in stage.statements if s.source not in SINGLE):
             assert space is not None
-            family = [s for s in stage.statements if s.source is space]
+            statements = [s for s in stage.statements if s.source is space]
+            family = self._family(stage, statements, k)
             for column in self._columns(space):
-                visited = self._reached(stage, family, column, k)
-                self._bodies(stage, family, column, k, visited)
+                visited = self._reached(stage, statements, column, k)
+                for i in visited:
+                    family.run(i, column)
                 self.active.setdefault(column, {column.body}).update(visited)
+
+    def _family(self, stage: Pass, statements: Sequence[Statement], k: int) -> Family:
+        """Return the bodies that run some statements, and send what these gather."""
+        shifted = gathered_edges(statements) if stage.direction is Direction.GATHER else []
+
+        def do(body: BodyKernel) -> None:
+            for s in statements:
+                if (s.target.range is World) == (body.body == WORLD):
+                    body.run(s)
+            for edge in shifted if body.body != WORLD else ():
+                if (edge.factors[0] is E0) == (body.near[1] == WORLD):
+                    body.send(edge)
+
+        return Family(self.memory, k, do)
 
     def _columns(self, space: Space) -> Iterator[Column]:
         for i in self._places(space):
@@ -178,30 +209,12 @@ class _Tracer:
         ends = {i for i in everything for sp in spaces if self.binding.size(sp, i)}
         if all(o.mirror for o in outputs):
             ends = {i for i in ends if i <= column.body}
-        return {i for e in ends for i in tree.support(e)}
-
-    def _bodies(
-        self,
-        stage: Pass,
-        statements: Sequence[Statement],
-        column: Column | None,
-        k: int,
-        visited: Sequence[int],
-    ) -> None:
-        if not statements:
-            return
-        shifted = gathered_edges(statements) if stage.direction is Direction.GATHER else []
-        for i in visited:
-            body = BodyKernel(self.memory, i, column)
-            for s in statements:
-                if (s.target.range is World) == (i == WORLD):
-                    body.run(s)
-            if i != WORLD:
-                for edge in shifted:
-                    root = self.binding.tree.parents[i] == WORLD
-                    if (edge.factors[0] is E0) == root:
-                        body.send(edge)
-            body.finish(k)
+        parents, found = tree.parents, {WORLD}
+        for i in ends:
+            while i not in found:
+                found.add(i)
+                i = parents[i]  # noqa: PLW2901 - up to a body that is there already
+        return found - {WORLD}
 
     # Results.
 
@@ -210,7 +223,9 @@ class _Tracer:
             case VectorOutput():
                 return self._vector(o.variable)
             case WorldOutput():
-                return self.memory.env[o.variable, WORLD, None]
+                found = self.memory.get(o.variable, WORLD)
+                assert found is not None
+                return found.shown()
             case OperatorOutput():
                 return self._operator(o)
             case ScalarOutput():
@@ -219,10 +234,11 @@ class _Tracer:
     def _vector(self, x: Leaf) -> KnownBlock:
         found = zeros(self.binding.length(x.range))
         for i in self._places(x.range):
-            block = self.memory.env.get((x, i, None))
-            for k, p in enumerate(self.binding.positions(x.range, i)):
-                if p >= 0 and block is not None:
-                    found[p] = block[k]
+            block = self.memory.get(x, i)
+            if block is not None:
+                for p, value in zip(self.binding.positions(x.range, i), block.shown(), strict=True):
+                    if p >= 0:
+                        found[p] = value
         return found
 
     def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
@@ -233,10 +249,10 @@ class _Tracer:
             found = zeros(self.binding.length(o.variable.range), self.binding.length(o.source))
         for column in self._columns(o.source):
             for i, down in rows.items():
-                block = self.memory.env.get((o.variable, i, None if o.source is World else column))
+                block = self.memory.get(o.variable, i, None if o.source is World else column)
                 if block is None or (o.mirror and i > column.body):
                     continue
-                for (r, c), value in np.ndenumerate(block):
+                for (r, c), value in np.ndenumerate(block.shown()):
                     p, q = down[r], columns[column.body][c]
                     if p >= 0 and q >= 0:
                         found[p, q] = value
@@ -256,29 +272,21 @@ class _Tracer:
         return found
 
     def _scalar(self, o: ScalarOutput) -> KnownBlock:
-        body = BodyKernel(self.memory, WORLD)
-        total: Any = 0.0
-        for c, x, y in o.products:
-            for i in self._places(x.range):
-                total = total + c * (body.at(x, i) @ body.at(y, i) if self.binding.size(x.range, i) else 0.0)
-        for c, x in o.determinants:
-            for i in self._places(x.range):
-                for pivot in pivots_of(self._block(body, x, i))[1]:
-                    total = total + 0.5 * c * _log(pivot * pivot)
-        block = np.empty(1, dtype=object)
-        block[0] = total
-        body.store(TOTAL, block)
-        body.finish(len(self.program.stages))
-        return self.memory.env[TOTAL, WORLD, None].reshape(())
+        """Sum over the bodies, one after the other; the world, if it has a share, comes first."""
 
-    def _block(self, body: BodyKernel, x: Leaf, i: int) -> KnownBlock:
-        """Return a block that was computed, or one that the model gives."""
-        try:
-            return body.at(x, i)
-        except KeyError:
-            found = self.binding.value(x, i, body.at(HINGE, i))
-            assert found is not None, f"{x} has no value at a body"
-            return found
+        def add(body: BodyKernel) -> None:
+            before = body.at(TOTAL, body.near[1])
+            block = zeros(1)
+            block[0] = _share(o, body, 0.0 if before is None or body.body == WORLD else before[0])
+            body.store(TOTAL, block)
+
+        self.memory.table(TOTAL, None).clear()
+        family = Family(self.memory, len(self.program.stages), add)
+        for i in (WORLD, *range(len(self.binding.tree))):
+            family.run(i, near=(i, i - 1 if i != WORLD else i))
+        total = self.memory.get(TOTAL, len(self.binding.tree) - 1)
+        assert total is not None
+        return total.shown().reshape(())
 
     def _solve(self, s: Solve, k: int) -> None:
         matrix = self._operator(s.operator, shown=False)
@@ -289,12 +297,14 @@ class _Tracer:
         for column in columns:
             width = () if s.source is None else (self.memory.width(s.source, column),)
             right, result = zeros(len(matrix), *width), zeros(len(matrix), *width)
-            result.flat[:] = [Slot(self.memory.new_slot()) for _ in range(result.size)]
+            slots = np.array(self.memory.new_slots(result.size), dtype=int).reshape(result.shape)
+            result.flat[:] = [Slot(k) for k in slots.flat]
             for i, where in order.items():
-                block = self.memory.env.get((s.right, i, column))
+                block = self.memory.get(s.right, i, column)
                 if block is not None:
-                    right[list(where)] = block
-                self.memory.env[s.target, i, column] = result[list(where)]
+                    right[list(where)] = block.shown()
+                taken = slots[list(where)]
+                self.memory.put(s.target, i, column, taken.shape, (2 * taken).ravel().tolist())
             rights.append(right.reshape(len(matrix), width[0] if width else 1))
             results.append(result.reshape(len(matrix), width[0] if width else 1))
             if column is not None:
@@ -303,19 +313,42 @@ class _Tracer:
             right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
             self.memory.calls.append(DenseCall(matrix, right, result, k))
 
-    def _living(self, live: set[int]) -> Iterator[Call | DenseCall]:
+    def _living(self, live: bytearray) -> Iterator[Call | DenseCall]:
         """Yield the calls from the last to the first, without what nothing reads."""
+        kernels: dict[Kernel, Kernel] = {}
         for call in reversed(self.memory.calls):
             if isinstance(call, DenseCall):
-                if any(x.index in live for x in call.result.flat):
-                    reads = (*call.matrix.flat, *call.right.flat)
-                    live |= {x.index for x in reads if isinstance(x, Slot)}
+                if any(live[x.index] for x in call.result.flat):
+                    _mark(live, (*call.matrix.flat, *call.right.flat))
                     yield call
                 continue
-            closed = call.close(live)
+            closed = call.close(live, kernels)
             if closed is not None:
-                live |= set(closed.loads)
                 yield closed
+
+
+def _hinge(body: BodyKernel) -> None:
+    q = body.at(COORDINATES, body.body)
+    assert q is not None
+    body.store(HINGE, body.site.hinge(q))
+
+
+def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
+    """Add the share of a body to a sum."""
+    for c, x, y in o.products:
+        one, other = body.at(x, body.body), body.at(y, body.body)
+        if one is not None and other is not None and len(one):
+            total = total + c * (one @ other)
+    for c, x in o.determinants if body.body != WORLD else ():
+        for pivot in pivots_of(body.value(x))[1]:
+            total = total + 0.5 * c * _log(pivot * pivot)
+    return total
+
+
+def _mark(live: bytearray, values: Iterable[float | Slot]) -> None:
+    for x in values:
+        if isinstance(x, Slot):
+            live[x.index] = 1
 
 
 def _log(x: Any) -> Any:

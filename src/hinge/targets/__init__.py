@@ -1,19 +1,28 @@
-"""Targets: what runs a program. `dense` for looking and checking, `numpy` for batches."""
+"""Targets: what runs a program. `llvm` for speed, `numpy` without a compiler, `dense` for checking."""
 
 from hinge.targets.blocks import block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
+from hinge.targets.llvm.threads import set_threads, threads
+from hinge.targets.native import has_llvm, native_program
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
+from hinge.targets.signature import Executable, Signature
 
 __all__ = [
     "Counterexample",
+    "Executable",
     "NumpyProgram",
+    "Signature",
     "SingularError",
     "System",
     "block_structure",
     "counterexample",
+    "has_llvm",
+    "native_program",
     "plot_blocks",
     "random_system",
+    "set_threads",
     "source",
     "system_of",
+    "threads",
 ]

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hinge.errors import ArgumentError
 from hinge.kernels import SYMBOLS, Kernel
 from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.targets.signature import Signature
 
-Array = NDArray[np.float64]
+Array = NDArray[Any]
 Memory = list[Any]
 
 _ARRAYS = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "log": np.log}
@@ -56,6 +58,7 @@ class _Step:
     arrays: Callable[..., tuple[Any, ...]]
     floats: Callable[..., tuple[Any, ...]]
     loads: tuple[int, ...]
+    params: tuple[float, ...]
     stores: tuple[int, ...]
 
 
@@ -72,10 +75,49 @@ class NumpyProgram:
                 continue
             if call.kernel not in made:
                 made[call.kernel] = _functions(call)
-            self.steps.append(_Step(*made[call.kernel], call.loads, call.stores))
+            self.steps.append(_Step(*made[call.kernel], call.loads, call.params, call.stores))
 
-    def __call__(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the outputs for inputs of shape (…, length), broadcast against each other."""
+    @property
+    def signature(self) -> Signature:
+        """What goes in and out."""
+        return Signature.of(self.code)
+
+    def entry(
+        self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
+    ) -> Callable[..., Any]:
+        """Return the fallback: this target has no quicker way."""
+        del shapes, name, doc
+        return fallback
+
+    def listing(self, language: str) -> str:
+        """Return the kernels as Python functions, each once."""
+        if language != "python":
+            raise ArgumentError(f"{language}: target 'numpy' makes none; compile with target='llvm'")
+        kernels = {id(c.kernel): c.kernel for c in self.code.calls if isinstance(c, Call)}
+        return "\n\n".join(map(source, kernels.values()))
+
+    def describe(self) -> list[str]:
+        """Return lines about the code that runs."""
+        kernels = len({id(c.kernel) for c in self.code.calls if isinstance(c, Call)})
+        return [f"target numpy: {len(self.code.calls)} calls of {kernels} Python functions"]
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """Return the outputs for inputs of shape (…, length), broadcast against each other.
+
+        The work is done in double precision; single inputs get single results.
+        """
+        single = all(x.dtype == np.float32 for x in inputs.values())
+        found = self._evaluate({n: x.astype(np.float64, copy=False) for n, x in inputs.items()})
+        if out is None:
+            dtype = np.float32 if single else np.float64
+            return {n: x.astype(dtype, copy=False) for n, x in found.items()}
+        for name, x in found.items():
+            out[name][...] = x
+        return dict(out)
+
+    def _evaluate(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in inputs.values()))
         if batch == () and not any(isinstance(s, DenseCall) for s in self.steps):
             try:
@@ -99,7 +141,9 @@ class NumpyProgram:
                 _solve(step, memory)
                 continue
             f = step.floats if floats else step.arrays
-            for slot, value in zip(step.stores, f(*[memory[k] for k in step.loads]), strict=True):
+            for slot, value in zip(
+                step.stores, f(*[memory[k] for k in step.loads], *step.params), strict=True
+            ):
                 memory[slot] = value
         return memory
 

@@ -1,0 +1,287 @@
+"""What each letter means at bodies of one kind: formulas over numbers that may be traced.
+
+A rotor is modelled as a part of its body that only its own hinge sees: the block of the Body space is
+the 6-vector and one number for each rotor, H sees that number as it is, M holds the rotor's inertia, and
+E does not carry it. Then H φ M φᵀ Hᵀ is the mass matrix with the rotors on its diagonal, D = H P Hᵀ
+holds them too, and every identity stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from hinge.algebra import B, H, Ha, Hp, Leaf, M, Q, a, a_n, b, v_n
+from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
+from hinge.errors import UnboundLeafError
+from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
+from hinge.spatial import cross, skew
+from hinge.sweeps import Block, unit_block, zeros
+
+Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
+#: A constant link without its numbers: a shift, or a turn about an axis.
+LinkKind: TypeAlias = Literal["shift", 0, 1, 2]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Everything but numbers that shapes the code at a body.
+
+    `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
+    that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
+    frame is not the joint's; `active` says that the joint is prescribed; `above` is the parent's block size.
+    """
+
+    type: JointType
+    before: tuple[LinkKind, ...]
+    after: tuple[LinkKind, ...]
+    turned: tuple[float, float] | None
+    apart: bool
+    rotors: tuple[int, ...]
+    nodes: int
+    active: bool
+    above: int
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSite:
+    """A node: E, −E r× and r of the transform from the body's frame to the node's."""
+
+    turn: Block
+    low: Block
+    r: Block
+
+    @property
+    def matrix(self) -> Block:
+        """The 6 × 6 matrix that takes motions to the node."""
+        return _motion_matrix(self.turn, self.low)
+
+
+class RobotSite:
+    """The letters at a body of a kind, with numbers in the order in which they are taken here."""
+
+    def __init__(self, kind: Kind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
+        self.kind, self.expressed, self.robot = kind, expressed, robot
+        left = iter(numbers)
+        self.before = [_link(k, left) for k in kind.before]
+        self.angle = next(left) if kind.turned is None else 0.0
+        self.after = [_link(k, left) for k in kind.after]
+        self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
+        self.body = _taken(left, 10)
+        self.rotors = _taken(left, len(kind.rotors))
+        self.nodes = [
+            NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.nodes)
+        ]
+        assert not list(left), "numbers of a body that nothing takes"
+
+    @property
+    def size(self) -> int:
+        """The size of the body's block."""
+        return 6 + len(self.kind.rotors)
+
+    # The joint.
+
+    def hinge(self, q: Block) -> Block:
+        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace."""
+        kind = self.kind.type
+        match kind:
+            case Revolute() | Cylindrical():
+                more = self._circle(q[0])
+            case Prismatic():
+                more = []
+            case Screw():
+                more = [*self._circle(q[0]), kind.pitch * q[0]]
+            case _:
+                x, s = kind.placement(q), kind.subspace(q)
+                more = [*x.E.ravel(), *x.r, *s.ravel()]
+        found = zeros(len(q) + len(more))
+        found[:] = [*q, *more]
+        return found
+
+    def _circle(self, angle: Any) -> list[Any]:
+        """Return cos and sin of an angle and the constant that is added to it; right angles are exact."""
+        c, s = self.kind.turned or (1.0, 0.0)
+        x, y = np.cos(angle + self.angle), np.sin(angle + self.angle)
+        return [c * x - s * y, s * x + c * y]
+
+    def _joint_links(self, hinge: Block) -> tuple[Link, ...]:
+        kind = self.kind.type
+        match kind:
+            case Revolute():
+                return (Turn(2, hinge[1], hinge[2]),)
+            case Prismatic():
+                return (Shift(_along_z(hinge[0])),)
+            case Screw():
+                return (Shift(_along_z(hinge[3])), Turn(2, hinge[1], hinge[2]))
+            case Cylindrical():
+                return (Shift(_along_z(hinge[1])), Turn(2, hinge[2], hinge[3]))
+            case _ if kind.nv == 0:
+                return ()
+            case _:
+                n = kind.nq
+                return (Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+
+    def step(self, hinge: Block) -> Chain:
+        """Return the way to the parent."""
+        return Chain((*self.before, *self._joint_links(hinge), *self.after), self.kind.above, self.size)
+
+    def subspace(self, hinge: Block) -> Block:
+        """Return the motion subspace S (6, nv) in the body's frame."""
+        kind = self.kind.type
+        found = zeros(6, kind.nv)
+        if isinstance(kind, Revolute | Prismatic | Screw | Cylindrical) or kind.nv == 0:
+            found[:] = kind.subspace(np.zeros(kind.nq))
+        else:
+            found[:] = hinge[kind.nq + 12 :].reshape(6, kind.nv)
+        return found if self.last is None else self.last @ found
+
+    # Operators.
+
+    def value(self, leaf: Leaf, hinge: Block) -> Block | None:
+        """Return the block of an operator that the robot gives."""
+        if leaf is H or leaf is (Ha if self.kind.active else Hp):
+            return self._hinge_map(hinge)
+        if leaf in (Hp, Ha):
+            return zeros(0, self.size)
+        if leaf is M:
+            return self.inertia
+        if leaf is B:
+            found = zeros(self.size, 6 * len(self.nodes))
+            for k, node in enumerate(self.nodes):
+                found[:6, 6 * k : 6 * k + 6] = node.matrix.T
+            return found
+        return None
+
+    def _hinge_map(self, hinge: Block) -> Block:
+        s = self.subspace(hinge)
+        found = zeros(s.shape[1], self.size)
+        found[:, :6] = s.T
+        for k, dof in enumerate(self.kind.rotors):
+            found[dof, 6 + k] = 1.0
+        return found
+
+    @cached_property
+    def inertia(self) -> Block:
+        """M at the body: [I h×; h×ᵀ m1], and the rotors."""
+        m, h, (xx, xy, xz, yy, yz, zz) = self.body[0], self.body[1:4], self.body[4:]
+        found = zeros(self.size, self.size)
+        found[:3, :3] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        found[:3, 3:6] = skew(h)
+        found[3:6, :3] = found[:3, 3:6].T
+        for k in range(3):
+            found[3 + k, 3 + k] = m
+        for k, x in enumerate(self.rotors, 6):
+            found[k, k] = x
+        return found
+
+    # Functions of the motion.
+
+    def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the motion at the body."""
+        if leaf is a:
+            return self._bias_acceleration(hinge, *needs)
+        if leaf is b:
+            return self._bias_force(*needs)
+        if leaf is a_n:
+            return self._node_bias(*needs)
+        if leaf is v_n:
+            return _centripetal(needs[0])
+        if leaf is Q:
+            return self._axes(*needs)
+        raise UnboundLeafError(f"{leaf}: robot {self.robot!r} has no formula for it")
+
+    def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
+        """Return a, (2.19) and (2.32) for any hinge, derivatives taken in the inertial frame.
+
+        With ω the parent's angular velocity, S q̇ = [ω′; v′] across the hinge and ρ from the parent's
+        origin to the body's: [ω × ω′; ω × (ω × ρ + 2 v′) + ω′ × v′] + Ṡ q̇. No linear velocity enters.
+        """
+        kind = self.kind.type
+        found = zeros(self.size)
+        if kind.nv:
+            across, rate = self.subspace(hinge) @ qd, kind.bias(hinge[: kind.nq], qd)
+            w, wj, vj = above[:3], across[:3], across[3:]
+            rate = rate if self.last is None else self.last @ rate
+        else:
+            w, wj, vj, rate = above[:3], zeros(3), zeros(3), zeros(6)
+        rho = self.step(hinge).offset()
+        found[:3] = cross(w, wj) + rate[:3]
+        found[3:6] = cross(w, cross(w, rho) + 2.0 * vj) + cross(wj, vj) + rate[3:]
+        return found
+
+    def _bias_force(self, v: Block) -> Block:
+        """Return b = [ω × I ω; ω × (ω × h)], (2.23)."""
+        w, h = v[:3], self.body[1:4]
+        found = zeros(len(v))
+        found[:3] = cross(w, self.inertia[:3, :3] @ w)
+        found[3:6] = cross(w, cross(w, h))
+        return found
+
+    def _node_bias(self, v: Block) -> Block:
+        """Return [0; ω × (ω × r)] at each node in its axes, a(0) of (2.27)."""
+        found = zeros(6 * len(self.nodes))
+        w = v[:3]
+        for k, node in enumerate(self.nodes):
+            found[6 * k + 3 : 6 * k + 6] = node.turn @ cross(w, cross(w, node.r))
+        return found
+
+    def _axes(self, pose: Block) -> Block:
+        """Return for each node the matrix from its own axes to those asked for.
+
+        `pose` takes world coordinates to the body's: [E 0; −E r× E].
+        """
+        found = zeros(6 * len(self.nodes), 6 * len(self.nodes))
+        for k, node in enumerate(self.nodes):
+            whole = node.matrix @ pose[:6, :6]
+            back = whole[:3, :3].T
+            at = slice(6 * k, 6 * k + 6)
+            block = zeros(6, 6)
+            block[:3, :3] = block[3:, 3:] = back
+            if self.expressed == "world":
+                block[3:, :3] = skew(position(whole)) @ back
+            found[at, at] = unit_block(6) if self.expressed == "body" else block
+        return found
+
+
+def position(pose: Block) -> Block:
+    """Return r of a motion transform [E 0; −E r× E]."""
+    rx = -(pose[:3, :3].T @ pose[3:, :3])
+    return np.array([rx[2, 1], rx[0, 2], rx[1, 0]], dtype=pose.dtype)
+
+
+def _taken(numbers: Iterator[Any], *shape: int) -> Block:
+    """Take the next numbers as an array that can hold traced scalars."""
+    found = zeros(*shape)
+    found.flat[:] = [next(numbers) for _ in range(found.size)]
+    return found
+
+
+def _link(kind: LinkKind, numbers: Iterator[Any]) -> Link:
+    if kind == "shift":
+        return Shift(_taken(numbers, 3))
+    return Turn(kind, next(numbers), next(numbers))
+
+
+def _motion_matrix(turn: Block, low: Block) -> Block:
+    found = zeros(6, 6)
+    found[:3, :3] = found[3:, 3:] = turn
+    found[3:, :3] = low
+    return found
+
+
+def _along_z(q: object) -> Block:
+    found = zeros(3)
+    found[2] = q
+    return found
+
+
+def _centripetal(v: Block) -> Block:
+    """Return [0; ω × v] for the velocity of each node."""
+    found = zeros(len(v))
+    for k in range(0, len(v), 6):
+        found[k + 3 : k + 6] = cross(v[k : k + 3], v[k + 3 : k + 6])
+    return found

@@ -1,0 +1,136 @@
+"""`hinge cache`: look at the compiled objects that are kept on disk, or remove them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from hinge.targets.llvm import cache
+from hinge.targets.llvm.cache import DAMAGED, Entry
+
+NAME = "cache"
+SUMMARY = "look at the compiled code kept on disk, or remove it"
+DESCRIPTION = """\
+Hinge compiles each algorithm for each robot to native code, which takes a moment, and keeps
+the result on disk, so that the next program that needs the same starts at once.
+This command shows what is kept. It is always safe to remove: it is made again when needed.
+
+  hinge cache           where it is, how large, and whether it is in use
+  hinge cache --list    every entry, the last used first
+  hinge cache clear     remove all entries
+
+environment variables:
+  HINGE_CACHE=0         keep nothing and use nothing that is kept
+  HINGE_CACHE_DIR       keep it in this directory, which must be yours alone
+  HINGE_CACHE_LIMIT     megabytes it may take (512); the least recently used goes first
+"""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What `hinge cache` shows; sizes in bytes, `limit` None when the given one is not a number."""
+
+    directory: str | None
+    on: bool
+    why_off: str | None
+    writable: bool
+    entries: int
+    damaged: int
+    size: int
+    limit: int | None
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `hinge cache`."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("action", nargs="?", choices=["clear"], help="remove all entries")
+    either.add_argument(
+        "--list", action="store_true", help="show every entry: size, last use, key, what it is"
+    )
+    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Show or clear the cache."""
+    if arguments.action == "clear":
+        text, data = _clear()
+    else:
+        held = cache.entries()
+        status = _status(held)
+        text, data = _describe(status), asdict(status)
+        if arguments.list:
+            text += _table(held, time.time())
+            data["list"] = [asdict(entry) for entry in held]
+    sys.stdout.write(json.dumps(data, indent=2) + "\n" if arguments.json else text)
+
+
+def _clear() -> tuple[str, dict[str, object]]:
+    removed = cache.clear()
+    where = str(cache.location())
+    return f"removed {_count(removed)} from {where}\n", {"directory": where, "removed": removed}
+
+
+def _status(held: Sequence[Entry]) -> Status:
+    why_off = cache.why_off()
+    where = cache.location()
+    return Status(
+        directory=None if where is None else str(where),
+        on=why_off is None,
+        why_off=why_off,
+        writable=where is not None and os.access(where, os.W_OK | os.X_OK),
+        entries=len(held),
+        damaged=sum(entry.label == DAMAGED for entry in held),
+        size=sum(entry.size for entry in held),
+        limit=cache.limit(),
+    )
+
+
+def _describe(status: Status) -> str:
+    """Return the status as lines of a name and a value."""
+    state = f"off: {status.why_off}" if status.why_off else "on"
+    if status.on and not status.writable:
+        state = "on, but nothing new can be kept: the directory cannot be written"
+    entries = _count(status.entries)
+    if status.damaged:
+        entries += f", {status.damaged} of them damaged (never used; removed when next asked for)"
+    rows = {
+        "cache": state,
+        "directory": status.directory or "none",
+        "kept": entries,
+        "size": _megabytes(status.size),
+        "limit": "not a number" if status.limit is None else _megabytes(status.limit),
+    }
+    return "".join(f"{name:<11}{value}\n" for name, value in rows.items())
+
+
+def _table(held: Sequence[Entry], now: float) -> str:
+    """Return a line for each entry under a heading, or nothing if there is none."""
+    rows = [("size", "last used", "key", "what")]
+    rows += [(_megabytes(e.size), age(now - e.used), e.key[:12], e.label) for e in held]
+    lines = [f"{size:>10}  {used:<16}  {key:<12}  {what}\n" for size, used, key, what in rows]
+    return "\n" + "".join(lines) if held else ""
+
+
+def age(seconds: float) -> str:
+    """Return a time span that is over in words, in its largest unit: 7300 is "2 hours ago"."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        number = int(seconds // length)
+        if number >= 1:
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"
+
+
+def _count(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
+
+
+def _megabytes(size: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    if size < 10**6:
+        return f"{size / 10**3:.1f} kB"
+    return f"{size / 10**6:.1f} MB"

@@ -1,0 +1,45 @@
+"""A digest of a robot's content: equal robots have equal ones, whatever file or function they came from."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from hinge.model.robot import Robot
+from hinge.model.vectors import checked_robot
+
+#: What a robot looks like, which no dynamics depends on, and what follows from the rest.
+LEFT_OUT = {"shapes", "tree", "_body_index", "_frame_index", "_joint_index"}
+
+
+def fingerprint(robot: Robot) -> str:
+    """Return the SHA-256 of everything in a robot but its shapes, 64 hexadecimal digits."""
+    parts: list[bytes] = []
+    _add(checked_robot(robot), parts)
+    return sha256(b"".join(parts)).hexdigest()
+
+
+def _add(x: Any, parts: list[bytes]) -> None:
+    """Write a value so that different ones cannot read the same: kind and size first."""
+    if isinstance(x, float):
+        parts.append(b"f" + np.float64(x).tobytes())
+    elif isinstance(x, np.ndarray):
+        parts.append(f"a{x.dtype.str}{x.shape}".encode() + np.ascontiguousarray(x).tobytes())
+    elif isinstance(x, str):
+        data = x.encode("utf-8", "surrogatepass")
+        parts.append(f"s{len(data)}:".encode() + data)
+    elif isinstance(x, tuple):
+        parts.append(f"t{len(x)}:".encode())
+        for item in x:
+            _add(item, parts)
+    elif is_dataclass(x):
+        parts.append(f"d{type(x).__name__}:".encode())
+        for f in fields(x):
+            if f.name not in LEFT_OUT:
+                _add(getattr(x, f.name), parts)
+    else:
+        assert x is None or isinstance(x, int | slice), f"no way to write {type(x).__name__}"
+        parts.append(f"r{x!r};".encode())

@@ -1,0 +1,28 @@
+"""The compiler on one page: what turns an operator expression into code, pass by pass.
+
+prove     left = right?       normal forms in a completed table; else a numerical counterexample
+derive    expressions         → multiplied out → search by named identities → program of fused sweeps
+build     program, binding    → traced kernels → target
+"""
+
+from hinge.pipeline.build import TARGETS, Target, best_target, build
+from hinge.pipeline.derivations import Derivation, DerivationLine, as_given, derive, frozen_table
+from hinge.pipeline.expressions import Expressions, named, written
+from hinge.pipeline.proofs import Proof, prove
+
+__all__ = [
+    "TARGETS",
+    "Derivation",
+    "DerivationLine",
+    "Expressions",
+    "Proof",
+    "Target",
+    "as_given",
+    "best_target",
+    "build",
+    "derive",
+    "frozen_table",
+    "named",
+    "prove",
+    "written",
+]

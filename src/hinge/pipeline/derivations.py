@@ -1,0 +1,198 @@
+"""Derivations: expressions brought into their cheapest form, step by step, each step a named identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves
+from hinge.pipeline.expressions import Expressions, determined, named, written
+from hinge.pipeline.frozen import dumped, frozen_search, key, row_of
+from hinge.rules import (
+    APPENDIX,
+    SERIAL,
+    Found,
+    Theory,
+    has_appendix_letters,
+    has_determinant,
+    is_hybrid,
+    moves_for,
+    search,
+    split_determinants,
+    theory_of,
+)
+from hinge.sweeps import Cost, Program, cost, lower
+
+
+@dataclass(frozen=True)
+class DerivationLine:
+    """One form on the way: by which identity, what it looks like, what it costs."""
+
+    name: str
+    source: str
+    expressions: Mapping[str, Expr]
+    cost: Cost | None
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """Expressions brought into their cheapest form, with the steps that led there."""
+
+    given: Mapping[str, Expr]
+    lines: tuple[DerivationLine, ...]
+    weighed: int
+    inverses: Mapping[Leaf, Expr]
+    inner: tuple[Derivation, ...] = ()
+    holds_on: str = "trees"
+
+    @property
+    def expressions(self) -> Mapping[str, Expr]:
+        """The last form of each output."""
+        return self.lines[-1].expressions
+
+    @cached_property
+    def program(self) -> Program:
+        """The fused sweeps."""
+        return lower(self.expressions, inverses=self.inverses)
+
+    @property
+    def cost(self) -> Cost:
+        """What the sweeps cost."""
+        return cost(self.program)
+
+    def __str__(self) -> str:
+        return "\n".join([*self._written(), "", self.reason(), "", str(self.program)])
+
+    def _written(self) -> list[str]:
+        """Return the steps as lines, those inside inverses first."""
+        out = [line for d in self.inner for line in d._written()]
+        for number, line in enumerate(self.lines):
+            source = f"  [{line.source}]" if line.source else ""
+            out.append(f"step {number}: {line.name}{source}" if number else "given")
+            shown = self.given if number == 0 else line.expressions
+            out += [f"    {text}" for name, e in shown.items() for text in written(name, e)]
+            out += [f"    costs {line.cost}"] if line.cost else []
+        return out
+
+    def reason(self) -> str:
+        """Return why this form was taken."""
+        first, last = self.lines[0].cost, self.cost
+        if len(self.lines) == 1:
+            return f"taken as given: no form among the {self.weighed} weighed is cheaper than {last}"
+        given = f"; as given: {first}" if first else ""
+        return f"cheapest of {self.weighed} forms weighed: {last}{given}"
+
+
+def derive(expressions: Expressions, *, serial: bool = False) -> Derivation:
+    """Return the cheapest form of expressions that the named identities lead to, with the steps.
+
+    With `serial` the identities that hold on serial chains only may be used too; a result that uses them
+    cannot be compiled for a robot that branches.
+    """
+    items = tuple(named(expressions).items())
+    found = _derive(items)
+    if serial and not is_hybrid({x for _, e in items for x in leaves(e)}):
+        chain = _derive(items, serial=True)
+        found = chain if chain.cost < found.cost else found
+    return found
+
+
+def as_given(expressions: Expressions) -> Derivation:
+    """Return expressions without a search: the algorithm that they are as they stand."""
+    start = _Start.of(named(expressions))
+    lines = (*start.lines, start.line("given", "", start.state))
+    return start.derivation(lines, 1)
+
+
+@lru_cache(maxsize=256)
+def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Derivation:
+    start = _Start.of(dict(items), serial=serial)
+    found = None if serial else frozen_search(items, start.state, start.theory.unknown)
+    found = found or _searched(start)
+    lines = [start.line(step.name, step.source, step.state, step.cost) for step in found.steps]
+    # Where determinants were taken apart first, the form that the search began with is the last of those.
+    return start.derivation((*start.lines, *lines[1 if start.lines else 0 :]), found.weighed)
+
+
+def _searched(start: _Start) -> Found[Cost]:
+    """Return the way to the cheapest form that the identities lead to."""
+    moves = moves_for({x for e in start.given.values() for x in leaves(e)}, start.theory.holds_on)
+    found = search(start.state, moves, start.cost)
+    # The shipped table alone: it takes no inverse for granted that may not exist.
+    normal = search(start.state, moves, start.cost, normal=start.theory.root.normal, limit=1)
+    return normal if normal.best.cost < found.best.cost else found
+
+
+def frozen_table(catalogue: Mapping[str, Expr]) -> str:
+    """Return the text of the table that ships: the search for each of these expressions, made now."""
+    starts = {name: _Start.of({name: e}) for name, e in catalogue.items()}
+    return dumped({key(((name, catalogue[name]),)): row_of(_searched(s)) for name, s in starts.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Expressions multiplied out, their log determinants taken apart and set aside."""
+
+    given: Mapping[str, Expr]
+    determinants: Mapping[str, Expr]
+    state: tuple[Polynomial, ...]
+    theory: Theory
+    lines: tuple[DerivationLine, ...]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
+        """Return where a derivation begins."""
+        lines: list[DerivationLine] = []
+        if any(has_determinant(e) for e in given.values()):
+            lines.append(DerivationLine("given", "", given, None))
+        for name, e in given.items():
+            for rule, source, form in determined(e)[1:]:
+                lines.append(DerivationLine(rule, source, {**lines[-1].expressions, name: form}, None))
+        forms = lines[-1].expressions if lines else given
+        parts = {name: split_determinants(e) for name, e in forms.items()}
+        theory = SERIAL if serial else theory_of(*given.values())
+        state: list[Polynomial] = []
+        for _, rest in parts.values():
+            p, theory = theory.multiplied_out(rest)
+            state.append(APPENDIX.normal(p) if has_appendix_letters(leaves(rest)) else p)
+        return cls(given, {n: d for n, (d, _) in parts.items()}, tuple(state), theory, tuple(lines))
+
+    def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
+        """Return the outputs of a state."""
+        return {
+            name: self.determinants[name] + p.expression() for name, p in zip(self.given, state, strict=True)
+        }
+
+    def cost(self, state: Sequence[Polynomial]) -> Cost:
+        """Return what the program of a state costs."""
+        return cost(lower(self.forms(state), inverses=_inverses(self.theory)))
+
+    def line(
+        self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
+    ) -> DerivationLine:
+        """Return a state as a line of a derivation."""
+        return DerivationLine(name, source, self.forms(state), known or self.cost(state))
+
+    def derivation(self, lines: Sequence[DerivationLine], weighed: int) -> Derivation:
+        """Return the derivation with these lines."""
+        inverses, inner = _inverses(self.theory), _inner(self.theory)
+        weighed += len(self.lines)
+        return Derivation(self.given, tuple(lines), weighed, inverses, inner, self.theory.holds_on)
+
+
+def _inner(theory: Theory) -> tuple[Derivation, ...]:
+    """Return the derivations of the operators whose inverses have no closed form."""
+    serial = theory.holds_on == "serial chains"
+    return tuple(_derive(((f"X{k + 1}", e),), serial) for k, e in enumerate(theory.unknown.values()))
+
+
+def _inverses(theory: Theory) -> dict[Leaf, Expr]:
+    """Return what the dense letters are the inverses of."""
+    known = {
+        x: e.argument
+        for x, e in DEFINITIONS.items()
+        if isinstance(e, Inverse) and x.structure is Structure.DENSE
+    }
+    inside = {x: d.expressions for x, d in zip(theory.unknown, _inner(theory), strict=True)}
+    return {**known, **{x: next(iter(e.values())) for x, e in inside.items()}}

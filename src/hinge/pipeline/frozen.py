@@ -1,0 +1,91 @@
+"""Searches whose results ship with the package: the derivations of the catalogue, found once and read back.
+
+A table holds for each expression the steps to its cheapest form. It is a short cut and no authority: a test
+derives all of it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from hinge.algebra import STANDARD, Expr, Leaf, Letter, Polynomial, letter_name, simplest
+from hinge.rules import Found, SearchStep
+from hinge.sweeps import Cost
+
+FOLDER, FILE = "tables", "derivations.json"
+Items = Sequence[tuple[str, Expr]]
+
+
+def key(items: Items) -> str:
+    """Return what a search is filed under: the expressions as they were given, without their names."""
+    return "; ".join(repr(e) for _, e in items)
+
+
+def frozen_search(items: Items, start: Sequence[Polynomial], unknown: Iterable[Leaf]) -> Found[Cost] | None:
+    """Return the search for these expressions, if it ships."""
+    row = _table().get(key(items))
+    if row is None:
+        return None
+    letters = {**STANDARD, **{x.name: x for x in unknown}}
+    steps = tuple(
+        SearchStep(
+            s["name"],
+            s["source"],
+            tuple(_polynomial(p, t, letters) for p, t in zip(start, s["state"], strict=True)),
+            Cost(*s["cost"]),
+        )
+        for s in row["steps"]
+    )
+    return Found(steps, row["weighed"])
+
+
+def row_of(found: Found[Cost]) -> dict[str, Any]:
+    """Return a search as it is filed."""
+    return {
+        "weighed": found.weighed,
+        "steps": [
+            {
+                "name": s.name,
+                "source": s.source,
+                "cost": [
+                    s.cost.solves,
+                    s.cost.quadratic,
+                    s.cost.passes,
+                    s.cost.recursions,
+                    s.cost.operations,
+                ],
+                "state": [
+                    [[str(c), " ".join(map(letter_name, w))] for w, c in p.terms.items()] for p in s.state
+                ],
+            }
+            for s in found.steps
+        ],
+    }
+
+
+def dumped(rows: Mapping[str, Any]) -> str:
+    """Return the text of a table."""
+    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    file = resources.files("hinge.pipeline") / FOLDER / FILE
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _polynomial(
+    like: Polynomial, terms: Sequence[tuple[str, str]], letters: Mapping[str, Leaf]
+) -> Polynomial:
+    words = {tuple(_letter(x, letters) for x in w.split()): simplest(Fraction(c)) for c, w in terms}
+    return Polynomial(like.range, like.domain, words)
+
+
+def _letter(text: str, letters: Mapping[str, Leaf]) -> Letter:
+    found = letters[text.removesuffix("'")]
+    return found.T if text.endswith("'") else found  # pyright: ignore[reportReturnType]

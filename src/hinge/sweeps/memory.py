@@ -1,0 +1,230 @@
+"""What kernels share while a program is traced: values in slots, and the calls so far.
+
+An entry of a value is a float when it is known, or an int: twice the slot that holds it, one more when it
+is meant with the other sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from hinge.algebra import Body, Expr, Leaf, Space, World
+from hinge.kernels import Kernel
+from hinge.sweeps.code import Call, Column, DenseCall, KnownBlock, Slot
+from hinge.sweeps.contract import Binding
+from hinge.sweeps.program import Program
+from hinge.tree import WORLD
+
+Entry: TypeAlias = float | int
+#: An entry of a layout: a literal below FIRST, a slot from there on, a number below zero; the last bit of a
+#: slot or number is its sign. In generic code a literal of another value stands for itself.
+Code: TypeAlias = int | tuple[float]
+LITERALS: dict[float, Code] = {0.0: 0, 1.0: 1, -1.0: 2}
+VALUES: dict[Code, float] = {code: x for x, code in LITERALS.items()}
+FIRST = 4
+
+
+class Lifted(float):
+    """A number that is known but not looked at, zero or one though it may be."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which entries of a block are zero or one, and which are the same; equal layouts are one object."""
+
+    shape: tuple[int, ...]
+    codes: tuple[Code, ...]
+
+
+class Stored(NamedTuple):
+    """A value: its layout, and its different slots and numbers in the order of their first occurrence."""
+
+    layout: Layout
+    slots: Sequence[int]
+    numbers: Sequence[float]
+
+    def entries(self, slot: Callable[[int, bool], Any], number: Callable[[int, bool], Any]) -> list[Any]:
+        """Return the entries row by row, from what makes one of the k-th slot or number and a sign."""
+        found: list[Any] = []
+        for code in self.layout.codes:
+            if isinstance(code, tuple):
+                found.append(code[0])
+            elif code >= FIRST:
+                found.append(slot((code - FIRST) >> 1, bool(code & 1)))
+            else:
+                found.append(VALUES[code] if code >= 0 else number((-1 - code) >> 1, not code & 1))
+        return found
+
+    def shown(self) -> KnownBlock:
+        """Return an array of floats and slots."""
+        found = np.empty(len(self.layout.codes), dtype=object)
+        found[:] = self.entries(
+            lambda k, negative: Slot(self.slots[k], negative),
+            lambda k, negative: float(-self.numbers[k] if negative else self.numbers[k]),
+        )
+        return found.reshape(self.layout.shape)
+
+
+class Layouts:
+    """The layouts so far, each made once."""
+
+    def __init__(self, generic: bool) -> None:
+        self.generic = generic
+        self._known: dict[tuple[tuple[int, ...], tuple[Code, ...]], Layout] = {}
+
+    def stored(self, shape: tuple[int, ...], entries: Iterable[Entry]) -> Stored:
+        """Return a block of entries as a value."""
+        slots: dict[int, int] = {}
+        numbers: dict[Any, tuple[int, float]] = {}
+        codes = tuple([self._code(x, slots, numbers) for x in entries])
+        layout = self._known.get((shape, codes))
+        if layout is None:
+            layout = self._known[shape, codes] = Layout(shape, codes)
+        return Stored(layout, list(slots), [x for _, x in numbers.values()])
+
+    def _code(self, x: Entry, slots: dict[int, int], numbers: dict[Any, tuple[int, float]]) -> Code:
+        if type(x) is int:
+            return FIRST + 2 * slots.setdefault(x >> 1, len(slots)) + (x & 1)
+        if type(x) is float and x in LITERALS:
+            return LITERALS[x]
+        if type(x) is float and self.generic:
+            return (x,)
+        k, first = numbers.setdefault(same_number(x), (len(numbers), x))
+        return -1 - 2 * k - (x != first)
+
+
+def same_number(x: float) -> Hashable:
+    """Return what is the same for numbers that are one parameter: equal up to sign, or the same if lifted."""
+    return abs(x) if type(x) is float else -id(x)
+
+
+class Reading:
+    """What a kernel sees of the values that it reads.
+
+    Values with the same key lead to the same kernel: the same ones there or missing, with the same layouts,
+    and the same slots and numbers among them equal.
+    """
+
+    __slots__ = ("_numbers", "_slots", "layouts")
+
+    def __init__(self, blocks: Iterable[Stored | None] = ()) -> None:
+        self.layouts: list[Any] = []
+        self._slots: list[int] = []
+        self._numbers: list[float] = []
+        for block in blocks:
+            self.add(block)
+
+    def add(self, block: Stored | None) -> None:
+        """Take in the next value that is read, or that there is none."""
+        if block is None:
+            self.layouts.append(None)
+            return
+        self.layouts.append(block[0])
+        self._slots += block[1]
+        self._numbers += block[2]
+
+    def finish(self) -> tuple[tuple[Any, ...], list[int], list[float]]:
+        """Return the key, and the different slots and numbers."""
+        key, slots, numbers = self.layouts, list(dict.fromkeys(self._slots)), self._numbers
+        if len(slots) < len(self._slots):
+            order = {s: k for k, s in enumerate(slots)}
+            key = [*key, tuple([order[s] for s in self._slots])]
+        if numbers:
+            known = self._different()
+            key = [*key, tuple([(known[same_number(x)][0], x == known[same_number(x)][1]) for x in numbers])]
+            numbers = [float(x) for _, x in known.values()]
+        return tuple(key), slots, numbers
+
+    def _different(self) -> dict[Hashable, tuple[int, float]]:
+        found: dict[Hashable, tuple[int, float]] = {}
+        for x in self._numbers:
+            found.setdefault(same_number(x), (len(found), x))
+        return found
+
+    def slot(self, slot: int) -> int:
+        """Return which of the different slots this is."""
+        return list(dict.fromkeys(self._slots)).index(slot)
+
+    def number(self, x: float) -> tuple[int, bool]:
+        """Return which of the different numbers this is, and whether with the other sign."""
+        k, first = self._different()[same_number(x)]
+        return k, x != first
+
+
+class Open(Protocol):
+    """A call of which it is not yet known what of it is read."""
+
+    def close(self, live: bytearray, kernels: dict[Kernel, Kernel]) -> Call | None:
+        """Return the call that stores the slots that are read later, or None; its loads are live now."""
+        ...
+
+
+@dataclass
+class Memory:
+    """Values by what they are, column and body; and what is the same for all bodies of a kind.
+
+    `sources` says of variables that hold columns whose columns they are; `near` are the bodies that a body
+    may read from: itself, its parent, its children. `kinds` counts the kinds of bodies, told apart by the
+    layouts of their numbers too; `constants` are these numbers.
+    """
+
+    program: Program
+    binding: Binding
+    sources: dict[Leaf, Space]
+    generic: bool
+    slots: int = 0
+    calls: list[Open | DenseCall] = field(default_factory=list[Any])
+    tables: dict[tuple[Expr, Column | None], dict[int, Stored]] = field(default_factory=dict[Any, Any])
+    near: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    kinds: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    constants: dict[int, Stored] = field(default_factory=dict[int, Stored])
+
+    def __post_init__(self) -> None:
+        self.layouts = Layouts(self.generic)
+        self._widths: dict[Column, int] = {}
+        tree, binding = self.binding.tree, self.binding
+        children = tree.children
+        self.near = {i: (i, p, *children[i]) for i, p in enumerate(tree.parents)}
+        self.near[WORLD] = (WORLD, WORLD, *tree.roots)
+        known: dict[Hashable, int] = {}
+        for i, parent in enumerate(tree.parents):
+            numbers = binding.constants(i)
+            found = self.layouts.stored((), map(Lifted, numbers) if self.generic else numbers)
+            self.constants[i] = found._replace(numbers=[float(x) for x in found.numbers])
+            kind = known.setdefault((binding.kind(i), found.layout), len(known))
+            self.kinds[i] = kind, WORLD if parent == WORLD else binding.size(Body, parent)
+        self.constants[WORLD], self.kinds[WORLD] = self.layouts.stored((), ()), (WORLD, WORLD)
+
+    def table(self, x: Expr, column: Column | None) -> dict[int, Stored]:
+        """Return the values of a variable or edge by bodies."""
+        return self.tables.setdefault((x, column), {})
+
+    def put(
+        self, x: Expr, body: int, column: Column | None, shape: Sequence[int], entries: Iterable[Entry]
+    ) -> None:
+        """Store a value by its entries."""
+        self.table(x, column)[body] = self.layouts.stored(tuple(shape), entries)
+
+    def get(self, x: Expr, body: int, column: Column | None = None) -> Stored | None:
+        """Return a value that was stored, or None."""
+        return self.table(x, column).get(body)
+
+    def new_slots(self, count: int) -> range:
+        """Return slots that nobody has."""
+        self.slots += count
+        return range(self.slots - count, self.slots)
+
+    def width(self, space: Space, column: Column | None) -> int:
+        """Return how many columns a variable of a source space, the column's or World, has in a kernel."""
+        if space is World:
+            return self.binding.size(World, WORLD)
+        assert column is not None
+        if column not in self._widths:
+            self._widths[column] = self.binding.size(column.space, column.body)
+        return self._widths[column]

@@ -1,0 +1,59 @@
+"""The machine that code is made for: its name, its instructions, how wide its vectors are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import llvmlite
+from llvmlite import binding as llvm
+
+from hinge.targets.llvm.text import BITS, Dtype
+
+#: Vector bits by instruction set, the widest first.
+VECTORS = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
+
+
+@dataclass(frozen=True)
+class Host:
+    """A processor as LLVM knows it."""
+
+    triple: str
+    cpu: str
+    features: str
+
+    @cached_property
+    def vector_bits(self) -> int:
+        """The width of the widest vectors; 64 where none are known."""
+        on = {f[1:] for f in self.features.split(",") if f.startswith("+")}
+        return next((bits for name, bits in VECTORS if name in on), 64)
+
+    def lanes(self, dtype: Dtype) -> int:
+        """Return how many numbers are worked on at once."""
+        return max(1, self.vector_bits // BITS[dtype])
+
+
+@cache
+def this_host() -> Host:
+    """Return the machine that this is."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features().flatten()
+    return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features)
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """Return what machine code depends on beside program and processor: llvmlite, LLVM, this package."""
+    return llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), _sources()
+
+
+def _sources() -> str:
+    """Return a digest of this package's own text, which changes with every version and every edit."""
+    root = Path(__file__).parents[2]
+    digest = sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()

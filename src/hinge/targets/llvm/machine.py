@@ -1,0 +1,58 @@
+"""Text of a module to machine code, and machine code to an address that can be called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+from llvmlite import binding as llvm
+
+from hinge.targets.llvm.host import Host, this_host
+
+
+def _new_machine(host: Host, level: int) -> Any:
+    target = llvm.Target.from_triple(host.triple)
+    return target.create_target_machine(
+        cpu=host.cpu, features=host.features, opt=level, reloc="pic", codemodel="jitdefault"
+    )
+
+
+#: Kept, since making one takes a millisecond; an execution engine takes its own away with it.
+_kept_machine = cache(_new_machine)
+
+
+def assembled(text: str, host: Host | None = None, level: int = 2) -> tuple[bytes, float]:
+    """Return a module as an object file, and the seconds that took."""
+    started = perf_counter()
+    host = host or this_host()
+    machine = _kept_machine(host, level)
+    module = llvm.parse_assembly(text)
+    module.triple = host.triple
+    module.data_layout = str(machine.target_data)
+    return machine.emit_object(module), perf_counter() - started
+
+
+def assembly(text: str, host: Host | None = None, level: int = 2) -> str:
+    """Return a module as assembly for people."""
+    host = host or this_host()
+    module = llvm.parse_assembly(text)
+    module.triple = host.triple
+    return _kept_machine(host, level).emit_assembly(module)
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """Machine code in memory; it stays as long as this object."""
+
+    engine: Any
+    address: int
+
+
+def loaded(code: bytes) -> Loaded:
+    """Bring an object file into memory."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Loaded(engine, engine.get_function_address("run"))

@@ -1,0 +1,163 @@
+"""Slots in work space: what shapes H and R have in common.
+
+All inputs are brought into work space first, all results are read from it at the end, by loops over squares
+of W states and W numbers, so that the size of the code does not grow with the size of the arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.targets.llvm.lanes import Rows
+from hinge.targets.llvm.plan import Places
+from hinge.targets.llvm.solve import WRITTEN_OUT, write_rolled_solve, write_solve
+from hinge.targets.llvm.straight import write_kernel
+from hinge.targets.llvm.text import Writer
+
+DTYPES = {"float64": np.float64, "float32": np.float32}
+
+
+class InMemory:
+    """A block of states whose slots are in work space, unless they are at hand as values."""
+
+    def __init__(self, w: Writer, code: Code, places: Places) -> None:
+        self.w, self.code, self.places = w, code, places
+        self.values: dict[int, str] = {}
+        self._constants: dict[float, int] = {}
+
+    def run(self) -> None:
+        """Write all calls."""
+        raise NotImplementedError
+
+    # Tables.
+
+    def integers(self, numbers: Sequence[int]) -> str:
+        """Return the address of constant integers."""
+        return self.w.constant_bytes(np.asarray(numbers, dtype=np.int32).tobytes(), 4)
+
+    def numbers(self, numbers: Sequence[float] | NDArray[np.float64]) -> str:
+        """Return the address of constant numbers in the precision of the lanes."""
+        data = np.asarray(numbers, dtype=DTYPES[self.w.lanes.dtype]).tobytes()
+        return self.w.constant_bytes(data, self.w.lanes.bits // 8)
+
+    def integer_at(self, table: str, index: str | int) -> str:
+        """Write the load of an integer of a table."""
+        narrow = self.w.let(f"load i32, ptr {self.w.at(table, index, 'i32')}")
+        return self.w.let(f"sext i32 {narrow} to i64")
+
+    def number_at(self, table: str, index: str | int) -> str:
+        """Write the load of a number of a table into all lanes."""
+        w = self.w
+        return w.spread(w.let(f"load {w.lanes.scalar}, ptr {w.at(table, index, w.lanes.scalar)}"))
+
+    # Values.
+
+    def value(self, x: Slot | float) -> str:
+        """Write a slot with its sign, or a constant, as a value."""
+        if not isinstance(x, Slot):
+            return self.w.lanes.constant(x)
+        found = self.slot(x.index)
+        return self.w.negative(found) if x.negative else found
+
+    def slot(self, slot: int) -> str:
+        """Return the value of a slot, from work space if it is not at hand."""
+        found = self.values.get(slot)
+        return self.w.load("%scratch", self.places.of[slot]) if found is None else found
+
+    def keep(self, slot: int, x: str) -> None:
+        """Keep a value that was just made, in work space if it has a place there."""
+        self.values[slot] = x
+        if slot in self.places.of:
+            self.w.store(x, "%scratch", self.places.of[slot])
+
+    def call(self, call: Call) -> None:
+        """Write a call out."""
+        inputs = [self.slot(s) for s in call.loads]
+        inputs += [self.w.lanes.constant(p) for p in call.params]
+        for slot, x in zip(call.stores, write_kernel(self.w, call.kernel, inputs), strict=True):
+            self.keep(slot, x)
+
+    # In and out.
+
+    def load(self, arrays: Sequence[Rows]) -> None:
+        """Write all inputs into work space."""
+        for rows, slots in zip(arrays, self.code.inputs.values(), strict=True):
+            if slots:
+                self._load(rows, self.places.of[slots[0]])
+
+    def _load(self, rows: Rows, first: int) -> None:
+        w = self.w
+        if rows.size < w.lanes.width:
+            for k, x in rows.load(range(rows.size)).items():
+                w.store(x, "%scratch", first + k)
+            return
+        with w.squares(rows.size) as k:
+            place = w.at("%scratch", w.let(f"add i64 {k}, {first}"))
+            for n, x in enumerate(w.transposed([w.load(row) for row in rows.shifted(k)])):
+                w.store(x, place, n)
+
+    def store(self, rows: Rows, values: Sequence[Slot | float]) -> None:
+        """Write a result from work space into the user's array."""
+        w = self.w
+        if rows.size < w.lanes.width:
+            rows.store(lambda k: self.value(values[k]))
+            return
+        read = self._reader(values)
+        with w.squares(rows.size) as k:
+            turned = w.transposed([read(w.let(f"add i64 {k}, {n}")) for n in range(w.lanes.width)])
+            for row, x in zip(rows.shifted(k), turned, strict=True):
+                w.store(x, row)
+
+    def _reader(self, values: Sequence[Slot | float]) -> Callable[[str], str]:
+        """Return what writes the n-th of some values, n known when the code runs."""
+        w = self.w
+        where = self.integers([self._place(x) for x in values])
+        signs = [-1.0 if isinstance(x, Slot) and x.negative else 1.0 for x in values]
+        negative = self.numbers(signs) if -1.0 in signs else None
+
+        def read(n: str) -> str:
+            x = w.load("%scratch", self.integer_at(where, n))
+            return x if negative is None else w.binary("fmul", x, self.number_at(negative, n))
+
+        return read
+
+    def _place(self, x: Slot | float) -> int:
+        """Return the place of a slot, or of a constant, which is put there first."""
+        if isinstance(x, Slot):
+            return self.places.of[x.index]
+        if x not in self._constants:
+            self._constants[x] = self.places.more(1)
+            self.w.store(self.w.lanes.constant(x), "%scratch", self._constants[x])
+        return self._constants[x]
+
+    # Solves.
+
+    def solve(self, c: DenseCall) -> None:
+        """Write a dense solve, written out where it is small, else in work space."""
+        if len(c.matrix) > WRITTEN_OUT:
+            self._rolled_solve(c)
+            return
+        matrix, right = ([[self.value(x) for x in row] for row in part] for part in (c.matrix, c.right))
+        found = write_solve(self.w, matrix, right)
+        for slots, row in zip(c.result, found, strict=True):
+            for slot, x in zip(slots, row, strict=True):
+                self.keep(slot.index, x)
+
+    def _rolled_solve(self, c: DenseCall) -> None:
+        w, (n, k) = self.w, c.right.shape
+        rows = zip(c.matrix, c.right, strict=True)
+        read = self._reader([x for row in rows for part in row for x in part])
+        system = w.at("%scratch", self.places.more(n * (n + k)))
+        with w.loop(0, n * (n + k)) as at:
+            w.store(read(at), system, at)
+        write_rolled_solve(w, system, n, k)
+        result = w.at("%scratch", self.places.of[c.result.flat[0].index])
+        with w.loop(0, n) as i:
+            row, to = w.let(f"mul i64 {i}, {n + k}"), w.let(f"mul i64 {i}, {k}")
+            with w.loop(0, k) as j:
+                x = w.load(system, w.let(f"add i64 {row}, {w.let(f'add i64 {j}, {n}')}"))
+                w.store(x, result, w.let(f"add i64 {to}, {j}"))

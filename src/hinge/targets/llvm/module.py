@@ -1,0 +1,100 @@
+"""A program as the text of an LLVM module with one function, `run`, over a batch of states.
+
+    void run(const T **inputs, const int64 *strides, T **outputs, T *scratch, int64 start, int64 stop)
+
+Inputs and outputs are in the user's layout; `strides` are those of the inputs, then of the outputs. States
+start … stop − 1 are worked on in blocks of W; where W does not divide their number the last block overlaps
+the one before it, so there must be W of them at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from hinge.sweeps import Code
+from hinge.targets.llvm.hybrid import Hybrid
+from hinge.targets.llvm.lanes import Rows
+from hinge.targets.llvm.memory import InMemory
+from hinge.targets.llvm.plan import segments
+from hinge.targets.llvm.rolled import Rolled
+from hinge.targets.llvm.text import Lanes, Writer
+from hinge.targets.llvm.unrolled import Unrolled
+
+Shape: TypeAlias = Literal["U", "H", "R"]
+
+SHAPES: tuple[Shape, ...] = ("U", "H", "R")
+#: Programs of at most this many operations are written out: their code fits into the instruction cache.
+WRITTEN_OUT = 4000
+
+SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 %start, i64 %stop"
+
+
+@dataclass(frozen=True)
+class Module:
+    """The text of a module, the work space that it needs (in values), and its shape."""
+
+    text: str
+    scratch: int
+    shape: Shape
+
+
+def choose_shape(code: Code) -> Shape:
+    """Return the shape that is best for the size of the code."""
+    return "U" if code.operations().total <= WRITTEN_OUT else "H"
+
+
+def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
+    """Return the text of the module."""
+    w = Writer(lanes)
+    inputs = [_array(w, "inputs", k, k) for k in range(len(code.inputs))]
+    outputs = [_array(w, "outputs", k, len(inputs) + k) for k in range(len(code.results))]
+    last = w.let(f"sub i64 %stop, {lanes.width}")
+    blocks = w.let("sub i64 %stop, %start")
+    blocks = w.let(f"add i64 {blocks}, {lanes.width - 1}")
+    blocks = w.let(f"sdiv i64 {blocks}, {lanes.width}")
+    with w.loop(0, blocks) as block:
+        state = _state(w, block, last)
+        rows = [
+            Rows.at(w, *array, state, len(slots))
+            for array, slots in zip(inputs, code.inputs.values(), strict=True)
+        ]
+        states = _shaped(w, code, shape)
+        states.load(rows)
+        states.run()
+        for array, result in zip(outputs, code.results, strict=True):
+            values = result.values.ravel().tolist()
+            states.store(Rows.at(w, *array, state, len(values)), values)
+    w.do("ret void")
+    return Module(_text(w), states.places.size, shape)
+
+
+def _shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
+    if shape == "U":
+        return Unrolled(w, code)
+    return Hybrid(w, code, segments(code)) if shape == "H" else Rolled(w, code, segments(code, 1))
+
+
+def _array(w: Writer, what: str, k: int, stride: int) -> tuple[str, str]:
+    """Write the loads of an array's address and stride."""
+    pointer = w.let(f"load ptr, ptr {w.at(f'%{what}', k, 'ptr')}")
+    return pointer, w.let(f"load i64, ptr {w.at('%strides', stride, 'i64')}")
+
+
+def _state(w: Writer, block: str, last: str) -> str:
+    """Write the first state of a block: the last block may begin earlier than it would."""
+    first = w.let(f"add i64 %start, {w.let(f'mul i64 {block}, {w.lanes.width}')}")
+    early = w.let(f"icmp slt i64 {first}, {last}")
+    return w.let(f"select i1 {early}, i64 {first}, i64 {last}")
+
+
+def _text(w: Writer) -> str:
+    vector = w.lanes.width * w.lanes.bits
+    widths = f'"prefer-vector-width"="{vector}" "min-legal-vector-width"="{vector}"' if vector > 256 else ""
+    body = "\n".join(w.lines)
+    parts = [
+        *w.globals,
+        *w.declared,
+        f"define void @run({SIGNATURE}) nounwind {widths} {{\nentry:\n{body}\n}}\n",
+    ]
+    return "\n".join(parts)

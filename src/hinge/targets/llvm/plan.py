@@ -1,0 +1,143 @@
+"""How calls are laid out: runs of calls of one kernel, and where slots are in work space.
+
+A run is what can be a loop. The slots that its calls store get places at equal distances, so that a later
+loop over the same bodies, in either direction, finds them by counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from hinge.sweeps import Call, Code, DenseCall, Slot
+
+#: A run repeats at most so many kernels in turn, and at least so often.
+LONGEST_PERIOD, LEAST_REPEATS = 4, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Calls of some kernels in turn, again and again: A A A …, or A B A B …, as bodies along a chain come."""
+
+    calls: tuple[Call, ...]
+    period: int = 1
+
+    @property
+    def repeats(self) -> int:
+        """How often the turn comes."""
+        return len(self.calls) // self.period
+
+    @property
+    def first(self) -> tuple[Call, ...]:
+        """The calls of the first turn."""
+        return self.calls[: self.period]
+
+    def turns(self, k: int) -> tuple[Call, ...]:
+        """Return the k-th call of every turn."""
+        return self.calls[k :: self.period]
+
+    def within(self, k: int, load: int) -> tuple[int, int] | None:
+        """Return which earlier call of the same turn, and which of its stores, a load takes; None if none."""
+        return self._source(range(k), self.turns(k), load, 0)
+
+    def carried(self, k: int, load: int) -> tuple[int, int] | None:
+        """Return which call of the turn before, and which of its stores, a load takes; None if none."""
+        return self._source(range(self.period), self.turns(k), load, 1)
+
+    def _source(
+        self, earlier: Iterable[int], calls: Sequence[Call], load: int, ago: int
+    ) -> tuple[int, int] | None:
+        for k in earlier:
+            makers = self.turns(k)
+            if len(calls) > ago and calls[ago].loads[load] in makers[0].stores:
+                store = makers[0].stores.index(calls[ago].loads[load])
+                pairs = zip(makers, calls[ago:], strict=False)
+                if all(b.loads[load] == a.stores[store] for a, b in pairs):
+                    return k, store
+        return None
+
+
+Segment = Run | DenseCall
+
+
+def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
+    """Return the calls as runs and solves, in order; what depends on q alone is sorted by kernel."""
+    first = [c for c in code.calls if isinstance(c, Call) and c.stage < 0]
+    order = {k: n for n, k in enumerate(dict.fromkeys(id(c.kernel) for c in first))}
+    first.sort(key=lambda c: order[id(c.kernel)])
+    rest = [c for c in code.calls if not (isinstance(c, Call) and c.stage < 0)]
+    return [s for calls in (first, rest) for s in _grouped(calls, longest_period)]
+
+
+def _grouped(calls: Sequence[Call | DenseCall], longest_period: int) -> Iterator[Segment]:
+    kernels = [id(c.kernel) if isinstance(c, Call) else id(c) for c in calls]
+    at = 0
+    while at < len(calls):
+        call = calls[at]
+        if isinstance(call, DenseCall):
+            yield call
+            at += 1
+            continue
+        period, repeats = _best_period(kernels, at, longest_period)
+        members = calls[at : at + period * repeats]
+        yield Run(tuple(c for c in members if isinstance(c, Call)), period)
+        at += period * repeats
+
+
+def _best_period(kernels: Sequence[int], at: int, longest: int) -> tuple[int, int]:
+    """Return the period that covers most calls from here on, and how often it repeats."""
+    best = (1, _repeats(kernels, at, 1))
+    for period in range(2, longest + 1):
+        repeats = _repeats(kernels, at, period)
+        if repeats >= LEAST_REPEATS and period * repeats > best[0] * best[1]:
+            best = (period, repeats)
+    return best
+
+
+def _repeats(kernels: Sequence[int], at: int, period: int) -> int:
+    end = at + period
+    while end < len(kernels) and kernels[end] == kernels[end - period]:
+        end += 1
+    return (end - at) // period if end - at >= 2 * period else 1
+
+
+def slots_read(part: Call | DenseCall) -> Iterator[int]:
+    """Yield the slots that a call or a solve reads."""
+    if isinstance(part, Call):
+        yield from part.loads
+    else:
+        yield from (x.index for block in (part.matrix, part.right) for x in block.flat if isinstance(x, Slot))
+
+
+def slots_shown(code: Code) -> Iterator[int]:
+    """Yield the slots that results are read from."""
+    for r in code.results:
+        yield from (x.index for x in r.values.flat if isinstance(x, Slot))
+
+
+@dataclass
+class Places:
+    """Where slots are in work space, counted in values."""
+
+    size: int = 0
+    of: dict[int, int] = field(default_factory=dict[int, int])
+
+    def more(self, size: int) -> int:
+        """Return the first of this many new places."""
+        self.size += size
+        return self.size - size
+
+    def put(self, slots: Sequence[int]) -> int:
+        """Give places to slots, one after the other, and return the first."""
+        start = self.more(len(slots))
+        self.of.update(zip(slots, range(start, start + len(slots)), strict=True))
+        return start
+
+    def put_run(self, run: Run, wanted: Container[int]) -> None:
+        """Give places to the stores of a run that are wanted from some turn: then from all of them."""
+        kept = [
+            [s for s in range(len(c.stores)) if any(t.stores[s] in wanted for t in run.turns(k))]
+            for k, c in enumerate(run.first)
+        ]
+        for n, c in enumerate(run.calls):
+            self.put([c.stores[s] for s in kept[n % run.period]])

@@ -1,0 +1,293 @@
+"""The native target: a program as machine code, made when it is first called.
+
+There is one piece of machine code for one state and one for W states at once, each in double and in single
+precision, made when it is first needed and kept on disk. Any number of lanes gives the same bits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.errors import ArgumentError
+from hinge.sweeps import Code
+from hinge.targets.llvm import cache
+from hinge.targets.llvm.batch import apart, as_rows, layout, writable_rows
+from hinge.targets.llvm.entry import make_entry
+from hinge.targets.llvm.host import this_host, versions
+from hinge.targets.llvm.machine import Loaded, assembled, assembly, loaded
+from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
+from hinge.targets.llvm.text import Dtype, Lanes
+from hinge.targets.llvm.threads import run_parts, split, threads
+from hinge.targets.signature import Signature
+
+Array = NDArray[Any]
+
+#: A thread gets at least this many floating-point operations: waking it costs some ten microseconds.
+LEAST_WORK = 500_000
+RUN = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a piece of machine code without looking at it."""
+
+    shape: Shape
+    width: int
+    dtype: Dtype
+    scratch: int
+    seconds: float
+    signature: Signature
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Machine code for W states at once in one precision."""
+
+    facts: Facts
+    size: int
+    from_cache: bool
+    code: Loaded
+    spare: list[Array]
+
+    @cached_property
+    def run(self) -> Any:
+        """The function as ctypes calls it; the GIL is released meanwhile."""
+        return RUN(self.code.address)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return np.dtype(self.facts.dtype).itemsize
+
+    def run_over(self, arrays: Any, strides: Any, inputs: int, parts: list[tuple[int, int]]) -> None:
+        """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first."""
+        outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
+
+        def work(start: int, stop: int) -> None:
+            space = self.work_space()
+            self.run(arrays, strides, outputs, space.ctypes.data, start, stop)
+            self.spare.append(space)
+
+        run_parts(work, parts)
+
+    def work_space(self) -> Array:
+        """Return work space that nobody uses; give it back to `spare`."""
+        try:
+            return self.spare.pop()
+        except IndexError:
+            return _aligned(self.facts.scratch * self.facts.width, self.facts.dtype)
+
+
+def _aligned(count: int, dtype: str) -> Array:
+    """Return an array that begins where a cache line does."""
+    size = np.dtype(dtype).itemsize
+    room = np.empty(count * size + 64, dtype=np.uint8)
+    skip = -room.ctypes.data % 64
+    return room[skip : skip + count * size].view(dtype)
+
+
+class NativeProgram:
+    """Traced code as machine code, called with arrays by name.
+
+    `trace` gives the code, with constants kept apart from kernels if it is asked to; `identity` says what
+    the code is of, for the cache (none: it is not kept). `shape` and `lanes` override what is chosen.
+    """
+
+    def __init__(
+        self,
+        trace: Callable[[bool], Code],
+        *,
+        identity: str | None = None,
+        label: str = "",
+        shape: str | None = None,
+        lanes: int | None = None,
+    ) -> None:
+        if shape is not None and shape not in SHAPES:
+            raise ArgumentError(f"shape: {shape!r} is unknown; there is {', '.join(map(repr, SHAPES))}")
+        if lanes is not None and lanes not in (1, 2, 4, 8, 16):
+            raise ArgumentError(
+                f"lanes: {lanes!r} came; wanted 1, 2, 4, 8, 16, or None for the machine's own"
+            )
+        self._trace, self.identity, self.label = trace, identity, label
+        self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)
+        self.lanes = lanes
+        self._pieces: dict[tuple[Dtype, int], Piece] = {}
+        self._code: dict[bool, Code] = {}
+        self._signature: Signature | None = None
+        self._lock = RLock()
+
+    # What it is made of.
+
+    def code(self, generic: bool = False) -> Code:
+        """Return the traced code, the constants folded in or kept apart."""
+        with self._lock:
+            if generic not in self._code:
+                self._code[generic] = self._trace(generic)
+            return self._code[generic]
+
+    @property
+    def signature(self) -> Signature:
+        """What goes in and out."""
+        if self._signature is None:
+            self._signature = self._known_signature() or Signature.of(self.code())
+        return self._signature
+
+    def _known_signature(self) -> Signature | None:
+        """Return the signature of machine code that is here or in the cache."""
+        for width in (self.width("float64"), 1):
+            piece = self._pieces.get(("float64", width)) or self._load("float64", width)
+            if piece is not None:
+                self._pieces["float64", width] = piece
+                return piece.facts.signature
+        return None
+
+    def width(self, dtype: Dtype) -> int:
+        """Return how many states are worked on at once."""
+        return self.lanes or this_host().lanes(dtype)
+
+    def module(self, dtype: Dtype, width: int) -> Module:
+        """Return the program as LLVM's text."""
+        shape: Shape = self.shape or choose_shape(self.code())
+        return write_module(self.code(shape != "U"), Lanes(width, dtype), shape)
+
+    def listing(self, language: str) -> str:
+        """Return the program as text for W states in double precision: "llvm" or "asm"."""
+        if language not in ("llvm", "asm"):
+            raise ArgumentError(f"{language}: target 'llvm' makes none; there is 'llvm' and 'asm'")
+        text = self.module("float64", self.width("float64")).text
+        return text if language == "llvm" else assembly(text)
+
+    def piece(self, dtype: Dtype, width: int) -> Piece:
+        """Return the machine code for W states at once: made before, from the cache, or made now."""
+        found = self._pieces.get((dtype, width))
+        if found is None:
+            with self._lock:
+                found = self._pieces.get((dtype, width)) or self._load(dtype, width)
+                found = found or self._make(dtype, width)
+                self._pieces[dtype, width] = found
+        return found
+
+    def _key(self, dtype: Dtype, width: int) -> str | None:
+        if self.identity is None or cache.why_off() is not None:
+            return None
+        host = this_host()
+        return cache.key(
+            self.identity,
+            dtype,
+            str(width),
+            str(self.shape),
+            *versions(),
+            host.triple,
+            host.cpu,
+            host.features,
+        )
+
+    def _load(self, dtype: Dtype, width: int) -> Piece | None:
+        key = self._key(dtype, width)
+        payload = key and cache.load(key)
+        if not payload:
+            return None
+        head, _, code = payload.partition(b"\n")
+        facts = json.loads(head)
+        signature = facts.pop("signature")
+        signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
+        return Piece(Facts(**facts, signature=Signature(**signature)), len(code), True, loaded(code), [])
+
+    def _make(self, dtype: Dtype, width: int) -> Piece:
+        module = self.module(dtype, width)
+        code, seconds = assembled(module.text)
+        signature = Signature.of(self.code(module.shape != "U"))
+        facts = Facts(module.shape, width, dtype, module.scratch, seconds, signature)
+        key = self._key(dtype, width)
+        if key is not None:
+            head = json.dumps(asdict(facts)).encode()
+            cache.store(key, head + b"\n" + code, f"{self.label}, {dtype} × {width}")
+        return Piece(facts, len(code), False, loaded(code), [])
+
+    # Calls.
+
+    def entry(
+        self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
+    ) -> Callable[..., Any]:
+        """Return a builtin function of one state's arrays, in the inputs' order; others go to fallback."""
+        piece = self.piece("float64", 1)
+        s = piece.facts.signature
+        return make_entry(
+            piece.code.address,
+            list(s.inputs.values()),
+            list(shapes),
+            list(s.results),
+            piece.facts.scratch,
+            fallback,
+            name=name,
+            doc=doc,
+        )
+
+    def __call__(
+        self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        """Return the results for inputs of shape (…, length), broadcast against each other.
+
+        The precision is single if all inputs are, else double. `out` are arrays for the results, of the
+        right shape and precision; one that shares memory with an input makes a copy of that input.
+        """
+        signature = self.signature
+        dtype: Dtype = "float32" if all(x.dtype == np.float32 for x in inputs.values()) else "float64"
+        given = [as_rows(inputs[name], np.dtype(dtype), 1) for name in signature.inputs]
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in given))
+        if out is None:
+            results = {n: np.empty((*batch, *shape), dtype) for n, shape in signature.results.items()}
+        else:
+            results = {n: writable_rows(out[n], len(shape)) for n, shape in signature.results.items()}
+            given = [apart(x, results.values()) for x in given]
+        if 0 not in batch:
+            self._fill(dtype, batch, given, list(results.values()))
+        if out is None:
+            return results
+        for name, x in results.items():
+            if x is not out[name]:
+                out[name][...] = x
+        return dict(out)
+
+    def _fill(
+        self, dtype: Dtype, batch: tuple[int, ...], given: Sequence[Array], results: Sequence[Array]
+    ) -> None:
+        """Run over the batch."""
+        inner = [len(shape) for shape in self.signature.results.values()]
+        over = layout(batch, [*((x, 1) for x in given), *zip(results, inner, strict=True)])
+        width = self.width(dtype)
+        piece = self.piece(dtype, width if over.axis.size >= width else 1)
+        addresses = [x.ctypes.data for x in (*given, *results)]
+        strides = (ctypes.c_int64 * len(addresses))(*over.axis.strides)
+        least = LEAST_WORK // max(1, self.signature.operations)
+        parts = list(split(over.axis.size, piece.facts.width, least))
+        for start in over.starts():
+            at = [a + s * piece.itemsize for a, s in zip(addresses, start, strict=True)]
+            piece.run_over((ctypes.c_void_p * len(at))(*at), strides, len(given), parts)
+
+    # What to say of it.
+
+    def describe(self) -> list[str]:
+        """Return lines about the machine code: what there is so far, that for batches at least."""
+        host = this_host()
+        self.piece("float64", self.width("float64"))
+        lines = [f"target llvm on {host.cpu}: {self.width('float64')} states at once, {threads()} threads"]
+        for piece in self._pieces.values():
+            f = piece.facts
+            made = "from the cache" if piece.from_cache else f"compiled in {f.seconds:.3f} s"
+            lines.append(
+                f"    {f.dtype} × {f.width}: shape {f.shape}, {f.signature.operations} operations, "
+                f"{piece.size} bytes, {f.scratch} values of work space, {made}"
+            )
+        return lines

@@ -1,0 +1,99 @@
+"""Threads: batches are split over cores; each state's result is the same whatever the split.
+
+The number is what `set_threads` was given, else the environment variable HINGE_THREADS, else the cores that
+this process may use, or 1 in a worker process of a pool, which shares the cores with its siblings.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+from hinge.errors import ArgumentError
+
+VARIABLE = "HINGE_THREADS"
+MOST = 1024
+
+
+class _Workers:
+    """The threads of this process beside the calling one, made when first needed; a fork makes its own."""
+
+    def __init__(self) -> None:
+        self.asked: int | None = None
+        self.pool: ThreadPoolExecutor | None = None
+        self.size = 0
+        self.lock = Lock()
+
+    def of_size(self, size: int) -> ThreadPoolExecutor:
+        """Return a pool with at least so many threads."""
+        with self.lock:
+            if self.pool is None or self.size < size:
+                self.pool, self.size = ThreadPoolExecutor(size, thread_name_prefix="hinge"), size
+            return self.pool
+
+    def forget(self) -> None:
+        """Begin anew in the child of a fork: its parent's threads are not there."""
+        self.pool, self.size, self.lock = None, 0, Lock()
+
+
+_workers = _Workers()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_workers.forget)
+
+
+def set_threads(n: int | None) -> None:
+    """Work on batches with n threads from now on; None goes back to the default."""
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"n: {n!r} came; wanted a whole number of threads from 1 to {MOST}, or None")
+    _workers.asked = n
+
+
+def threads() -> int:
+    """Return how many threads a large batch is worked on with."""
+    if _workers.asked is not None:
+        return _workers.asked
+    text = os.environ.get(VARIABLE)
+    if text:
+        if not text.isdecimal() or not 1 <= int(text) <= MOST:
+            raise ArgumentError(
+                f"{VARIABLE}: the environment says {text!r}; wanted a number from 1 to {MOST}"
+            )
+        return int(text)
+    return 1 if multiprocessing.parent_process() is not None else _cores()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def split(count: int, width: int, least: int) -> Iterator[tuple[int, int]]:
+    """Yield parts of a batch for the threads: `least` states or more, all but the last a multiple of W."""
+    n = max(1, min(threads(), count // max(least, width)))
+    size = -(-count // n)
+    size = -(-size // width) * width
+    starts = range(0, count, size)
+    for start in starts:
+        stop = min(start + size, count)
+        if 0 < count - stop < width:  # too few for a block of their own
+            yield start, count
+            return
+        yield start, stop
+
+
+def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) -> None:
+    """Do all parts, the first in this thread, and raise what any of them raised."""
+    if len(parts) == 1:
+        work(*parts[0])
+        return
+    pool = _workers.of_size(len(parts) - 1)
+    waiting = [pool.submit(work, *part) for part in parts[1:]]
+    try:
+        work(*parts[0])
+    finally:
+        for w in waiting:
+            w.result()

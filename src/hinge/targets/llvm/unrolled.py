@@ -1,0 +1,42 @@
+"""Shape U: every call written out, every slot a value. The quickest while the code fits into the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hinge.sweeps import Code, DenseCall, Slot
+from hinge.targets.llvm.lanes import Rows
+from hinge.targets.llvm.memory import InMemory
+from hinge.targets.llvm.plan import Places, slots_read, slots_shown
+from hinge.targets.llvm.solve import WRITTEN_OUT
+from hinge.targets.llvm.text import Writer
+
+
+class Unrolled(InMemory):
+    """A block of states: straight-line code. Only large solves need work space."""
+
+    def __init__(self, w: Writer, code: Code) -> None:
+        places = Places()
+        for c in code.calls:
+            if isinstance(c, DenseCall) and len(c.matrix) > WRITTEN_OUT:
+                places.put([*dict.fromkeys(slots_read(c)), *(x.index for x in c.result.flat)])
+        super().__init__(w, code, places)
+
+    def load(self, arrays: Sequence[Rows]) -> None:
+        """Write the loads of the inputs that something reads."""
+        needed = {*slots_shown(self.code), *(s for c in self.code.calls for s in slots_read(c))}
+        for rows, slots in zip(arrays, self.code.inputs.values(), strict=True):
+            for k, x in rows.load([k for k, s in enumerate(slots) if s in needed]).items():
+                self.keep(slots[k], x)
+
+    def run(self) -> None:
+        """Write all calls."""
+        for c in self.code.calls:
+            if isinstance(c, DenseCall):
+                self.solve(c)
+            else:
+                self.call(c)
+
+    def store(self, rows: Rows, values: Sequence[Slot | float]) -> None:
+        """Write the stores of a result."""
+        rows.store(lambda k: self.value(values[k]))

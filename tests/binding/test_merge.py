@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hinge.algebra import E0, D, E, H, K, M, P, a, b, logdet, phi, psi, qd, tau
+from hinge.binding import bind, hides_fixed_bodies
+from hinge.dynamics.expressions import CATALOGUE, FORWARD_DYNAMICS, mass
+from hinge.errors import ArgumentError
+from hinge.model import Builder, joints, random_configuration
+from hinge.pipeline import derive
+from hinge.robots import panda, quadruped, random_tree
+from hinge.spatial import rotation
+from hinge.sweeps import trace
+from hinge.targets import NumpyProgram
+from tests.sweeps.models import distance, random_inertia
+
+
+def held(seed):
+    """Return a tree in which every other body is fixed on another one, or on the world."""
+    rng = np.random.default_rng(seed)
+    builder = Builder(f"held {seed}")
+    names = [None]
+    for k in range(12):
+        kinds = (joints.Fixed(), joints.Revolute(rng.standard_normal(3)), joints.Fixed(), joints.Free())
+        builder.body(
+            f"body{k}", parent=names[rng.integers(len(names))], joint=kinds[k % 4], position=rng.random(3),
+            rotation=rotation.exp(rng.standard_normal(3)), inertia=random_inertia(rng),
+        )  # fmt: skip
+        names.append(f"body{k}")
+    return builder.build()
+
+
+ROBOTS = [held(1), held(2), panda(), quadruped(), random_tree(8, 3)]
+VERBS = [verb for verb, e in CATALOGUE.items() if hides_fixed_bodies(e)]
+
+
+def value(e, robot, **options):
+    """Return an expression at a random state, with nodes on the last bodies."""
+    nodes = [body.name for body in robot.bodies[-3:]]
+    program = derive(e).program
+    binding = bind(robot, nodes=nodes, expressed="world", **options)
+    rng = np.random.default_rng(0)
+    inputs = {"q": random_configuration(robot, 1)}
+    inputs |= {x.name: rng.standard_normal(binding.length(x.range)) for x in program.inputs}
+    return NumpyProgram(trace(program, binding))(inputs)["y"]
+
+
+def test_the_catalogue_hides_fixed_bodies():
+    assert set(VERBS) == set(CATALOGUE)
+    assert hides_fixed_bodies(logdet(mass), mass.inv() @ tau)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("robot", ROBOTS, ids=lambda r: r.name)
+def test_merging_changes_no_number(robot, verb):
+    e = CATALOGUE[verb]
+    assert distance(value(e, robot, merged=True), value(e, robot)) < 1e-9
+
+
+SEEN = {
+    "the inertia of a body": H @ M @ H.T,
+    "a step": H @ E @ M @ E.T @ H.T,
+    "a bias force": H @ b,
+    "a bias force without those above": H @ phi @ M @ a,
+    "two ways down": H @ phi @ phi @ b,
+    "bodies on the world": E0 @ M @ E0.T,
+    "bodies": phi @ b,
+    "inside an inverse": (H @ M @ H.T).inv() @ tau,
+    "inside a determinant": logdet(H @ M @ H.T),
+    "determinant of bodies": logdet(M),
+    "an inverse of bodies": H @ (phi + psi).inv() @ b,
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_what_sees_bodies_is_not_merged(name):
+    assert not hides_fixed_bodies(SEEN[name])
+
+
+@pytest.mark.parametrize("name", ["the inertia of a body", "a step", "a bias force", "two ways down"])
+def test_merging_would_show_there(name):
+    e = SEEN[name]
+    assert distance(value(e, ROBOTS[0], merged=True), value(e, ROBOTS[0])) > 1e-3
+
+
+def test_letters_that_nobody_judged_keep_the_bodies():
+    for e in (H @ P @ H.T, K.T @ psi.T @ H.T @ tau, *FORWARD_DYNAMICS.values()):
+        assert not hides_fixed_bodies(e)
+    assert hides_fixed_bodies(D @ qd)
+
+
+def test_bodies_are_counted_anew():
+    robot = held(1)
+    binding = bind(robot, merged=True)
+    fixed = [i for i, j in enumerate(robot.joints) if j.type.kind == "fixed" and j.parent is not None]
+    assert len(binding.tree) == len(robot.bodies) - len(fixed) == len(binding.places)
+    total = sum(float(p.inertia.m) for p in binding.places)
+    assert total == pytest.approx(robot.mass)
+    assert [binding.name(i) for i in range(len(binding.tree))] == [
+        f"joint {j.name!r} of robot {robot.name!r}" for i, j in enumerate(robot.joints) if i not in fixed
+    ]
+    seen = [k for i in range(len(binding.tree)) for k in binding.coordinates(i)]
+    assert seen == list(range(robot.nq))
+
+
+def test_bodies_in_their_own_frames_are_not_merged():
+    with pytest.raises(ArgumentError, match="merged: True came with own_frames=True"):
+        bind(panda(), merged=True, own_frames=True)
