@@ -379,7 +379,7 @@ def test_a_derivation_is_built_for_a_robot():
     arm = chain(3)
     code = trace(derived("mass matrix").program, bind(arm))
     assert code.operations().total > 0
-    found = build(lambda generic: code, target="numpy")({"q": np.zeros(arm.nq)})["y"]
+    found = build(lambda: code, target="numpy")({"q": np.zeros(arm.nq)})["y"]
     np.testing.assert_allclose(found, found.T)
     assert np.linalg.eigvalsh(found).min() > 0
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import hinge
 from hinge import dynamics, robots
 from hinge.dynamics import CATALOGUE, verbs
 from hinge.errors import ArgumentError
-from hinge.model import assemble, joints
+from hinge.model import Builder, joints
 from hinge.targets.llvm import cache as disk
 from hinge.targets.llvm import program
 from hinge.targets.llvm.host import this_host
@@ -38,12 +38,12 @@ from tests.dynamics.zoo import robot_of
 
 #: What is compiled for the questions about bits: sweeps, solves written out and in loops, several outputs.
 BITS = (
-    ("forward_dynamics", "partial_rotors"),
+    ("forward_dynamics", "framed"),
     ("mass_matrix", "chain"),
     ("solve", "branched"),
-    ("solve", "partial_rotors"),
-    ("log det", "partial_rotors"),
-    ("nodes", "branched"),
+    ("solve", "spherical"),
+    ("log det", "branched"),
+    ("nodes", "screw"),
 )
 bits = pytest.mark.parametrize(("subject", "robot"), BITS)
 shapes = pytest.mark.parametrize("shape", SHAPES)
@@ -56,7 +56,8 @@ def some_of_all():
         subject = SUBJECTS[name]
         shape = SHAPES[(k + k // len(SUBJECTS)) % 3]
         n = turns[shape] = turns[shape] + 1
-        robot = subject.robots[k % len(subject.robots)]
+        few = subject.robots if name in VERBS else subject.robots[:2]
+        robot = few[k % len(few)]
         found.append((name, robot, shape, WIDTHS[n % 4], PRECISIONS[(n + n // 4) % 2]))
     return found
 
@@ -105,9 +106,7 @@ def test_some_of_all_is_of_all():
     assert {s for s, *_ in SOME} == set(SUBJECTS) == {*CATALOGUE, *VERBS, *OTHERS}
     choices = [set(column) for column in zip(*SOME, strict=True)]
     assert choices[1:] == [set(ROBOTS), set(SHAPES), set(WIDTHS), set(PRECISIONS)]
-    assert {(sh, w, p) for _, _, sh, w, p in SOME} == {
-        (a, b, c) for a in SHAPES for b in WIDTHS for c in PRECISIONS
-    }
+    assert {tuple(c[2:]) for c in SOME} == set(product(SHAPES, WIDTHS, PRECISIONS))
     kinds = {j.type.kind for _, r, *_ in SOME for j in native_robot(r).joints}
     assert kinds == set(joints.JOINT_TYPES)
 
@@ -138,14 +137,7 @@ def test_lanes_change_no_bit(subject, robot, shape):
 def test_the_place_in_a_batch_changes_no_bit(subject, robot, shape):
     f, s = compiled(subject, robot, shape, 4), given(subject, robot, 23)
     whole = outputs(f, s)
-    for which in (
-        slice(5, None),
-        slice(None, None, -1),
-        slice(2, 6),
-        slice(7, 9),
-        [3] * 9,
-        np.arange(23) % 7,
-    ):
+    for which in (slice(5, None), slice(None, None, -1), slice(2, 6), slice(7, 9), [3] * 9, [4, 1] * 8):
         assert same_bits(outputs(f, taken(s, which)), taken(whole, which))
     for k in (0, 11, 22):
         assert same_bits(taken(outputs(f, taken(s, [k])), 0), taken(whole, k))
@@ -217,8 +209,8 @@ def test_explain_names_shape_lanes_operations_bytes_and_time(shape):
     text = f.explain()
     assert f"target llvm on {this_host().cpu}: 2 states at once" in text
     lines = [line for line in text.splitlines() if line.startswith("    float64")]
-    assert [line.split(":")[0].strip() for line in lines] == ["float64 × 2", "float64 × 1"]
-    count = f.program().signature.operations
+    assert sorted(line.split(":")[0].strip() for line in lines) == ["float64 × 1", "float64 × 2"]
+    count = f.code.operations().total
     assert all(f"shape {shape}, {count} operations, " in line and " bytes, " in line for line in lines)
     assert all("compiled in 0." in line or "from the cache" in line for line in lines)
 
@@ -269,9 +261,13 @@ def folder(tmp_path, monkeypatch):
 
 
 def pendulum(mass=1.0):
-    robot = robots.double_pendulum()
-    bodies = [robot.bodies[0], replace(robot.bodies[1], inertia=mass * robot.bodies[1].inertia)]
-    return assemble(robot.name, bodies, robot.joints, frames=robot.frames, gravity=robot.gravity)
+    b = Builder("pendulum")
+    rod = robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1))
+    b.body("upper", joint=joints.Revolute((1, 0, 0)), inertia=rod)
+    heavy = robots.solid_rod(mass, 0.2, 0.02, (0, 0, 0.1))
+    b.body("lower", parent="upper", joint=joints.Revolute((1, 0, 0)), position=(0, 0, 0.2), inertia=heavy)
+    b.frame("tip", "lower", position=(0, 0, 0.2))
+    return b.build()
 
 
 def pieces(f):
@@ -326,7 +322,7 @@ def test_the_verbs_keep_their_code_in_the_cache(folder):
     zero = np.zeros(2)
     x = hinge.forward_dynamics(pendulum(), zero, zero, zero)
     labels = {entry.label for entry in disk.entries()}
-    assert labels == {"forward_dynamics for 'double_pendulum', float64 × 1"}
+    assert labels == {"forward_dynamics for 'pendulum', float64 × 1"}
     again = dynamics.compiled(pendulum(), "forward_dynamics")
     assert again.program().piece("float64", 1).from_cache
     assert same_bits(x, hinge.forward_dynamics(pendulum(), zero, zero, zero))

@@ -37,7 +37,7 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
-from hinge.pipeline import TARGETS, Derivation, Expressions, Target, build, derive
+from hinge.pipeline import Derivation, Expressions, Target, build, checked_target, derive
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, trace
 from hinge.targets import Executable
@@ -100,10 +100,8 @@ class Compiled:
         if own_gravity not in self._programs:
             binding = self._bound(own_gravity)
 
-            def traced(generic: bool) -> Code:
-                if own_gravity and not generic:
-                    return self.code
-                return trace(self.derivation.program, binding, generic=generic)
+            def traced() -> Code:
+                return self.code if own_gravity else trace(self.derivation.program, binding)
 
             found = build(traced, identity=self._identity(own_gravity), label=str(self), **self._options)
             assert found.signature
@@ -274,7 +272,7 @@ class Compiled:
         if x.self_adjoint and not np.array_equal(matrix, np.swapaxes(matrix, -1, -2), equal_nan=True):
             raise ArgumentError(f"{name}: is not symmetric; wanted a symmetric matrix, as {x} was defined")
         beside = np.ones((rows, columns), dtype=bool)
-        for i in range(len(self.robot.bodies)):
+        for i in range(len(self.binding.tree)):
             down, across = (self.binding.positions(space, i) for space in (x.range, x.domain))
             beside[np.ix_([p for p in down if p >= 0], [p for p in across if p >= 0])] = False
         if np.any(matrix[..., beside]):
@@ -334,8 +332,8 @@ def compile(
     "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what
     is chosen.
     """
-    if target is not None and target not in TARGETS:
-        raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
+    if target is not None:
+        checked_target("target", target)
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
     letters = {x for e in derivation.given.values() for x in leaves(e)}
     own = _needs_own_frames(derivation)

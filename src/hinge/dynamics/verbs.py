@@ -13,6 +13,7 @@ from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
+from hinge.pipeline import Target, best_target
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
 
 External = Mapping[str, ArrayLike] | None
@@ -29,13 +30,14 @@ def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expr
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
     if verb not in CATALOGUE:
         raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
-    return _kept(checked_robot(robot), verb, tuple(nodes), expressed)
+    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, best_target())
 
 
 @lru_cache(maxsize=KEPT)
-def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed) -> Compiled:
+def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed, target: Target) -> Compiled:
     merged = hides_fixed_bodies(CATALOGUE[verb])
-    return Compiled({verb: CATALOGUE[verb]}, bind(robot, nodes=nodes, expressed=expressed, merged=merged))
+    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged)
+    return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
 
 
 class _ByRobot(dict[Robot, Callable[..., Any]]):
@@ -65,6 +67,25 @@ _MASS_MATRIX = _ByRobot("mass_matrix")
 _MASS_MATRIX_INVERSE = _ByRobot("mass_matrix_inverse")
 _KINETIC_ENERGY = _ByRobot("kinetic_energy")
 _MOMENTUM = _ByRobot("momentum")
+_BY_ROBOT = (
+    _INVERSE_DYNAMICS,
+    _FORWARD_DYNAMICS,
+    _BIAS_FORCE,
+    _GRAVITY_FORCE,
+    _CORIOLIS_FORCE,
+    _MASS_MATRIX,
+    _MASS_MATRIX_INVERSE,
+    _KINETIC_ENERGY,
+    _MOMENTUM,
+)
+
+
+def forget() -> None:
+    """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
+    _kept.cache_clear()
+    _jacobian.cache_clear()
+    for verb in _BY_ROBOT:
+        verb.clear()
 
 
 @lru_cache(maxsize=KEPT)

@@ -7,7 +7,6 @@ a value that can be read, counted, verified, interpreted and compiled.
 from hinge.kernels.count import Operations, count
 from hinge.kernels.graph import ARITY, BOUND, RUN, TRACED, Graph, Op, Scalar, Value
 from hinge.kernels.kernel import (
-    MEANING,
     SYMBOLS,
     Instruction,
     Kernel,

@@ -151,8 +151,11 @@ class Graph:
     def _append(self, node: Node) -> int:
         self._index[node] = index = len(self.nodes)
         self.nodes.append(node)
-        known = _LEAVES.get(node[0])
-        self.known.append(max([self.known[i] for i in node[1:]]) if known is None else known)
+        when = _LEAVES.get(node[0])
+        if when is None:  # the first and the last operand are all there are
+            when, last = self.known[node[1]], self.known[node[-1]]
+            when = last if last > when else when
+        self.known.append(when)
         return index
 
     def _factors(self, index: int) -> tuple[int, int | None]:

@@ -5,7 +5,7 @@ derive    expressions         → multiplied out → search by named identities 
 build     program, binding    → traced kernels → target
 """
 
-from hinge.pipeline.build import TARGETS, Target, best_target, build
+from hinge.pipeline.build import TARGETS, Target, best_target, build, checked_target
 from hinge.pipeline.derivations import Derivation, DerivationLine, as_given, derive, frozen_table
 from hinge.pipeline.expressions import Expressions, named, written
 from hinge.pipeline.proofs import Proof, prove
@@ -20,6 +20,7 @@ __all__ = [
     "as_given",
     "best_target",
     "build",
+    "checked_target",
     "derive",
     "frozen_table",
     "named",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -14,17 +15,30 @@ Target: TypeAlias = Literal["llvm", "numpy"]
 
 #: Targets that `build` knows, the best first.
 TARGETS: tuple[Target, ...] = ("llvm", "numpy")
+#: The environment variable that names the target where a call does not.
+VARIABLE = "HINGE_TARGET"
 #: The order of inputs in a call; what is not here comes after them.
 ORDER = ("q", "qd", "qdd", "tau")
 
 
 def best_target() -> Target:
-    """Return the best target that is there."""
+    """Return the target that the environment names, else the best that is there."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return checked_target(VARIABLE, named)
     return "llvm" if has_llvm() else "numpy"
 
 
+def checked_target(argument: str, name: str) -> Target:
+    """Return a target's name, or raise an ArgumentError that says what there is."""
+    for target in TARGETS:
+        if name == target:
+            return target
+    raise ArgumentError(f"{argument}: {name!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
+
+
 def build(
-    trace: Callable[[bool], Code],
+    trace: Callable[[], Code],
     *,
     target: Target | None = None,
     identity: str | None = None,
@@ -34,20 +48,18 @@ def build(
 ) -> Executable:
     """Return what runs a program on a target.
 
-    `trace` gives its code, with the model's constants kept apart from the kernels if it is asked to.
-    `identity` tells the code apart from all other code, for the native target's cache; `shape` and `lanes`
-    override what that target chooses.
+    `trace` gives its code; it is called when that is needed, which it is not where the cache has what came
+    out of it. `identity` tells the code apart from all other code, for the native target's cache; `shape`
+    and `lanes` override what that target chooses.
     """
-    target = target or best_target()
-    if target not in TARGETS:
-        raise ArgumentError(f"target: {target!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
+    target = checked_target("target", target) if target else best_target()
     if target == "llvm":
         return native_program(
-            lambda generic: in_order(trace(generic)), identity=identity, label=label, shape=shape, lanes=lanes
+            lambda: in_order(trace()), identity=identity, label=label, shape=shape, lanes=lanes
         )
     if shape is not None or lanes is not None:
         raise ArgumentError("shape, lanes: are choices of target 'llvm'; leave them out for 'numpy'")
-    return NumpyProgram(in_order(trace(False)))
+    return NumpyProgram(in_order(trace()))
 
 
 def in_order(code: Code) -> Code:

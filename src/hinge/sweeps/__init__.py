@@ -1,7 +1,7 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
 from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
-from hinge.sweeps.contract import Binding, Block, Step, unit_block, zeros
+from hinge.sweeps.contract import Binding, Block, Site, Step, unit_block, zeros
 from hinge.sweeps.cost import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
@@ -35,6 +35,7 @@ __all__ = [
     "ProgramOutput",
     "Result",
     "ScalarOutput",
+    "Site",
     "Slot",
     "Solve",
     "Statement",

@@ -133,28 +133,24 @@ class Reading:
         """Return the key, and the different slots and numbers."""
         key, slots, numbers = self.layouts, list(dict.fromkeys(self._slots)), self._numbers
         if len(slots) < len(self._slots):
-            order = {s: k for k, s in enumerate(slots)}
+            order = self.slot_order()
             key = [*key, tuple([order[s] for s in self._slots])]
         if numbers:
-            known = self._different()
+            known = self.number_order()
             key = [*key, tuple([(known[same_number(x)][0], x == known[same_number(x)][1]) for x in numbers])]
             numbers = [float(x) for _, x in known.values()]
         return tuple(key), slots, numbers
 
-    def _different(self) -> dict[Hashable, tuple[int, float]]:
+    def slot_order(self) -> dict[int, int]:
+        """Return for each of the different slots its number."""
+        return {s: k for k, s in enumerate(dict.fromkeys(self._slots))}
+
+    def number_order(self) -> dict[Hashable, tuple[int, float]]:
+        """Return for each of the different numbers its own number, and how it came first."""
         found: dict[Hashable, tuple[int, float]] = {}
         for x in self._numbers:
             found.setdefault(same_number(x), (len(found), x))
         return found
-
-    def slot(self, slot: int) -> int:
-        """Return which of the different slots this is."""
-        return list(dict.fromkeys(self._slots)).index(slot)
-
-    def number(self, x: float) -> tuple[int, bool]:
-        """Return which of the different numbers this is, and whether with the other sign."""
-        k, first = self._different()[same_number(x)]
-        return k, x != first
 
 
 class Open(Protocol):

@@ -24,6 +24,16 @@ from hinge.sweeps.memory import Layouts, Lifted, Memory, Stored
 
 #: A hinge inertia that is known beforehand and worse conditioned than this is taken for singular.
 SINGULAR = 1e13
+
+
+def _sqrt(x: float) -> float:
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0.0 else -math.inf
+
+
 #: What instructions do at binding time, with floats: a division by zero raises ZeroDivisionError.
 AT_BINDING: dict[Op, Callable[..., float]] = {
     "add": operator.add,
@@ -32,8 +42,8 @@ AT_BINDING: dict[Op, Callable[..., float]] = {
     "div": operator.truediv,
     "sin": math.sin,
     "cos": math.cos,
-    "sqrt": lambda x: math.sqrt(x) if x >= 0.0 else math.nan,
-    "log": lambda x: math.log(x) if x > 0.0 else -math.inf,
+    "sqrt": _sqrt,
+    "log": _log,
 }
 Pick: TypeAlias = Callable[[Sequence[Any]], tuple[Any, ...]]
 

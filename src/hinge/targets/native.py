@@ -16,7 +16,7 @@ def has_llvm() -> bool:
 
 
 def native_program(
-    trace: Callable[[bool], Code],
+    trace: Callable[[], Code],
     *,
     identity: str | None,
     label: str,

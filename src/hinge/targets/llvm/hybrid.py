@@ -7,10 +7,11 @@ Parameters that differ from call to call come from a table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hinge.sweeps import Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
@@ -80,90 +81,51 @@ def _wanted(parts: Sequence[Segment]) -> Iterator[int]:
 
 
 class _Loop:
-    """One run as a loop, a turn at a time."""
+    """One run as a loop, a turn at a time; a value is known by its call within the turn and its number."""
 
     def __init__(self, block: Hybrid, run: Run) -> None:
         self.block, self.run, self.w = block, run, block.w
-        self.bases: dict[int, str] = {}
+        loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
+        self.within = {at: s for at in loads if (s := run.within(*at)) is not None}
+        self.carried = {
+            at: s for at in loads if at not in self.within and (s := run.carried(*at)) is not None
+        }
+        others = [at for at in loads if at not in self.within and at not in self.carried]
+        self.fixed = [at for at in others if len({c.loads[at[1]] for c in run.turns(at[0])}) == 1]
+        self.streamed = [at for at in others if at not in self.fixed]
+        stores = [(k, s) for k, c in enumerate(run.first) for s in range(len(c.stores))]
+        self.stored = [(k, s) for k, s in stores if run.first[k].stores[s] in block.places.of]
 
     def write(self) -> None:
         """Write the loop, with phis for what is carried from turn to turn."""
-        run, w, block = self.run, self.w, self.block
-        loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
-        carried = {at: s for at in loads if not run.within(*at) and (s := run.carried(*at)) is not None}
-        fixed = {(k, n): block.slot(run.first[k].loads[n]) for k, n in loads if self._is_fixed(k, n)}
+        run, w, slot = self.run, self.w, self.block.slot
+        fixed = {(k, n): slot(run.first[k].loads[n]) for k, n in self.fixed}
+        first = {source: slot(run.first[k].loads[n]) for (k, n), source in self.carried.items()}
         before = w.label
-        first = {source: block.slot(run.first[k].loads[n]) for (k, n), source in carried.items()}
-        params = [self._params(k) for k in range(run.period)]
         with w.loop(0, run.repeats) as turn:
             spot = w.loop_start
             phis = {source: w.name("c") for source in first}
+            addresses = self.block.addresses(self._places(), turn)
+            loads = dict(zip(self.streamed, addresses, strict=False))
+            stores = dict(zip(self.stored, addresses[len(self.streamed) :], strict=True))
+            found = {**fixed, **{at: phis[s] for at, s in self.carried.items()}}
             made: dict[tuple[int, int], str] = {}
             for k, call in enumerate(run.first):
-                inputs = [
-                    fixed.get((k, n)) or self._load(k, n, turn, made, phis, carried)
-                    for n in range(len(call.loads))
-                ]
-                inputs += [p(turn) for p in params[k]]
+                found |= {at: w.load(*loads[at]) for at in self.streamed if at[0] == k}
+                found |= {at: made[s] for at, s in self.within.items() if at[0] == k}
+                inputs = [found[k, n] for n in range(len(call.loads))]
+                inputs += self.block.params(run.turns(k), turn)
                 for s, x in enumerate(write_kernel(w, call.kernel, inputs)):
                     made[k, s] = x
-                    self._store(k, s, x, turn)
+                    if (k, s) in stores:
+                        w.store(x, *stores[k, s])
             for source, name in phis.items():
                 edges = f"[ {first[source]}, %{before} ], [ {made[source]}, %{w.label} ]"
                 w.lines.insert(spot, f"  {name} = phi {w.lanes.type} {edges}")
 
-    def _is_fixed(self, k: int, n: int) -> bool:
-        return len({c.loads[n] for c in self.run.turns(k)}) == 1
-
-    def _load(
-        self,
-        k: int,
-        n: int,
-        turn: str,
-        made: Mapping[tuple[int, int], str],
-        phis: Mapping[tuple[int, int], str],
-        carried: Mapping[tuple[int, int], tuple[int, int]],
-    ) -> str:
-        source = self.run.within(k, n)
-        if source is not None:
-            return made[source]
-        if (k, n) in carried:
-            return phis[carried[k, n]]
-        return self.w.load(*self._address([c.loads[n] for c in self.run.turns(k)], turn))
-
-    def _store(self, k: int, s: int, x: str, turn: str) -> None:
-        slots = [c.stores[s] for c in self.run.turns(k)]
-        if slots[0] in self.block.places.of:
-            self.w.store(x, *self._address(slots, turn))
-
-    def _address(self, slots: Sequence[int], turn: str) -> tuple[str, str | int]:
-        """Return the place of a slot in a turn: base and index."""
-        places = [self.block.places.of[s] for s in slots]
-        steps = set(np.diff(places).tolist())
-        if len(steps) > 1:
-            return "%scratch", self.block.integer_at(self.block.integers(places), turn)
-        (step,) = steps
-        if step not in self.bases:
-            self.bases[step] = self.w.at("%scratch", self.w.let(f"mul i64 {turn}, {step}"))
-        return self.bases[step], places[0]
-
-    def _params(self, k: int) -> list[Callable[[str], str]]:
-        """Return what writes each parameter in a turn: a constant, or the load of an entry of a table."""
-        calls = self.run.turns(k)
-        rows = np.array([c.params for c in calls], dtype=np.float64).reshape(len(calls), -1)
-        varying: list[int] = np.flatnonzero(np.ptp(rows, axis=0)).tolist()
-        table = self.block.numbers(rows[:, varying]) if varying else ""
-        return [
-            self._from_table(table, varying.index(n), len(varying)) if n in varying else self._constant(x)
-            for n, x in enumerate(rows[0].tolist())
-        ]
-
-    def _constant(self, x: float) -> Callable[[str], str]:
-        return lambda _: self.w.lanes.constant(x)
-
-    def _from_table(self, table: str, k: int, across: int) -> Callable[[str], str]:
-        def load(turn: str) -> str:
-            row = self.w.at(table, self.w.let(f"mul i64 {turn}, {across}"), self.w.lanes.scalar)
-            return self.block.number_at(row, k)
-
-        return load
+    def _places(self) -> NDArray[np.int64]:
+        """Return where streamed and stored values are, turn by turn."""
+        of, run = self.block.places.of, self.run
+        columns = [[of[c.loads[n]] for c in run.turns(k)] for k, n in self.streamed]
+        columns += [[of[c.stores[s]] for c in run.turns(k)] for k, s in self.stored]
+        return np.array(columns, dtype=np.int64).reshape(-1, run.repeats).T

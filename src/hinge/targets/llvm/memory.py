@@ -37,12 +37,14 @@ class InMemory:
 
     def integers(self, numbers: Sequence[int]) -> str:
         """Return the address of constant integers."""
+        if not numbers:
+            return "null"
         return self.w.constant_bytes(np.asarray(numbers, dtype=np.int32).tobytes(), 4)
 
     def numbers(self, numbers: Sequence[float] | NDArray[np.float64]) -> str:
         """Return the address of constant numbers in the precision of the lanes."""
         data = np.asarray(numbers, dtype=DTYPES[self.w.lanes.dtype]).tobytes()
-        return self.w.constant_bytes(data, self.w.lanes.bits // 8)
+        return self.w.constant_bytes(data, self.w.lanes.bits // 8) if data else "null"
 
     def integer_at(self, table: str, index: str | int) -> str:
         """Write the load of an integer of a table."""
@@ -53,6 +55,41 @@ class InMemory:
         """Write the load of a number of a table into all lanes."""
         w = self.w
         return w.spread(w.let(f"load {w.lanes.scalar}, ptr {w.at(table, index, w.lanes.scalar)}"))
+
+    # Loops over calls.
+
+    def addresses(self, places: NDArray[np.int64], n: str) -> list[tuple[str, int]]:
+        """Write where the slots of call n are, given their places call by call: a base and an offset each.
+
+        Slots whose distance is the same in all calls share a base; bases come from counting where they are
+        evenly spaced, else from a table.
+        """
+        w = self.w
+        leaders, group, offsets = grouped(places)
+        uneven = [k for k in leaders if len({*np.diff(places[:, k]).tolist()}) > 1]
+        row = self.row(self.integers(places[:, uneven].ravel().tolist()), n, len(uneven), "i32")
+        bases: dict[int, tuple[str, int]] = {}
+        for k in leaders:
+            if k in uneven:
+                bases[k] = w.at("%scratch", self.integer_at(row, uneven.index(k))), 0
+            else:
+                step = int(places[1, k] - places[0, k]) if len(places) > 1 else 0
+                bases[k] = w.at("%scratch", w.let(f"mul i64 {n}, {step}") if step else 0), int(places[0, k])
+        return [(bases[leaders[g]][0], bases[leaders[g]][1] + o) for g, o in zip(group, offsets, strict=True)]
+
+    def params(self, calls: Sequence[Call], n: str) -> list[str]:
+        """Write the parameters of call n: constants where they are all the same, else from a table."""
+        rows = np.array([c.params for c in calls], dtype=np.float64).reshape(len(calls), -1)
+        varying: list[int] = np.flatnonzero(np.ptp(rows, axis=0)).tolist()
+        row = self.row(self.numbers(rows[:, varying]), n, len(varying), self.w.lanes.scalar)
+        return [
+            self.number_at(row, varying.index(k)) if k in varying else self.w.lanes.constant(x)
+            for k, x in enumerate(rows[0].tolist())
+        ]
+
+    def row(self, table: str, n: str, across: int, unit: str) -> str:
+        """Write the address of row n of a table."""
+        return self.w.at(table, self.w.let(f"mul i64 {n}, {across}"), unit) if across else table
 
     # Values.
 
@@ -161,3 +198,15 @@ class InMemory:
             with w.loop(0, k) as j:
                 x = w.load(system, w.let(f"add i64 {row}, {w.let(f'add i64 {j}, {n}')}"))
                 w.store(x, result, w.let(f"add i64 {to}, {j}"))
+
+
+def grouped(places: NDArray[np.int64]) -> tuple[list[int], list[int], list[int]]:
+    """Return which columns of a table of places lead a group, the group of each column, and its offset there.
+
+    Two columns are of one group if their distance is the same in all rows.
+    """
+    leaders: dict[bytes, int] = {}
+    found = [leaders.setdefault(column.tobytes(), len(leaders)) for column in (places - places[:1]).T]
+    first = [found.index(k) for k in range(len(leaders))]
+    offset = places[0] - places[0, [first[k] for k in found]]
+    return first, found, offset.tolist()

@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from hinge.kernels import count
 from hinge.sweeps import Code
-from hinge.targets.llvm.hybrid import Hybrid
+from hinge.targets.llvm.hybrid import Hybrid, is_loop
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import segments
+from hinge.targets.llvm.plan import Run, segments
 from hinge.targets.llvm.rolled import Rolled
 from hinge.targets.llvm.text import Lanes, Writer
 from hinge.targets.llvm.unrolled import Unrolled
@@ -24,8 +25,9 @@ from hinge.targets.llvm.unrolled import Unrolled
 Shape: TypeAlias = Literal["U", "H", "R"]
 
 SHAPES: tuple[Shape, ...] = ("U", "H", "R")
-#: Programs of at most this many operations are written out: their code fits into the instruction cache.
-WRITTEN_OUT = 4000
+#: The most operations that are written out as U, about the size of the instruction cache and a quarter of a
+#: second to compile, and as H, where the time to compile alone matters.
+MOST_UNROLLED, MOST_HYBRID = 4000, 16000
 
 SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 %start, i64 %stop"
 
@@ -41,7 +43,15 @@ class Module:
 
 def choose_shape(code: Code) -> Shape:
     """Return the shape that is best for the size of the code."""
-    return "U" if code.operations().total <= WRITTEN_OUT else "H"
+    if code.operations().total <= MOST_UNROLLED:
+        return "U"
+    written = sum(
+        count(c.kernel).total
+        for part in segments(code)
+        if isinstance(part, Run)
+        for c in (part.first if is_loop(part) else part.calls)
+    )
+    return "H" if written <= MOST_HYBRID else "R"
 
 
 def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:

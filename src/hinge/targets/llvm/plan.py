@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, pairwise
 
 from hinge.sweeps import Call, Code, DenseCall, Slot
 
@@ -61,16 +62,38 @@ Segment = Run | DenseCall
 
 
 def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
-    """Return the calls as runs and solves, in order; what depends on q alone is sorted by kernel."""
-    first = [c for c in code.calls if isinstance(c, Call) and c.stage < 0]
-    order = {k: n for n, k in enumerate(dict.fromkeys(id(c.kernel) for c in first))}
-    first.sort(key=lambda c: order[id(c.kernel)])
-    rest = [c for c in code.calls if not (isinstance(c, Call) and c.stage < 0)]
-    return [s for calls in (first, rest) for s in _grouped(calls, longest_period)]
+    """Return the calls as runs and solves, in an order that makes runs long.
+
+    What depends on q alone is sorted by kernel. Columns are independent of each other, so all columns at one
+    body come before the next body: what they have in common is then loaded once.
+    """
+    found: list[Segment] = []
+    for stage, group in groupby(code.calls, key=lambda c: c.stage):
+        calls = list(group)
+        plain = [c for c in calls if isinstance(c, DenseCall) or c.column is None]
+        columns = [c for c in calls if isinstance(c, Call) and c.column is not None]
+        if stage < 0:
+            order = {k: n for n, k in enumerate(dict.fromkeys(_kernel(c) for c in plain))}
+            plain.sort(key=lambda c: order[_kernel(c)])
+        for part in (plain, _body_by_body(columns)):
+            found += _grouped(part, longest_period)
+    return found
+
+
+def _kernel(c: Call | DenseCall) -> int:
+    return id(c.kernel) if isinstance(c, Call) else id(c)
+
+
+def _body_by_body(columns: Sequence[Call]) -> list[Call]:
+    """Return the calls of columns sorted by body, in the direction that the columns go."""
+    steps = [b.body - a.body for a, b in pairwise(columns) if a.column == b.column and a.body != b.body]
+    towards_base = bool(steps) and steps[0] < 0
+    order = {k: n for n, k in enumerate(dict.fromkeys(_kernel(c) for c in columns))}
+    return sorted(columns, key=lambda c: (-c.body if towards_base else c.body, order[_kernel(c)]))
 
 
 def _grouped(calls: Sequence[Call | DenseCall], longest_period: int) -> Iterator[Segment]:
-    kernels = [id(c.kernel) if isinstance(c, Call) else id(c) for c in calls]
+    kernels = [_kernel(c) for c in calls]
     at = 0
     while at < len(calls):
         call = calls[at]

@@ -100,13 +100,13 @@ def _aligned(count: int, dtype: str) -> Array:
 class NativeProgram:
     """Traced code as machine code, called with arrays by name.
 
-    `trace` gives the code, with constants kept apart from kernels if it is asked to; `identity` says what
-    the code is of, for the cache (none: it is not kept). `shape` and `lanes` override what is chosen.
+    `trace` gives the code; `identity` says what it is of, for the cache (none: it is not kept). `shape` and
+    `lanes` override what is chosen.
     """
 
     def __init__(
         self,
-        trace: Callable[[bool], Code],
+        trace: Callable[[], Code],
         *,
         identity: str | None = None,
         label: str = "",
@@ -123,24 +123,21 @@ class NativeProgram:
         self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)
         self.lanes = lanes
         self._pieces: dict[tuple[Dtype, int], Piece] = {}
-        self._code: dict[bool, Code] = {}
         self._signature: Signature | None = None
         self._lock = RLock()
 
     # What it is made of.
 
-    def code(self, generic: bool = False) -> Code:
-        """Return the traced code, the constants folded in or kept apart."""
-        with self._lock:
-            if generic not in self._code:
-                self._code[generic] = self._trace(generic)
-            return self._code[generic]
+    @cached_property
+    def code(self) -> Code:
+        """The traced code, made when it is first needed: what the cache holds does not need it."""
+        return self._trace()
 
     @property
     def signature(self) -> Signature:
         """What goes in and out."""
         if self._signature is None:
-            self._signature = self._known_signature() or Signature.of(self.code())
+            self._signature = self._known_signature() or Signature.of(self.code)
         return self._signature
 
     def _known_signature(self) -> Signature | None:
@@ -158,8 +155,8 @@ class NativeProgram:
 
     def module(self, dtype: Dtype, width: int) -> Module:
         """Return the program as LLVM's text."""
-        shape: Shape = self.shape or choose_shape(self.code())
-        return write_module(self.code(shape != "U"), Lanes(width, dtype), shape)
+        shape: Shape = self.shape or choose_shape(self.code)
+        return write_module(self.code, Lanes(width, dtype), shape)
 
     def listing(self, language: str) -> str:
         """Return the program as text for W states in double precision: "llvm" or "asm"."""
@@ -207,7 +204,7 @@ class NativeProgram:
     def _make(self, dtype: Dtype, width: int) -> Piece:
         module = self.module(dtype, width)
         code, seconds = assembled(module.text)
-        signature = Signature.of(self.code(module.shape != "U"))
+        signature = Signature.of(self.code)
         facts = Facts(module.shape, width, dtype, module.scratch, seconds, signature)
         key = self._key(dtype, width)
         if key is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
@@ -74,36 +73,12 @@ class Rolled(InMemory):
             w.start(done)
 
     def _call(self, calls: Sequence[Call], n: str) -> None:
-        """Write call n of one kernel: where its slots are is read from a table, one number for each group."""
-        w, loads = self.w, len(calls[0].loads)
-        of = self.places.of
+        """Write call n of one kernel."""
+        w, of = self.w, self.places.of
         places = np.array([[of[s] for s in (*c.loads, *c.stores)] for c in calls], dtype=np.int64)
-        leaders, group, offset = grouped(places)
-        table = self.integers(places[:, leaders].ravel().tolist())
-        row = w.at(table, w.let(f"mul i64 {n}, {len(leaders)}"), "i32")
-        bases = [w.at("%scratch", self.integer_at(row, k)) for k in range(len(leaders))]
-        inputs = [w.load(bases[group[k]], offset[k]) for k in range(loads)]
-        inputs += self._params(calls, n)
-        for k, x in enumerate(write_kernel(w, calls[0].kernel, inputs), loads):
-            w.store(x, bases[group[k]], offset[k])
-
-    def _params(self, calls: Sequence[Call], n: str) -> list[str]:
-        w, params = self.w, np.array([c.params for c in calls], dtype=np.float64).reshape(len(calls), -1)
-        if not params.shape[1]:
-            return []
-        table = w.at(self.numbers(params), w.let(f"mul i64 {n}, {params.shape[1]}"), w.lanes.scalar)
-        return [self.number_at(table, k) for k in range(params.shape[1])]
-
-
-def grouped(places: NDArray[np.int64]) -> tuple[list[int], list[int], list[int]]:
-    """Return which columns of a table of places lead a group, the group of each column, and its offset there.
-
-    Two columns are of one group if their distance is the same in all rows.
-    """
-    leaders: dict[bytes, int] = {}
-    found: list[int] = []
-    for column in (places - places[:1]).T:
-        found.append(leaders.setdefault(column.tobytes(), len(leaders)))
-    first = [found.index(k) for k in range(len(leaders))]
-    offset = places[0] - places[0, [first[k] for k in found]]
-    return first, found, offset.tolist()
+        addresses = self.addresses(places, n)
+        loads = len(calls[0].loads)
+        inputs = [w.load(*at) for at in addresses[:loads]]
+        outputs = write_kernel(w, calls[0].kernel, inputs + self.params(calls, n))
+        for x, at in zip(outputs, addresses[loads:], strict=True):
+            w.store(x, *at)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hinge.targets.llvm.solve import write_rolled_solve, write_solve
+from hinge.targets.llvm.text import Lanes
+from tests.targets.llvm.running import bits, running
+
+KINDS = ("written out", "rolled")
+kinds = pytest.mark.parametrize("kind", KINDS)
+sizes = pytest.mark.parametrize("n", range(1, 10))
+
+
+def written_out(n, k):
+    def write(w, v):
+        rows = [v[i * (n + k) : (i + 1) * (n + k)] for i in range(n)]
+        found = write_solve(w, [r[:n] for r in rows], [r[n:] for r in rows])
+        return [x for row in found for x in row]
+
+    return write
+
+
+def rolled(n, k):
+    def write(w, v):
+        w.do(f"%system = alloca [{len(v)} x {w.lanes.type}]")
+        for i, x in enumerate(v):
+            w.store(x, "%system", i)
+        write_rolled_solve(w, "%system", n, k)
+        return [w.load("%system", i * (n + k) + n + j) for i in range(n) for j in range(k)]
+
+    return write
+
+
+def solve(kind, matrix, right, lanes):
+    """Return matrix⁻¹ right for (blocks, W, n, n) and (blocks, W, n, k)."""
+    n, k = right.shape[-2:]
+    write = {"written out": written_out, "rolled": rolled}[kind](n, k)
+    rows = np.concatenate([matrix, right], axis=-1)
+    flat = np.moveaxis(rows.reshape(*rows.shape[:2], -1), 1, 2)
+    found = running(lanes, write)(flat)
+    return np.moveaxis(found, 2, 1).reshape(*right.shape)
+
+
+def systems(n, k, lanes, blocks=3, seed=0):
+    rng = np.random.default_rng(seed + n)
+    shape = (blocks, lanes.width)
+    return rng.standard_normal((*shape, n, n)).astype(lanes.dtype), rng.standard_normal(
+        (*shape, n, k)
+    ).astype(lanes.dtype)
+
+
+def off(found, matrix, right):
+    """Return the residual, relative to what rounding may leave."""
+    left = matrix.astype(np.float64) @ found - right
+    size = np.abs(matrix).max() * np.abs(found).max(axis=(-1, -2), keepdims=True) * matrix.shape[-1]
+    return float((np.abs(left) / (size * np.finfo(matrix.dtype).eps)).max())
+
+
+@kinds
+@sizes
+def test_a_random_system_is_solved(kind, n):
+    for lanes in (Lanes(4), Lanes(2, "float32")):
+        for k in (1, 3):
+            matrix, right = systems(n, k, lanes)
+            assert off(solve(kind, matrix, right, lanes), matrix, right) < 4
+
+
+@kinds
+@sizes
+def test_every_lane_exchanges_rows_by_itself(kind, n):
+    lanes = Lanes(4)
+    rng, (_, right) = np.random.default_rng(n), systems(n, 2, lanes)
+    matrix = np.stack([[np.eye(n)[rng.permutation(n)] for _ in range(4)] for _ in range(3)])
+    assert np.array_equal(solve(kind, matrix, right, lanes), np.swapaxes(matrix, -1, -2) @ right)
+
+
+@kinds
+@sizes
+def test_a_small_pivot_is_not_taken(kind, n):
+    lanes = Lanes(4)
+    matrix, right = systems(n, 1, lanes, seed=9)
+    matrix[:, ::2, 0, 0] = 1e-18 if n > 1 else 1.0
+    assert off(solve(kind, matrix, right, lanes), matrix, right) < 4
+
+
+@kinds
+@sizes
+def test_a_singular_lane_is_nan_alone(kind, n):
+    lanes = Lanes(4)
+    matrix, right = systems(n, 2, lanes)
+    sound = solve(kind, matrix, right, lanes)
+    matrix[1, 2, -1] = 0.0
+    matrix[2, 0, :, 0] = 0.0
+    found = solve(kind, matrix, right, lanes)
+    singular = np.zeros((3, 4), dtype=bool)
+    singular[1, 2] = singular[2, 0] = True
+    assert np.isnan(found[singular]).all()
+    assert np.array_equal(bits(found[~singular]), bits(sound[~singular]))
+
+
+@kinds
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_lane_that_is_not_finite_stays_alone(kind, bad):
+    lanes = Lanes(4)
+    for n in (1, 3, 7):
+        matrix, right = systems(n, 2, lanes)
+        sound = solve(kind, matrix, right, lanes)
+        matrix[1, 2, 0, n // 2] = bad
+        right[2, 3, -1, 0] = bad
+        found = solve(kind, matrix, right, lanes)
+        touched = np.zeros((3, 4), dtype=bool)
+        touched[1, 2] = touched[2, 3] = True
+        assert not np.isfinite(found[2, 3]).all()
+        assert np.array_equal(bits(found[~touched]), bits(sound[~touched]))
+
+
+@kinds
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_lanes_and_ways_of_writing_give_the_same_bits(kind, n):
+    matrix, right = systems(n, 2, Lanes(8), blocks=1)
+    one = solve("written out", matrix.reshape(8, 1, n, n), right.reshape(8, 1, n, 2), Lanes(1))
+    for width in (2, 8):
+        shape = (8 // width, width)
+        many = solve(kind, matrix.reshape(*shape, n, n), right.reshape(*shape, n, 2), Lanes(width))
+        assert np.array_equal(bits(many).ravel(), bits(one).ravel())
+
+
+def test_a_system_of_nothing_has_no_solution_to_write():
+    assert write_solve(None, [], []) == []
