@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import array
 import faulthandler
-import resource
 import sys
 import tempfile
 import time
@@ -33,6 +32,8 @@ from tests.dynamics.zoo import CASES
 CALLS, STATES = 10_000, 1_000_000
 #: How much more memory a long run of calls may take, in bytes.
 GROWTH = 8 * 2**20
+#: The most dimensions that an array may have.
+DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 AXES = ("body", "world", "world-aligned")
 #: What a verb takes beside the vectors of a state.
 LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force")
@@ -43,9 +44,15 @@ WITH_GRAVITY = (*LOADED, "gravity_force", "potential_energy")
 
 
 @cache
-def twins() -> tuple[Robot, Robot]:
+def twins(floating: bool = False) -> tuple[Robot, Robot]:
     """Return two equal robots, the first for the native target, the second for NumPy's."""
-    return robots.double_pendulum(), robots.double_pendulum()
+    made = [robots.random_tree(3, 1) if floating else robots.double_pendulum() for _ in range(2)]
+    return made[0], made[1]
+
+
+def robots_of(seed: int) -> tuple[Robot, Robot]:
+    """Return the twins for a seed: every fourth call is for a robot on a free base."""
+    return twins(seed % 4 == 3)
 
 
 @contextmanager
@@ -100,10 +107,11 @@ class Vector(np.ndarray):
 
 
 class Fuzz:
-    """A source of arguments, the same for the same seed."""
+    """A source of arguments for a robot, the same for the same seed."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, seed: int, robot: Robot) -> None:
+        self.rng, self.robot = np.random.default_rng(seed), robot
+        self.tip, self.base = robot.frames[-1].name, robot.bodies[0].name
 
     def one_of(self, *things: Any) -> Any:
         return things[int(self.rng.integers(len(things)))]
@@ -237,7 +245,7 @@ class Fuzz:
             lambda: SimpleNamespace(__array_interface__={"shape": (n,)}),
             lambda: loop,
             lambda: [x] * n,
-            lambda: np.zeros((1,) * 62 + (n,)),
+            lambda: np.zeros((1,) * (DIMENSIONS - 2) + (n,)),
             lambda: [float("nan")] * (n + 1),
             lambda: slice(None),
             lambda: ...,
@@ -248,27 +256,29 @@ class Fuzz:
 
     # Other arguments.
 
-    def robot(self, robot: Robot) -> Any:
+    def a_robot(self) -> Any:
         if self.chance(0.97):
-            return robot
+            return self.robot
+        robot = self.robot
         return self.one_of(None, "panda", 3, Robot, {}, [robot], np.zeros(2), object(), robot.bodies[0])
 
     def external(self) -> Any:
+        tip, push = self.tip, np.zeros(6)
         if self.chance(0.8):
-            names = self.one_of(["tip"], ["tip"], ["lower", "tip"], [])
+            names = self.one_of([tip], [tip], [self.base, tip], [])
             return {n: self.vector(6) for n in names}
-        push = np.zeros(6)
         return self.one_of(
-            [], [push], push, "tip", {"nowhere": push}, {3: push}, {None: push}, {"tip": None}, {("tip",): push},
-            {np.str_("tip"): push}, {"": push}, 3.5, True, False,
+            [], [push], push, tip, {"nowhere": push}, {3: push}, {None: push}, {tip: None}, {(tip,): push},
+            {np.str_(tip): push}, {"": push}, 3.5, True, False,
         )  # fmt: skip
 
     def frame(self, several: bool) -> Any:
+        tip, base = self.tip, self.base
         if self.chance(0.8):
-            return self.one_of("tip", "upper", *((None, ["tip", "upper"], ("tip",)) if several else ()))
+            return self.one_of(tip, base, *((None, [tip, base], (tip,)) if several else ()))
         return self.one_of(
-            "nowhere", "", 3, b"tip", ["tip", 3], np.str_("tip"), np.array(["tip"]), {"tip"}, [], (), None, True,
-            {"tip": 1}, [["tip"]], np.array("tip"), object(), ["nowhere"], iter(["tip"]), "tip ", ["tip"],
+            "nowhere", "", 3, b"tip", [tip, 3], np.str_(tip), np.array([tip]), {tip}, [], (), None, True, [tip],
+            {tip: 1}, [[tip]], np.array(tip), object(), ["nowhere"], iter([tip]), f"{tip} ",
         )  # fmt: skip
 
     def axes(self) -> Any:
@@ -318,6 +328,8 @@ class Call:
 
 
 def _shown(x: Any) -> str:
+    if isinstance(x, np.ndarray) and x.ndim > 8:
+        return f"<{type(x).__name__} {x.dtype} of {x.ndim} dimensions>"
     if isinstance(x, np.ndarray):
         return f"<{type(x).__name__} {x.dtype}{x.shape} strides {x.strides}>"
     return f"<{x.name}>" if isinstance(x, Robot) else repr(x)[:100]
@@ -325,7 +337,7 @@ def _shown(x: Any) -> str:
 
 def call_of(seed: int, robot: Robot) -> Call:
     """Return a random call for a robot, the same for the same seed."""
-    fuzz = Fuzz(seed)
+    fuzz = Fuzz(seed, robot)
     verb = fuzz.one_of(*CASES)
     takes = CASES[verb][0].takes
     same = fuzz.batch() if fuzz.chance(0.3) else None
@@ -333,7 +345,7 @@ def call_of(seed: int, robot: Robot) -> Call:
     vectors = [fuzz.numbers(*same, sizes[t]) if same is not None else fuzz.vector(sizes[t]) for t in takes]
     if same is not None and fuzz.chance(0.3):
         vectors = [x.astype(np.float32) for x in vectors]
-    call = Call(verb, [fuzz.robot(robot), *vectors])
+    call = Call(verb, [fuzz.a_robot(), *vectors])
     if verb in ONE_FRAME:
         call.args.append(fuzz.frame(several=False))
     elif (verb in FRAMED or verb == "forward_kinematics") and fuzz.chance(0.8):
@@ -445,7 +457,7 @@ def disagreement(ours: Outcome, theirs: Outcome) -> str:
 
 def verdict(seed: int) -> tuple[str, str]:
     """Return the kind of outcome of a random call, and what is wrong with it."""
-    native, plain = twins()
+    native, plain = robots_of(seed)
     ours = run(seed, native)
     with numpy_target():
         theirs = run(seed, plain)
@@ -456,7 +468,7 @@ def described(seed: int) -> str:
     """Return a call as text."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return str(call_of(seed, twins()[0]))
+        return str(call_of(seed, robots_of(seed)[0]))
 
 
 # Memory.
@@ -464,6 +476,8 @@ def described(seed: int) -> str:
 
 def memory() -> int:
     """Return the most memory that this process has had, in bytes."""
+    import resource
+
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else 1024 * most
 

@@ -110,8 +110,12 @@ def inverse_dynamics(
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (…, 3) replaces the robot's own; `out` is an array for the result.
     """
-    if external is None and gravity is None and out is None and type(robot) is Robot:
-        return _INVERSE_DYNAMICS[robot](q, qd, qdd)
+    if external is None and gravity is None and out is None:
+        try:
+            return _INVERSE_DYNAMICS[robot](q, qd, qdd)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _loaded(robot, "inverse_dynamics", q, {"qd": qd, "qdd": qdd}, external, gravity, out)
 
 
@@ -130,8 +134,12 @@ def forward_dynamics(
     Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `out` as in
     `inverse_dynamics`.
     """
-    if external is None and gravity is None and out is None and type(robot) is Robot:
-        return _FORWARD_DYNAMICS[robot](q, qd, tau)
+    if external is None and gravity is None and out is None:
+        try:
+            return _FORWARD_DYNAMICS[robot](q, qd, tau)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _loaded(robot, "forward_dynamics", q, {"qd": qd, "tau": tau}, external, gravity, out)
 
 
@@ -145,8 +153,12 @@ def bias_force(
     out: Array | None = None,
 ) -> Array:
     """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    if external is None and gravity is None and out is None and type(robot) is Robot:
-        return _BIAS_FORCE[robot](q, qd)
+    if external is None and gravity is None and out is None:
+        try:
+            return _BIAS_FORCE[robot](q, qd)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _loaded(robot, "bias_force", q, {"qd": qd}, external, gravity, out)
 
 
@@ -154,29 +166,45 @@ def gravity_force(
     robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
 ) -> Array:
     """Return the hinge forces (…, nv) that hold the robot against gravity at rest."""
-    if gravity is None and out is None and type(robot) is Robot:
-        return _GRAVITY_FORCE[robot](q)
+    if gravity is None and out is None:
+        try:
+            return _GRAVITY_FORCE[robot](q)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _loaded(robot, "gravity_force", q, {}, None, gravity, out)
 
 
 def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the Coriolis and centrifugal share (…, nv) of C."""
-    if out is None and type(robot) is Robot:
-        return _CORIOLIS_FORCE[robot](q, qd)
+    if out is None:
+        try:
+            return _CORIOLIS_FORCE[robot](q, qd)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _value(compiled(robot, "coriolis_force"), q, {"qd": qd}, out)
 
 
 def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the mass matrix 𝓜 = H φ M φᵀ Hᵀ (…, nv, nv), rotor inertias on its diagonal."""
-    if out is None and type(robot) is Robot:
-        return _MASS_MATRIX[robot](q)
+    if out is None:
+        try:
+            return _MASS_MATRIX[robot](q)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _value(compiled(robot, "mass_matrix"), q, {}, out)
 
 
 def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
-    if out is None and type(robot) is Robot:
-        return _MASS_MATRIX_INVERSE[robot](q)
+    if out is None:
+        try:
+            return _MASS_MATRIX_INVERSE[robot](q)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            raise
     return _value(compiled(robot, "mass_matrix_inverse"), q, {}, out)
 
 
@@ -245,8 +273,8 @@ def jacobian(
     robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
-    if out is None and type(robot) is Robot:
-        return _jacobian(robot, _one_name(frame), expressed)(q)
+    if out is None:
+        return _jacobian(checked_robot(robot), _one_name(frame), expressed)(q)
     return _value(compiled(robot, "jacobian", (_one_name(frame),), expressed), q, {}, out)
 
 

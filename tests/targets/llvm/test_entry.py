@@ -474,8 +474,8 @@ def test_pickling_is_refused(entry):
 
 def test_plain_function_where_the_layout_is_unknown(monkeypatch, a, b):
     monkeypatch.setattr(module, "_layout_is_known", lambda: False)
-    assert module._function.__wrapped__() is None
-    monkeypatch.setattr(module, "_function", lambda: None)
+    assert module._native.__wrapped__() is None
+    monkeypatch.setattr(module, "_native", lambda: None)
     entry = make()
     assert inspect.isfunction(entry)
     assert (entry.__name__, entry.__doc__) == ("axpy", "Return 2 a + b.")

@@ -5,7 +5,10 @@ One native function serves all entries. An entry is a builtin function (a PyCFun
 tuple that owns what the native function needs; the first item of the tuple is a description, the words of
 
     run, fallback, scratch, number of inputs, number of outputs, index of the first output's words,
-    the length of each input, (name, ndim, index of its dimensions) of each output, the dimensions.
+    the addresses of what it calls in Python and NumPy, the length of each input,
+    (name, ndim, index of its dimensions) of each output, the dimensions.
+
+No address is part of the machine code, so it can be kept on disk like all other.
 
 Arguments that are not plain float64 vectors of the right lengths go to the fallback, a Python function.
 """
@@ -16,21 +19,29 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache as remember
 from importlib import import_module
 from string import Template
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from llvmlite import binding as llvm
 from numpy.typing import NDArray
+
+from hinge.targets.llvm import cache
+from hinge.targets.llvm.host import this_host, versions
+from hinge.targets.llvm.machine import assembled, loaded
 
 _MOST = 64  # the inputs, and the outputs, that the native function has room for
 _ALIGNMENT = 64  # bytes
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 _NDARRAY, _NEW_FROM_DESCR = 2, 94  # places in NumPy's table of functions, the same in all its versions
-_HEAD = 6  # words of a description before the lengths
+_ADDRESSES = (
+    "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_New", "PyDict_SetItem", "PyArray_NewFromDescr",
+    "ndarray", "float64",
+)  # fmt: skip
+_FIRST_ADDRESS = 6
+_HEAD = _FIRST_ADDRESS + len(_ADDRESSES)  # words of a description before the lengths
 
 # Nothing between the checks of the inputs and the run may call Python code, which could change the inputs:
 # arrays are allocated before the run (they take no part in garbage collection), the dictionary after it.
@@ -43,6 +54,7 @@ start:
   %first = getelementptr i8, ptr %self, i64 $item
   %owned = load ptr, ptr %first
   %words = getelementptr i8, ptr %owned, i64 $content
+$addresses
   %fallback.at = getelementptr ptr, ptr %words, i64 1
   %scratch.at = getelementptr ptr, ptr %words, i64 2
   %wanted.at = getelementptr i64, ptr %words, i64 3
@@ -57,7 +69,7 @@ start:
 
 other:
   %fallback = load ptr, ptr %fallback.at
-  %found = tail call ptr $PyObject_Vectorcall(ptr %fallback, ptr %arguments, i64 %count, ptr %keywords)
+  %found = tail call ptr %PyObject_Vectorcall(ptr %fallback, ptr %arguments, i64 %count, ptr %keywords)
   ret ptr %found
 
 check:
@@ -70,13 +82,13 @@ type:
   %x = load ptr, ptr %x.at
   %type.at = getelementptr i8, ptr %x, i64 $type
   %x.type = load ptr, ptr %type.at
-  %is.array = icmp eq ptr %x.type, $ndarray
+  %is.array = icmp eq ptr %x.type, %ndarray
   br i1 %is.array, label %fields, label %other
 
 fields:
   %descr.at = getelementptr i8, ptr %x, i64 $descr
   %x.descr = load ptr, ptr %descr.at
-  %is.double = icmp eq ptr %x.descr, $float64
+  %is.double = icmp eq ptr %x.descr, %float64
   %nd.at = getelementptr i8, ptr %x, i64 $nd
   %nd = load i32, ptr %nd.at
   %is.vector = icmp eq i32 %nd, 1
@@ -124,8 +136,8 @@ make:
   %shape.at = getelementptr i64, ptr %record, i64 2
   %shape.index = load i64, ptr %shape.at
   %shape = getelementptr i64, ptr %words, i64 %shape.index
-  call void $Py_IncRef(ptr $float64)
-  %array = call ptr $PyArray_NewFromDescr(ptr $ndarray, ptr $float64, i32 %ndim, ptr %shape,
+  call void %Py_IncRef(ptr %float64)
+  %array = call ptr %PyArray_NewFromDescr(ptr %ndarray, ptr %float64, i32 %ndim, ptr %shape,
                                           ptr null, ptr null, i32 0, ptr null)
   %no.array = icmp eq ptr %array, null
   br i1 %no.array, label %drop, label %keep
@@ -152,7 +164,7 @@ single:
   ret ptr %result
 
 several:
-  %dictionary = call ptr $PyDict_New()
+  %dictionary = call ptr %PyDict_New()
   %no.dictionary = icmp eq ptr %dictionary, null
   br i1 %no.dictionary, label %drop, label %fill
 
@@ -166,8 +178,8 @@ put:
   %name = load ptr, ptr %entry.at
   %value.at = getelementptr ptr, ptr %arrays, i64 %j
   %value = load ptr, ptr %value.at
-  %status = call i32 $PyDict_SetItem(ptr %dictionary, ptr %name, ptr %value)
-  call void $Py_DecRef(ptr %value)
+  %status = call i32 %PyDict_SetItem(ptr %dictionary, ptr %name, ptr %value)
+  call void %Py_DecRef(ptr %value)
   %j.next = add i64 %j, 1
   %refused = icmp ne i32 %status, 0
   br i1 %refused, label %undo, label %fill
@@ -176,7 +188,7 @@ return:
   ret ptr %dictionary
 
 undo:
-  call void $Py_DecRef(ptr %dictionary)
+  call void %Py_DecRef(ptr %dictionary)
   br label %drop
 
 drop:
@@ -192,7 +204,7 @@ drop.more:
 drop.one:
   %lost.at = getelementptr ptr, ptr %arrays, i64 %d
   %lost = load ptr, ptr %lost.at
-  call void $Py_DecRef(ptr %lost)
+  call void %Py_DecRef(ptr %lost)
   %d.next = add i64 %d, 1
   br label %drop.more
 
@@ -265,13 +277,13 @@ def make_entry(
     and a line `--`, `inspect.signature` finds the signature there.
     """
     assert len(names) == len(outputs)
-    function = _function()
-    if function is None or max(len(inputs), len(outputs)) > _MOST:
+    native = _native()
+    if native is None or max(len(inputs), len(outputs)) > _MOST:
         return _plain(fallback, name, doc)
     work = _aligned(scratch)
     keys = tuple(sys.intern(n) for n in names)
-    words = _describe((run, id(fallback), work.ctypes.data), inputs, outputs, keys)
-    method = _MethodDef(name.encode(), function, _FASTCALL_KEYWORDS, doc.encode())
+    words = _describe((run, id(fallback), work.ctypes.data), native.addresses, inputs, outputs, keys)
+    method = _MethodDef(name.encode(), native.function, _FASTCALL_KEYWORDS, doc.encode())
     owner = Compiled((words, fallback, keys, work, method))
     return _new_builtin()(ctypes.addressof(method), owner, __name__)
 
@@ -293,11 +305,15 @@ def _aligned(count: int) -> NDArray[np.float64]:
 
 
 def _describe(
-    head: tuple[int, int, int], inputs: Sequence[int], outputs: Sequence[tuple[int, ...]], keys: Sequence[str]
+    head: tuple[int, int, int],
+    addresses: Sequence[int],
+    inputs: Sequence[int],
+    outputs: Sequence[tuple[int, ...]],
+    keys: Sequence[str],
 ) -> bytes:
     """Return the words that the native function reads (see the head of this module)."""
     records = _HEAD + len(inputs)
-    words = [*head, len(inputs), len(outputs), records, *inputs]
+    words = [*head, len(inputs), len(outputs), records, *addresses, *inputs]
     dimensions: list[int] = []
     for key, shape in zip(keys, outputs, strict=True):
         words += [id(key), len(shape), records + 3 * len(outputs) + len(dimensions)]
@@ -306,19 +322,28 @@ def _describe(
     return struct.pack(f"{len(words)}q", *words)
 
 
-@cache
+@remember
 def _new_builtin() -> Callable[[int, object, object], Callable[..., Any]]:
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
     return prototype(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
-@cache
-def _function() -> int | None:
-    """Return the address of the native function, compiled on first use; None if it would not be safe here."""
+class _Native(NamedTuple):
+    """The native function, and the addresses that a description holds for it."""
+
+    function: int
+    addresses: tuple[int, ...]
+
+
+@remember
+def _native() -> _Native | None:
+    """Return the native function, made or read from the cache on first use; None if it is not safe here."""
     table = _numpy_table() if _layout_is_known() else None
     if table is None or table[_NDARRAY] != id(np.ndarray):
         return None
-    return _compile(_text(table[_NEW_FROM_DESCR]))
+    python = [ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value for n in _ADDRESSES[:5]]
+    addresses = (*python, table[_NEW_FROM_DESCR], id(np.ndarray), id(np.dtype(np.float64)))
+    return _Native(_compile(_text()), tuple(a or 0 for a in addresses))
 
 
 def _layout_is_known() -> bool:
@@ -365,16 +390,16 @@ def _numpy_table() -> Any:
     return ctypes.cast(address, ctypes.POINTER(ctypes.c_void_p))
 
 
-def _text(new_from_descr: int) -> str:
-    """Return the native function as LLVM IR, with the addresses and offsets of this process filled in."""
-    python = ("PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_New", "PyDict_SetItem")
-    addresses = {n: ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value for n in python}
-    addresses |= {"PyArray_NewFromDescr": new_from_descr}
-    addresses |= {"ndarray": id(np.ndarray), "float64": id(np.dtype(np.float64))}
+def _text() -> str:
+    """Return the native function as LLVM IR, with the offsets of this interpreter and NumPy filled in."""
     fields = ("type", "data", "nd", "dimensions", "descr", "flags")
+    loads = [
+        f"  %{n}.at = getelementptr ptr, ptr %words, i64 {k}\n  %{n} = load ptr, ptr %{n}.at"
+        for k, n in enumerate(_ADDRESSES, _FIRST_ADDRESS)
+    ]
     return _TEXT.substitute(
-        {n: f"inttoptr (i64 {a} to ptr)" for n, a in addresses.items()},
-        **{n: getattr(_ArrayFields, n).offset for n in fields},
+        {n: getattr(_ArrayFields, n).offset for n in fields},
+        addresses="\n".join(loads),
         item=tuple.__basicsize__,
         content=bytes.__basicsize__ - 1,
         head=_HEAD,
@@ -384,14 +409,13 @@ def _text(new_from_descr: int) -> str:
 
 
 def _compile(text: str) -> int:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(opt=2, reloc="pic", codemodel="jitdefault")
-    module = llvm.parse_assembly(text)
-    module.verify()
-    engine = llvm.create_mcjit_compiler(module, machine)
-    engine.finalize_object()
-    address = engine.get_function_address("entry")
-    engine.detach()  # never freed: an entry may be called while the interpreter shuts down
-    return address
+    """Return the address of the function; its code is never freed: entries are called until the very end."""
+    host = this_host()
+    key = cache.key(text, *versions(), host.triple, host.cpu, host.features)
+    code = cache.load(key)
+    if code is None:
+        code, _ = assembled(text)
+        cache.store(key, code, "the way in from Python")
+    found = loaded(code, "entry")
+    found.engine.detach()
+    return found.address

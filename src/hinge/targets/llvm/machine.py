@@ -50,9 +50,9 @@ class Loaded:
     address: int
 
 
-def loaded(code: bytes) -> Loaded:
-    """Bring an object file into memory."""
+def loaded(code: bytes, function: str = "run") -> Loaded:
+    """Bring an object file with this function into memory."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return Loaded(engine, engine.get_function_address("run"))
+    return Loaded(engine, engine.get_function_address(function))

@@ -92,6 +92,10 @@ class Writer:
     globals: list[str] = field(default_factory=list[str])
     loop_start: int = 0
     _count: int = 0
+    _calls: dict[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        self._type = self.lanes.type
 
     def name(self, hint: str = "") -> str:
         """Return a name that nobody has."""
@@ -117,10 +121,6 @@ class Writer:
         """Begin a block."""
         self.lines.append(f"{label}:")
         self.label = label
-
-    def declare(self, text: str) -> None:
-        """Declare a function that the text calls."""
-        self.declared[text] = None
 
     @contextmanager
     def loop(self, first: str | int, end: str | int) -> Generator[str]:
@@ -152,11 +152,11 @@ class Writer:
 
     def binary(self, op: str, x: str, y: str) -> str:
         """Write fadd, fsub, fmul or fdiv."""
-        return self.let(f"{op} {self.lanes.type} {x}, {y}")
+        return self.let(f"{op} {self._type} {x}, {y}")
 
     def negative(self, x: str) -> str:
         """Write −x."""
-        return self.let(f"fneg {self.lanes.type} {x}")
+        return self.let(f"fneg {self._type} {x}")
 
     def fma(self, x: str, y: str, z: str) -> str:
         """Write x y + z, rounded once."""
@@ -164,10 +164,13 @@ class Writer:
 
     def intrinsic(self, name: str, *args: str) -> str:
         """Write a call of one of LLVM's functions of values."""
-        t = self.lanes.type
-        full = f"@llvm.{name}.{self.lanes.suffix}"
-        self.declare(f"declare {t} {full}({', '.join([t] * len(args))})")
-        return self.let(f"call {t} {full}({', '.join(f'{t} {x}' for x in args)})")
+        t = self._type
+        call = self._calls.get(name)
+        if call is None:
+            full = f"@llvm.{name}.{self.lanes.suffix}"
+            self.declared[f"declare {t} {full}({', '.join([t] * len(args))})"] = None
+            call = self._calls[name] = f"call {t} {full}({t} "
+        return self.let(f"{call}{f', {t} '.join(args)})")
 
     def integer(self, op: str, x: str, y: str) -> str:
         """Write an operation of integers as wide as values."""
