@@ -233,6 +233,19 @@ def test_the_numpy_target_has_no_such_text():
     assert "target numpy" in f.explain()
 
 
+def test_the_environment_names_the_target(monkeypatch):
+    for name in ("numpy", "llvm"):
+        monkeypatch.setenv("HINGE_TARGET", name)
+        assert f"target {name}" in hinge.compile(MASS, robots.double_pendulum()).explain()
+        robot, q = robots.double_pendulum(), np.ones(2)
+        assert np.allclose(hinge.mass_matrix(robot, q), hinge.compile(MASS, robot)(q))
+        assert f"target {name}" in dynamics.compiled(robot, "mass_matrix").explain()
+    assert "target numpy" in hinge.compile(MASS, robots.double_pendulum(), target="numpy").explain()
+    monkeypatch.setenv("HINGE_TARGET", "fortran")
+    with pytest.raises(ArgumentError, match=r"HINGE_TARGET: 'fortran' is unknown.*'llvm', 'numpy'"):
+        hinge.compile(MASS, robots.double_pendulum())
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -103,7 +103,9 @@ class Compiled:
             def traced() -> Code:
                 return self.code if own_gravity else trace(self.derivation.program, binding)
 
-            found = build(traced, identity=self._identity(own_gravity), label=str(self), **self._options)
+            found = build(
+                traced, identity=lambda: self._identity(own_gravity), label=str(self), **self._options
+            )
             assert found.signature
             self._programs[own_gravity] = found
         return self._programs[own_gravity]
@@ -216,16 +218,16 @@ class Compiled:
         results = self.program().signature.results
         return {n: _shaped(np.empty(shape), self._spaces(n)).shape for n, shape in results.items()}
 
-    def quick(self, doc: str = "") -> Callable[..., Any]:
-        """Return a function of q and the vectors in the order of the program, quick for one state."""
+    def at(self, *args: ArrayLike) -> Any:
+        """Return what a call with these arguments gives: q first, then vectors in the program's order."""
         names = list(self._names)
+        if len(args) != 1 + len(names):
+            raise TypeError(f"{len(args)} arguments came; wanted {', '.join(['q', *names])}")
+        return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
-        def slow(*args: Any) -> Any:
-            if len(args) != 1 + len(names):
-                raise TypeError(f"{len(args)} arguments came; wanted {', '.join(['q', *names])}")
-            return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
-
-        return self.program().entry(slow, list(self._shapes().values()), name=self._first, doc=doc)
+    def quick(self, doc: str = "") -> Callable[..., Any]:
+        """Return `at` as a function that is quick for one state."""
+        return self.program().entry(self.at, list(self._shapes().values()), name=self._first, doc=doc)
 
     def _is_empty(self, name: str) -> bool:
         """Tell whether an input is of a space that has nothing here, such as Node without nodes."""

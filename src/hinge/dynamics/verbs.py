@@ -40,34 +40,46 @@ def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed,
     return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
 
 
-class _ByRobot(dict[Robot, Callable[..., Any]]):
-    """A verb without frames for each robot it was called with: a function of arrays, quick for one state.
+class _Quick(dict[Any, Callable[..., Any]]):
+    """A verb for each robot (and frame) that it was called with: a function of arrays, quick for one state.
 
-    A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many.
+    A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many. The
+    keys are robots, or (robot, frame, expressed).
     """
 
     def __init__(self, verb: str) -> None:
         super().__init__()
         self.verb = verb
 
-    def __missing__(self, robot: Robot) -> Callable[..., Any]:
-        found = compiled(robot, self.verb).quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
+    def __missing__(self, key: Any) -> Callable[..., Any]:
+        robot, *frame = key if isinstance(key, tuple) else (key,)
+        nodes, expressed = ((_one_name(frame[0]),), frame[1]) if frame else ((), "body")
+        f = compiled(robot, self.verb, nodes, expressed)
+
+        def first(*args: Any) -> Any:
+            """Stand in until one state comes: batches need no code for single states."""
+            if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in args):
+                return f.at(*args)
+            self[key] = f.quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
+            return self[key](*args)
+
         while len(self) >= KEPT:
             del self[next(iter(self))]
-        self[robot] = found
-        return found
+        self[key] = first
+        return first
 
 
-_INVERSE_DYNAMICS = _ByRobot("inverse_dynamics")
-_FORWARD_DYNAMICS = _ByRobot("forward_dynamics")
-_BIAS_FORCE = _ByRobot("bias_force")
-_GRAVITY_FORCE = _ByRobot("gravity_force")
-_CORIOLIS_FORCE = _ByRobot("coriolis_force")
-_MASS_MATRIX = _ByRobot("mass_matrix")
-_MASS_MATRIX_INVERSE = _ByRobot("mass_matrix_inverse")
-_KINETIC_ENERGY = _ByRobot("kinetic_energy")
-_MOMENTUM = _ByRobot("momentum")
-_BY_ROBOT = (
+_INVERSE_DYNAMICS = _Quick("inverse_dynamics")
+_FORWARD_DYNAMICS = _Quick("forward_dynamics")
+_BIAS_FORCE = _Quick("bias_force")
+_GRAVITY_FORCE = _Quick("gravity_force")
+_CORIOLIS_FORCE = _Quick("coriolis_force")
+_MASS_MATRIX = _Quick("mass_matrix")
+_MASS_MATRIX_INVERSE = _Quick("mass_matrix_inverse")
+_KINETIC_ENERGY = _Quick("kinetic_energy")
+_MOMENTUM = _Quick("momentum")
+_JACOBIAN = _Quick("jacobian")
+_ALL_QUICK = (
     _INVERSE_DYNAMICS,
     _FORWARD_DYNAMICS,
     _BIAS_FORCE,
@@ -77,22 +89,15 @@ _BY_ROBOT = (
     _MASS_MATRIX_INVERSE,
     _KINETIC_ENERGY,
     _MOMENTUM,
+    _JACOBIAN,
 )
 
 
 def forget() -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
     _kept.cache_clear()
-    _jacobian.cache_clear()
-    for verb in _BY_ROBOT:
+    for verb in _ALL_QUICK:
         verb.clear()
-
-
-@lru_cache(maxsize=KEPT)
-def _jacobian(robot: Robot, frame: str, expressed: Expressed) -> Callable[..., Any]:
-    return compiled(robot, "jacobian", (frame,), expressed).quick(
-        CATALOGUE_DOC.format(verb="jacobian", robot=robot)
-    )
 
 
 def inverse_dynamics(
@@ -274,7 +279,12 @@ def jacobian(
 ) -> Array:
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
     if out is None:
-        return _jacobian(checked_robot(robot), _one_name(frame), expressed)(q)
+        try:
+            return _JACOBIAN[robot, frame, expressed](q)
+        except TypeError:  # what cannot be hashed is no robot
+            checked_robot(robot)
+            _one_name(frame)
+            raise
     return _value(compiled(robot, "jacobian", (_one_name(frame),), expressed), q, {}, out)
 
 

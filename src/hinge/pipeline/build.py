@@ -41,7 +41,7 @@ def build(
     trace: Callable[[], Code],
     *,
     target: Target | None = None,
-    identity: str | None = None,
+    identity: Callable[[], str] | None = None,
     label: str = "",
     shape: str | None = None,
     lanes: int | None = None,

@@ -18,7 +18,7 @@ def has_llvm() -> bool:
 def native_program(
     trace: Callable[[], Code],
     *,
-    identity: str | None,
+    identity: Callable[[], str] | None,
     label: str,
     shape: str | None = None,
     lanes: int | None = None,

@@ -7,7 +7,8 @@ Parameters that differ from call to call come from a table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from hinge.sweeps import Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Places, Run, Segment, slots_read, slots_shown
+from hinge.targets.llvm.solve import WRITTEN_OUT
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
@@ -48,84 +50,110 @@ class Hybrid(InMemory):
 
 
 def placed(code: Code, parts: Sequence[Segment]) -> Places:
-    """Return places for inputs, results of solves, what loops and results read, and what loops hand on."""
+    """Return places for inputs, results of solves, and what must be in work space of all that is stored.
+
+    That is what results and streams are read from, and what a loop makes for others, but for its last turn,
+    whose values are at hand after the loop.
+    """
     places = Places()
     for slots in code.inputs.values():
         places.put(slots)
-    wanted = {*slots_shown(code), *_wanted(parts)}
+    streams, others = set(slots_shown(code)), set[int]()
+    for part in parts:
+        _add_reads(part, streams, others)
     for part in parts:
         if isinstance(part, DenseCall):
             places.put([x.index for x in part.result.flat])
+        elif is_loop(part):
+            last = {s for c in part.calls[-part.period :] for s in c.stores}
+            places.put_run(part, streams | (others - last))
         else:
-            places.put_run(part, wanted)
+            places.put_run(part, streams)
     return places
 
 
-def _wanted(parts: Sequence[Segment]) -> Iterator[int]:
-    """Yield the slots that are read in loops, and those from loops that are read outside."""
-    looped = {s for run in parts if is_loop(run) for c in run.calls for s in c.stores}
-    for part in parts:
-        if isinstance(part, DenseCall):
-            yield from slots_read(part)
-        elif is_loop(part):
-            for k, c in enumerate(part.first):
-                for load, slot in enumerate(c.loads):
-                    if part.within(k, load):
-                        continue
-                    if part.carried(k, load) is None:
-                        yield from (t.loads[load] for t in part.turns(k))
-                    elif slot in looped:
-                        yield slot
-        else:
-            yield from (s for c in part.calls for s in c.loads if s in looped)
+def _add_reads(part: Segment, streams: set[int], others: set[int]) -> None:
+    """Add the slots that a part reads by counting, and those that it reads as values."""
+    if isinstance(part, DenseCall):
+        (streams if len(part.matrix) > WRITTEN_OUT else others).update(slots_read(part))
+    elif not is_loop(part):
+        others.update(s for c in part.calls for s in c.loads)
+    else:
+        ways = Ways.of(part)
+        streams.update(c.loads[n] for k, n in ways.streamed for c in part.turns(k))
+        others.update(part.first[k].loads[n] for k, n in (*ways.carried, *ways.fixed))
+
+
+#: A value within a turn: which call of it, and which of its loads or stores.
+At = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How the loads of a turn come: from the same turn, from the one before, always the same, or new."""
+
+    within: dict[At, At]
+    carried: dict[At, At]
+    fixed: list[At]
+    streamed: list[At]
+
+    @classmethod
+    def of(cls, run: Run) -> Ways:
+        """Return the ways of a run."""
+        loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
+        within = {at: s for at in loads if (s := run.within(*at)) is not None}
+        carried = {at: s for at in loads if at not in within and (s := run.carried(*at)) is not None}
+        others = [at for at in loads if at not in within and at not in carried]
+        fixed = [(k, n) for k, n in others if len({c.loads[n] for c in run.turns(k)}) == 1]
+        return cls(within, carried, fixed, [at for at in others if at not in fixed])
 
 
 class _Loop:
-    """One run as a loop, a turn at a time; a value is known by its call within the turn and its number."""
+    """One run as a loop, a turn at a time."""
 
     def __init__(self, block: Hybrid, run: Run) -> None:
-        self.block, self.run, self.w = block, run, block.w
-        loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
-        self.within = {at: s for at in loads if (s := run.within(*at)) is not None}
-        self.carried = {
-            at: s for at in loads if at not in self.within and (s := run.carried(*at)) is not None
-        }
-        others = [at for at in loads if at not in self.within and at not in self.carried]
-        self.fixed = [at for at in others if len({c.loads[at[1]] for c in run.turns(at[0])}) == 1]
-        self.streamed = [at for at in others if at not in self.fixed]
+        self.block, self.run, self.w, self.ways = block, run, block.w, Ways.of(run)
         stores = [(k, s) for k, c in enumerate(run.first) for s in range(len(c.stores))]
         self.stored = [(k, s) for k, s in stores if run.first[k].stores[s] in block.places.of]
 
     def write(self) -> None:
         """Write the loop, with phis for what is carried from turn to turn."""
-        run, w, slot = self.run, self.w, self.block.slot
-        fixed = {(k, n): slot(run.first[k].loads[n]) for k, n in self.fixed}
-        first = {source: slot(run.first[k].loads[n]) for (k, n), source in self.carried.items()}
+        run, w, slot, ways = self.run, self.w, self.block.slot, self.ways
+        found = {(k, n): slot(run.first[k].loads[n]) for k, n in ways.fixed}
+        first = {source: slot(run.first[k].loads[n]) for (k, n), source in ways.carried.items()}
         before = w.label
-        with w.loop(0, run.repeats) as turn:
+        with w.repeat(run.repeats) as turn:
             spot = w.loop_start
             phis = {source: w.name("c") for source in first}
-            addresses = self.block.addresses(self._places(), turn)
-            loads = dict(zip(self.streamed, addresses, strict=False))
-            stores = dict(zip(self.stored, addresses[len(self.streamed) :], strict=True))
-            found = {**fixed, **{at: phis[s] for at, s in self.carried.items()}}
-            made: dict[tuple[int, int], str] = {}
-            for k, call in enumerate(run.first):
-                found |= {at: w.load(*loads[at]) for at in self.streamed if at[0] == k}
-                found |= {at: made[s] for at, s in self.within.items() if at[0] == k}
-                inputs = [found[k, n] for n in range(len(call.loads))]
-                inputs += self.block.params(run.turns(k), turn)
-                for s, x in enumerate(write_kernel(w, call.kernel, inputs)):
-                    made[k, s] = x
-                    if (k, s) in stores:
-                        w.store(x, *stores[k, s])
+            found |= {at: phis[s] for at, s in ways.carried.items()}
+            made = self._turn(turn, found)
             for source, name in phis.items():
                 edges = f"[ {first[source]}, %{before} ], [ {made[source]}, %{w.label} ]"
                 w.lines.insert(spot, f"  {name} = phi {w.lanes.type} {edges}")
+        for (k, s), x in made.items():
+            self.block.values[run.turns(k)[-1].stores[s]] = x
+
+    def _turn(self, turn: str, found: dict[At, str]) -> dict[At, str]:
+        """Write the calls of a turn, and return what they make."""
+        run, w, ways = self.run, self.w, self.ways
+        addresses = self.block.addresses(self._places(), turn)
+        loads = dict(zip(ways.streamed, addresses, strict=False))
+        stores = dict(zip(self.stored, addresses[len(ways.streamed) :], strict=True))
+        made: dict[At, str] = {}
+        for k, call in enumerate(run.first):
+            found |= {at: w.load(*loads[at]) for at in ways.streamed if at[0] == k}
+            found |= {at: made[s] for at, s in ways.within.items() if at[0] == k}
+            inputs = [found[k, n] for n in range(len(call.loads))]
+            inputs += self.block.params(run.turns(k), turn)
+            for s, x in enumerate(write_kernel(w, call.kernel, inputs)):
+                made[k, s] = x
+                if (k, s) in stores:
+                    w.store(x, *stores[k, s])
+        return made
 
     def _places(self) -> NDArray[np.int64]:
         """Return where streamed and stored values are, turn by turn."""
         of, run = self.block.places.of, self.run
-        columns = [[of[c.loads[n]] for c in run.turns(k)] for k, n in self.streamed]
+        columns = [[of[c.loads[n]] for c in run.turns(k)] for k, n in self.ways.streamed]
         columns += [[of[c.stores[s]] for c in run.turns(k)] for k, s in self.stored]
         return np.array(columns, dtype=np.int64).reshape(-1, run.repeats).T

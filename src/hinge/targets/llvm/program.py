@@ -108,7 +108,7 @@ class NativeProgram:
         self,
         trace: Callable[[], Code],
         *,
-        identity: str | None = None,
+        identity: Callable[[], str] | None = None,
         label: str = "",
         shape: str | None = None,
         lanes: int | None = None,
@@ -119,7 +119,7 @@ class NativeProgram:
             raise ArgumentError(
                 f"lanes: {lanes!r} came; wanted 1, 2, 4, 8, 16, or None for the machine's own"
             )
-        self._trace, self.identity, self.label = trace, identity, label
+        self._trace, self._identity, self.label = trace, identity, label
         self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)
         self.lanes = lanes
         self._pieces: dict[tuple[Dtype, int], Piece] = {}
@@ -127,6 +127,12 @@ class NativeProgram:
         self._lock = RLock()
 
     # What it is made of.
+
+    @cached_property
+    def identity(self) -> str:
+        """What tells this program apart from all others, for the cache."""
+        assert self._identity is not None
+        return self._identity()
 
     @cached_property
     def code(self) -> Code:
@@ -176,7 +182,7 @@ class NativeProgram:
         return found
 
     def _key(self, dtype: Dtype, width: int) -> str | None:
-        if self.identity is None or cache.why_off() is not None:
+        if self._identity is None or cache.why_off() is not None:
             return None
         host = this_host()
         return cache.key(

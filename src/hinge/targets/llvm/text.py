@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 Dtype: TypeAlias = Literal["float64", "float32"]
 SCALAR: dict[Dtype, str] = {"float64": "double", "float32": "float"}
 BITS: dict[Dtype, int] = {"float64": 64, "float32": 32}
@@ -66,18 +68,19 @@ class Lanes:
 
     def constant(self, c: float) -> str:
         """Return a number as a constant in all lanes."""
-        return _constant(self, c)
+        return _constant(self, number(c, self.dtype))
 
 
 @lru_cache(maxsize=1 << 14)
-def _constant(lanes: Lanes, c: float) -> str:
-    return lanes.splat(lanes.scalar, number(c, lanes.dtype))
+def _constant(lanes: Lanes, text: str) -> str:
+    return lanes.splat(lanes.scalar, text)
 
 
 def number(c: float, dtype: Dtype) -> str:
     """Return a number as LLVM writes it exactly: the bits of a double."""
     if dtype == "float32":
-        c = struct.unpack("<f", struct.pack("<f", c))[0]
+        with np.errstate(over="ignore"):
+            c = float(np.float32(c))
     return f"0x{struct.unpack('<Q', struct.pack('<d', c))[0]:016X}"
 
 
@@ -137,6 +140,21 @@ class Writer:
         self.do(f"{more} = add i64 {counter}, 1")
         self.do(f"br label %{head}")
         self.lines.insert(spot, f"  {counter} = phi i64 [ {first}, %{before} ], [ {more}, %{self.label} ]")
+        self.start(after)
+
+    @contextmanager
+    def repeat(self, times: int) -> Generator[str]:
+        """Write a loop over 0 … times − 1, at least one: what is made inside is there after it."""
+        body, after = self.block("body"), self.block("after")
+        before, counter, more = self.label, self.name("i"), self.name("n")
+        self.do(f"br label %{body}")
+        self.start(body)
+        spot = self.loop_start = len(self.lines)
+        yield counter
+        self.do(f"{more} = add i64 {counter}, 1")
+        again = self.let(f"icmp slt i64 {more}, {times}")
+        self.do(f"br i1 {again}, label %{body}, label %{after}")
+        self.lines.insert(spot, f"  {counter} = phi i64 [ 0, %{before} ], [ {more}, %{self.label} ]")
         self.start(after)
 
     @contextmanager
