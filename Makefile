@@ -24,7 +24,7 @@ format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev.stamp
+bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks
 
 sweep: $(VENV)/dev.stamp
@@ -46,6 +46,10 @@ $(VENV)/core.stamp: pyproject.toml | $(VENV)/bin/python
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	touch $(VENV)/core.stamp $@
+
+$(VENV)/bench.stamp: $(VENV)/dev.stamp
+	$(PIP) --editable '.[dev,bench]'
+	touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache

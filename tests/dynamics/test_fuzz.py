@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hinge import robots
 from hinge.algebra import qd, whole
 from hinge.errors import ArgumentError, HingeError
 from tests.dynamics.sweep_fuzz import DIMENSIONS, GROWTH, Liar, Sequence, described, twins, verdict
-from tests.dynamics.zoo import CASES
+from tests.dynamics.zoo import CASES, as_array
 
 CHUNK = 50
 
@@ -90,6 +91,19 @@ def test_what_cannot_take_several_results_is_named(out):
     f = hinge.compile({"M": whole.mass, "p": whole.mass @ qd}, robots.double_pendulum())
     with pytest.raises(ArgumentError, match="out: "):
         f(np.zeros(2), np.zeros(2), out=out)
+
+
+@pytest.mark.parametrize("verb", CASES)
+def test_arrays_of_single_precision_give_single_precision(verb):
+    robot, call = twins()[0], getattr(hinge, verb)
+    more = ["tip"] if "jacobian" in verb else []
+    for batch in ((), (3,)):
+        given = [np.zeros((*batch, 2), np.float32)] * len(CASES[verb][0].takes)
+        assert as_array(call(robot, *given, *more)).dtype == np.float32
+        for option, size in {"external": 6, "gravity": 3}.items():
+            if option in signature(call).parameters:
+                x = np.ones(size, np.float32)
+                assert call(robot, *given, **{option: x if size == 3 else {"tip": x}}).dtype == np.float32
 
 
 # Memory.

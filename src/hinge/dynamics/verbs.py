@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
 from hinge.pipeline import Target, best_target
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
+from hinge.targets import Dispatcher, dispatcher
 
+F = TypeVar("F", bound=Callable[..., Any])
 External = Mapping[str, ArrayLike] | None
 
 #: What `help` says of a verb for one robot.
@@ -50,6 +52,20 @@ class _Quick(dict[Any, Callable[..., Any]]):
     def __init__(self, verb: str) -> None:
         super().__init__()
         self.verb = verb
+        self.dispatcher: Dispatcher | None = None
+
+    def natively(self, f: F) -> F:
+        """Return a verb as a native function that goes straight into the code of robots it knows."""
+        if best_target() != "llvm":
+            return f
+        self.dispatcher = dispatcher(f)
+        return cast("F", self.dispatcher.function)
+
+    def forget(self) -> None:
+        """Drop everything that was compiled."""
+        self.clear()
+        if self.dispatcher is not None:
+            self.dispatcher.forget()
 
     def __missing__(self, key: Any) -> Callable[..., Any]:
         robot, *frame = key if isinstance(key, tuple) else (key,)
@@ -61,6 +77,8 @@ class _Quick(dict[Any, Callable[..., Any]]):
             if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in args):
                 return f.at(*args)
             self[key] = f.quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
+            if self.dispatcher is not None:
+                self.dispatcher.introduce(key, self[key])
             return self[key](*args)
 
         while len(self) >= KEPT:
@@ -97,9 +115,10 @@ def forget() -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
     _kept.cache_clear()
     for verb in _ALL_QUICK:
-        verb.clear()
+        verb.forget()
 
 
+@_INVERSE_DYNAMICS.natively
 def inverse_dynamics(
     robot: Robot,
     q: ArrayLike,
@@ -124,6 +143,7 @@ def inverse_dynamics(
     return _loaded(robot, "inverse_dynamics", q, {"qd": qd, "qdd": qdd}, external, gravity, out)
 
 
+@_FORWARD_DYNAMICS.natively
 def forward_dynamics(
     robot: Robot,
     q: ArrayLike,
@@ -148,6 +168,7 @@ def forward_dynamics(
     return _loaded(robot, "forward_dynamics", q, {"qd": qd, "tau": tau}, external, gravity, out)
 
 
+@_BIAS_FORCE.natively
 def bias_force(
     robot: Robot,
     q: ArrayLike,
@@ -167,6 +188,7 @@ def bias_force(
     return _loaded(robot, "bias_force", q, {"qd": qd}, external, gravity, out)
 
 
+@_GRAVITY_FORCE.natively
 def gravity_force(
     robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
 ) -> Array:
@@ -180,6 +202,7 @@ def gravity_force(
     return _loaded(robot, "gravity_force", q, {}, None, gravity, out)
 
 
+@_CORIOLIS_FORCE.natively
 def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the Coriolis and centrifugal share (…, nv) of C."""
     if out is None:
@@ -191,6 +214,7 @@ def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | No
     return _value(compiled(robot, "coriolis_force"), q, {"qd": qd}, out)
 
 
+@_MASS_MATRIX.natively
 def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the mass matrix 𝓜 = H φ M φᵀ Hᵀ (…, nv, nv), rotor inertias on its diagonal."""
     if out is None:
@@ -202,6 +226,7 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Arra
     return _value(compiled(robot, "mass_matrix"), q, {}, out)
 
 
+@_MASS_MATRIX_INVERSE.natively
 def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
     if out is None:
@@ -303,6 +328,7 @@ def classical_jacobian_bias(
     return _at_frames(robot, "classical_jacobian_bias", q, {"qd": qd}, _one_name(frame), expressed)
 
 
+@_KINETIC_ENERGY.natively
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, rotors included."""
     return _KINETIC_ENERGY[checked_robot(robot)](q, qd)
@@ -315,6 +341,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
     return -dot(down, moment)
 
 
+@_MOMENTUM.natively
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the momentum [angular about the world's origin; linear] (…, 6) in world axes."""
     return _MOMENTUM[checked_robot(robot)](q, qd)

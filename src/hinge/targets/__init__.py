@@ -3,13 +3,14 @@
 from hinge.targets.blocks import block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
 from hinge.targets.llvm.threads import set_threads, threads
-from hinge.targets.native import has_llvm, native_program
+from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_program
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
 from hinge.targets.signature import Executable, Signature
 
 __all__ = [
     "Counterexample",
+    "Dispatcher",
     "Executable",
     "NumpyProgram",
     "Signature",
@@ -17,6 +18,7 @@ __all__ = [
     "System",
     "block_structure",
     "counterexample",
+    "dispatcher",
     "has_llvm",
     "native_program",
     "plot_blocks",

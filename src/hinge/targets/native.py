@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from inspect import Parameter, Signature, getdoc, signature
+from typing import Any, Protocol
 
 from hinge.errors import MissingExtraError
 from hinge.sweeps import Code
@@ -13,6 +15,47 @@ from hinge.targets.signature import Executable
 def has_llvm() -> bool:
     """Tell whether the native target can be used."""
     return find_spec("llvmlite") is not None
+
+
+class Dispatcher(Protocol):
+    """A function that goes straight into the code of the subjects that it knows, see `dispatcher`."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function: of a subject and arrays."""
+        ...
+
+    def introduce(self, subject: object, entry: Callable[..., Any]) -> None:
+        """Take calls with a subject to its entry from now on."""
+        ...
+
+    def forget(self) -> None:
+        """Know no subject any more."""
+        ...
+
+
+class _Plain:
+    """The dispatcher that knows nobody: the fallback itself."""
+
+    def __init__(self, fallback: Callable[..., Any]) -> None:
+        self.function = fallback
+
+    def introduce(self, subject: object, entry: Callable[..., Any]) -> None:
+        """Stay ignorant."""
+
+    def forget(self) -> None:
+        """Have nothing to forget."""
+
+
+def dispatcher(fallback: Callable[..., Any]) -> Dispatcher:
+    """Return a dispatcher around a Python function of a module, native where llvmlite is."""
+    if not has_llvm():
+        return _Plain(fallback)
+    from hinge.targets.llvm.entry import Dispatch  # noqa: PLC0415 (loads llvmlite)
+
+    parameters = signature(fallback).parameters.values()
+    bare = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
+    return Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}")
 
 
 def native_program(

@@ -511,11 +511,14 @@ def test_no_gil_is_left_alone(monkeypatch):
 SHUTDOWN = """
 import os
 import numpy as np
-from hinge.targets.llvm.entry import _compile, make_entry
+from hinge.targets.llvm.entry import make_entry
+from hinge.targets.llvm.machine import assembled, loaded
 
-run = _compile('''define void @entry(ptr %a, ptr %b, ptr %c, ptr %d, i64 %e, i64 %f) {
+code = loaded(assembled('''define void @run(ptr %a, ptr %b, ptr %c, ptr %d, i64 %e, i64 %f) {
   ret void
-}''')
+}''')[0])
+code.engine.detach()
+run = code.address
 
 class Late:
     def __init__(self):
@@ -614,3 +617,66 @@ def test_random_arguments(entry):
         else:
             assert went_back(entry, *args)
     assert 100 < fast < 1500
+
+
+# Dispatch.
+
+
+class Subject:
+    """Something that can be introduced."""
+
+
+def plain(subject, x, y, *, scale=1.0):
+    """Return 2 x + y, scaled."""
+    return ("plain", subject, x, y, scale)
+
+
+X, Y = np.arange(3.0), np.ones(3)
+
+
+@pytest.fixture
+def dispatch():
+    return module.Dispatch(plain, "plain(subject, x, y, *, scale=1.0)\n--\n\nReturn 2 x + y, scaled.")
+
+
+def test_a_dispatch_goes_to_the_entry_of_a_subject_that_it_knows(dispatch):
+    known, stranger = Subject(), Subject()
+    entry = make_entry(axpy, [3, 3], [(3,)], ["y"], 0, lambda *a: a, name="f", doc="")
+    assert dispatch.function(known, X, Y) == ("plain", known, X, Y, 1.0)
+    dispatch.introduce(known, entry)
+    np.testing.assert_array_equal(dispatch.function(known, X, Y), 2 * X + Y)
+    assert dispatch.function(stranger, X, Y) == ("plain", stranger, X, Y, 1.0)
+    assert dispatch.function(known, X, Y, scale=2.0) == ("plain", known, X, Y, 2.0)
+    assert dispatch.function(known, "odd") == ("odd",)
+    with pytest.raises(TypeError):
+        dispatch.function()
+    dispatch.forget()
+    assert dispatch.function(known, X, Y) == ("plain", known, X, Y, 1.0)
+
+
+def test_a_dispatch_keeps_what_it_knows_and_drops_what_it_replaces(dispatch):
+    entry = make_entry(axpy, [3, 3], [(3,)], ["y"], 0, lambda *a: a, name="f", doc="")
+    subjects = [Subject() for _ in range(3 * module._SUBJECTS)]
+    alive = [weakref.ref(s) for s in subjects]
+    for s in subjects:
+        dispatch.introduce(s, entry)
+    del subjects, s
+    gc.collect()
+    assert [r() is not None for r in alive] == [False] * 2 * module._SUBJECTS + [True] * module._SUBJECTS
+    for r in alive[-module._SUBJECTS :]:
+        np.testing.assert_array_equal(dispatch.function(r(), X, Y), 2 * X + Y)
+    dispatch.forget()
+    gc.collect()
+    assert all(r() is None for r in alive)
+
+
+def test_what_is_no_entry_is_not_introduced(dispatch):
+    subject = Subject()
+    dispatch.introduce(subject, plain)
+    assert dispatch.function(subject, 1, 2)[0] == "plain"
+
+
+def test_a_dispatch_shows_the_signature_and_pickles_as_what_its_module_has(dispatch):
+    assert list(inspect.signature(dispatch.function).parameters) == ["subject", "x", "y", "scale"]
+    assert dispatch.function.__doc__ == "Return 2 x + y, scaled."
+    assert pickle.loads(pickle.dumps(dispatch.function)) is plain

@@ -32,6 +32,7 @@ from hinge.targets.llvm.host import this_host, versions
 from hinge.targets.llvm.machine import assembled, loaded
 
 _MOST = 64  # the inputs, and the outputs, that the native function has room for
+_SUBJECTS = 8  # what a dispatch knows at a time
 _ALIGNMENT = 64  # bytes
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
@@ -211,6 +212,51 @@ drop.one:
 fail:
   ret ptr null
 }
+
+; Where a table knows the first argument, the rest goes to the entry beside it, else all to the fallback.
+define ptr @dispatch(ptr %self, ptr %arguments, i64 %count, ptr %keywords) {
+start:
+  %first = getelementptr i8, ptr %self, i64 $item
+  %owned = load ptr, ptr %first
+  %words = getelementptr i8, ptr %owned, i64 $content
+  %table = load ptr, ptr %words
+  %fallback.at = getelementptr ptr, ptr %words, i64 1
+  %call.at = getelementptr ptr, ptr %words, i64 2
+  %some = icmp sgt i64 %count, 0
+  %bare = icmp eq ptr %keywords, null
+  %fits = and i1 %some, %bare
+  br i1 %fits, label %search, label %other
+
+search:
+  %subject = load ptr, ptr %arguments
+  br label %more
+
+more:
+  %i = phi i64 [0, %search], [%i.next, %next]
+  %row = getelementptr [2 x ptr], ptr %table, i64 %i
+  %known = load ptr, ptr %row
+  %same = icmp eq ptr %known, %subject
+  br i1 %same, label %enter, label %next
+
+next:
+  %i.next = add i64 %i, 1
+  %end = icmp eq i64 %i.next, $rows
+  br i1 %end, label %other, label %more
+
+enter:
+  %entry.at = getelementptr ptr, ptr %row, i64 1
+  %entry = load ptr, ptr %entry.at
+  %rest = getelementptr ptr, ptr %arguments, i64 1
+  %fewer = sub i64 %count, 1
+  %result = tail call ptr @entry(ptr %entry, ptr %rest, i64 %fewer, ptr null)
+  ret ptr %result
+
+other:
+  %fallback = load ptr, ptr %fallback.at
+  %call = load ptr, ptr %call.at
+  %found = tail call ptr %call(ptr %fallback, ptr %arguments, i64 %count, ptr %keywords)
+  ret ptr %found
+}
 """)
 
 
@@ -283,9 +329,62 @@ def make_entry(
     work = _aligned(scratch)
     keys = tuple(sys.intern(n) for n in names)
     words = _describe((run, id(fallback), work.ctypes.data), native.addresses, inputs, outputs, keys)
-    method = _MethodDef(name.encode(), native.function, _FASTCALL_KEYWORDS, doc.encode())
-    owner = Compiled((words, fallback, keys, work, method))
-    return _new_builtin()(ctypes.addressof(method), owner, __name__)
+    method = _method(native.entry, name, doc)
+    return _builtin(method, Compiled((words, fallback, keys, work, method)))
+
+
+def _method(function: int, name: str, doc: str) -> _MethodDef:
+    return _MethodDef(name.encode(), function, _FASTCALL_KEYWORDS, doc.encode())
+
+
+def _builtin(method: _MethodDef, owner: Compiled, module: str = __name__) -> Callable[..., Any]:
+    """Return a builtin function whose `__self__` is the owner of all that it needs, the method too."""
+    return _new_builtin()(ctypes.addressof(method), owner, module)
+
+
+class Dispatching(Compiled):
+    """The `__self__` of a dispatch: its last item is the name of the module where the function is found."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> Any:
+        """Pickle as the module, so that the function is looked up there."""
+        return import_module, (self[-1],)
+
+
+class Dispatch:
+    """A function of a subject (such as a robot) and arrays that goes straight into the subject's entry.
+
+    `function` is that function; subjects it does not know, and keywords, go to the fallback. It knows the
+    last few subjects that were introduced, and keeps them alive. `doc` begins with the signature.
+    """
+
+    def __init__(self, fallback: Callable[..., Any], doc: str) -> None:
+        self.function = fallback
+        self._table = (ctypes.c_void_p * (2 * _SUBJECTS))()
+        self._kept: list[Any] = [None] * _SUBJECTS
+        self._next = 0
+        native = _native()
+        if native is not None:
+            words = struct.pack("3q", ctypes.addressof(self._table), id(fallback), native.addresses[0])
+            method = _method(native.dispatch, fallback.__name__, doc)
+            owned = (words, fallback, self._table, self._kept, method, fallback.__module__)
+            self.function = _builtin(method, Dispatching(owned), fallback.__module__)
+
+    def introduce(self, subject: object, entry: Callable[..., Any]) -> None:
+        """Take calls with a subject to its entry from now on; what is no entry is not taken."""
+        owner = getattr(entry, "__self__", None)
+        if isinstance(owner, Compiled):
+            k, self._next = self._next, (self._next + 1) % _SUBJECTS
+            before = self._kept[k]
+            self._table[2 * k], self._table[2 * k + 1] = id(subject), id(owner)
+            self._kept[k] = (subject, owner)
+            del before  # now that nothing points to it
+
+    def forget(self) -> None:
+        """Know no subject any more."""
+        ctypes.memset(self._table, 0, ctypes.sizeof(self._table))
+        self._kept[:] = [None] * _SUBJECTS
 
 
 def _plain(fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
@@ -329,9 +428,10 @@ def _new_builtin() -> Callable[[int, object, object], Callable[..., Any]]:
 
 
 class _Native(NamedTuple):
-    """The native function, and the addresses that a description holds for it."""
+    """The native functions, and the addresses that a description holds for them."""
 
-    function: int
+    entry: int
+    dispatch: int
     addresses: tuple[int, ...]
 
 
@@ -343,7 +443,7 @@ def _native() -> _Native | None:
         return None
     python = [ctypes.cast(getattr(ctypes.pythonapi, n), ctypes.c_void_p).value for n in _ADDRESSES[:5]]
     addresses = (*python, table[_NEW_FROM_DESCR], id(np.ndarray), id(np.dtype(np.float64)))
-    return _Native(_compile(_text()), tuple(a or 0 for a in addresses))
+    return _Native(*_compile(_text()), tuple(a or 0 for a in addresses))
 
 
 def _layout_is_known() -> bool:
@@ -405,11 +505,12 @@ def _text() -> str:
         head=_HEAD,
         plain=_PLAIN,
         most=_MOST,
+        rows=_SUBJECTS,
     )
 
 
-def _compile(text: str) -> int:
-    """Return the address of the function; its code is never freed: entries are called until the very end."""
+def _compile(text: str) -> tuple[int, int]:
+    """Return the addresses of the functions; their code is never freed: it is run until the very end."""
     host = this_host()
     key = cache.key(text, *versions(), host.triple, host.cpu, host.features)
     code = cache.load(key)
@@ -417,5 +518,6 @@ def _compile(text: str) -> int:
         code, _ = assembled(text)
         cache.store(key, code, "the way in from Python")
     found = loaded(code, "entry")
+    addresses = found.address, found.engine.get_function_address("dispatch")
     found.engine.detach()
-    return found.address
+    return addresses
