@@ -51,7 +51,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.dynamics import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, Compiled, compile
-from hinge.model import Robot
+from hinge.model import Builder, Robot, joints
 from hinge.spatial import Array
 from hinge.testing import State, random_state
 from tests.dynamics.zoo import robot_of, some_frames, tip_of
@@ -98,6 +98,29 @@ def held(robot: Robot) -> dict[str, Any]:
     return {"prescribed": [j.name for j in robot.joints[1::2]]}
 
 
+def alternating(length: int) -> Robot:
+    """Return a chain whose joints turn about x and y and slide along z in turn."""
+    b, parent = Builder("alternating"), None
+    for k in range(length):
+        kind = (joints.Revolute((1, 0, 0)), joints.Revolute((0, 1, 0)), joints.Prismatic((0, 0, 1)))[k % 3]
+        inertia = robots.solid_rod(1.0 + 0.1 * k, 0.2, 0.02, (0.01, 0.02 * k, 0.1))
+        parent = b.body(f"b{k}", joint=kind, parent=parent, position=(0.1, 0.02, 0.3), inertia=inertia)
+    return b.build()
+
+
+def comb(legs: int, depth: int) -> Robot:
+    """Return equal legs on a hub that floats."""
+    b, rod = Builder("comb"), robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1))
+    b.body("hub", joint=joints.Free(), inertia=rod)
+    for leg in range(legs):
+        parent = "hub"
+        for k in range(depth):
+            kind = joints.Revolute((k % 2, 1 - k % 2, 0))
+            place = (0.1 * (leg + 1), 0.2, 0.3)
+            parent = b.body(f"leg{leg}_{k}", joint=kind, parent=parent, position=place, inertia=rod)
+    return b.build()
+
+
 #: Small robots that have together every joint type.
 ROBOTS = (
     "double_pendulum", "chain", "framed", "partial_rotors", "spherical", "planar", "screw", "free",
@@ -107,6 +130,13 @@ OWN: dict[str, Callable[[], Robot]] = {
     "wheels": lambda: robots.random_tree(4, 2, ["continuous", "fixed", "translational"]),
     "branched": lambda: robots.random_tree(5, 8, ["prismatic", "revolute", "continuous"], branching=0.9),
 }
+#: Robots long enough for loops, which are not unrolled.
+LARGE = ("quadruped", "alternating", "comb", "long")
+OWN |= {
+    "alternating": lambda: alternating(12),
+    "comb": lambda: comb(3, 4),
+    "long": lambda: robots.random_tree(10, 4, ["revolute"], branching=0.0),
+}
 #: Those that expressions beside the catalogue are compiled for: solves of 5, 9, 12 and 18 unknowns.
 FEW = ("branched", "spherical", "partial_rotors", "free")
 
@@ -115,6 +145,16 @@ FEW = ("branched", "spherical", "partial_rotors", "free")
 def native_robot(name: str) -> Robot:
     """Return a robot of the sweep, the same object each time."""
     return OWN[name]() if name in OWN else robot_of(name)
+
+
+def shapes_of(robot: str) -> tuple[str, ...]:
+    """Return the shapes that code for a robot is tried in."""
+    return SHAPES[1:] if robot in LARGE else SHAPES
+
+
+def widths_of(robot: str) -> tuple[int, ...]:
+    """Return how many states at once code for a robot is tried with."""
+    return WIDTHS[::2] if robot in LARGE else WIDTHS
 
 
 @dataclass(frozen=True)
@@ -136,7 +176,7 @@ def _verbs() -> Iterator[Subject]:
     axes = cycle(("body", "world", "world-aligned"))
     for verb, e in CATALOGUE.items():
         options = at_frames(next(axes)) if Q in leaves(e) else at_tip if B in leaves(e) else plain
-        yield Subject(verb, e, options, ROBOTS)
+        yield Subject(verb, e, options, (*ROBOTS, *LARGE))
     for verb, options in (("bias_force", at_tip), ("gravity_force", plain)):
         yield Subject(f"{verb}, gravity", CATALOGUE[verb], options, gravity=True)
 
@@ -240,9 +280,9 @@ def difference(subject: str, robot: str, shape: str, width: int, dtype: str) -> 
 
 def differences(subject: str, robot: str) -> Iterator[tuple[tuple[str, int, str], float]]:
     """Yield the same for all shapes, widths and precisions, traced once for each shape; inf if it fails."""
-    for shape in SHAPES:
+    for shape in shapes_of(robot):
         f = SUBJECTS[subject].compiled(native_robot(robot), target="llvm", shape=shape)
-        for width, dtype in product(WIDTHS, PRECISIONS):
+        for width, dtype in product(widths_of(robot), PRECISIONS):
             given, right = wanted(subject, robot, dtype)
             f.program("gravity" not in given).lanes = width
             try:

@@ -2,15 +2,14 @@
 
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
+from hinge.dynamics.kept import compiled, forget
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
     center_of_mass,
     classical_accelerations,
     classical_jacobian_bias,
-    compiled,
     coriolis_force,
-    forget,
     forward_dynamics,
     forward_kinematics,
     gravity_force,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,7 @@ from hinge.algebra import (
     polynomial,
 )
 from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
+from hinge.dynamics.arguments import dense_blocks, flattened, precision, shaped
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Robot,
@@ -179,7 +180,7 @@ class Compiled:
         given = dict(vectors)
         program = self.program("gravity" not in given)
         shapes = program.signature.results
-        dtype = _precision(q, *given.values())
+        dtype = precision(q, *given.values())
         arrays = {"q": as_configuration(self.robot, q, dtype=dtype)}
         for name in program.signature.inputs:
             if name != "q":
@@ -193,7 +194,7 @@ class Compiled:
         batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
         to = self._checked_out(out, batch, dtype)
         shown = program(arrays, to and {n: x.reshape(batch + shapes[n]) for n, x in to.items()})
-        found = {name: _shaped(x, self._spaces(name)) for name, x in shown.items()}
+        found = {name: shaped(x, self._spaces(name)) for name, x in shown.items()}
         for name, x in (to or {}).items():
             if not np.shares_memory(x, found[name]):
                 x[...] = found[name]
@@ -216,7 +217,7 @@ class Compiled:
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of results as they are shown: vectors of nodes or bodies in rows of six."""
         results = self.program().signature.results
-        return {n: _shaped(np.empty(shape), self._spaces(n)).shape for n, shape in results.items()}
+        return {n: shaped(np.empty(shape), self._spaces(n)).shape for n, shape in results.items()}
 
     def at(self, *args: ArrayLike) -> Any:
         """Return what a call with these arguments gives: q first, then vectors in the program's order."""
@@ -260,7 +261,7 @@ class Compiled:
             return self._operator(name, x, given.pop(name), dtype)
         value, size = given.pop(name), self.binding.length(x.range)
         if x.range in (Node, Body):
-            return _flattened(value, name, size // 6, dtype)
+            return flattened(value, name, size // 6, dtype)
         why = f"robot {self.robot.name!r} has {size} in the space {x.range}"
         return as_vector(value, name, size, why, dtype=dtype)
 
@@ -268,7 +269,7 @@ class Compiled:
         """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
         rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
         why = f"{x} is {x.range} ← {x.domain}"
-        matrix = as_vector(_dense_blocks(value), name, columns, why, dtype=dtype)
+        matrix = as_vector(dense_blocks(value), name, columns, why, dtype=dtype)
         if matrix.ndim < 2 or matrix.shape[-2] != rows:
             raise ArgumentError(f"{name}: has shape {matrix.shape}; wanted (…, {rows}, {columns})")
         if x.self_adjoint and not np.array_equal(matrix, np.swapaxes(matrix, -1, -2), equal_nan=True):
@@ -365,38 +366,6 @@ def _needs_own_frames(derivation: Derivation) -> bool:
     used = {leaf_of(x) for p in forms for w in p.terms for x in w}
     forms += [p for x, p in inverses.items() if x in used]
     return Body in shown or not all(is_frame_free(p, inverses) for p in forms)
-
-
-def _dense_blocks(value: ArrayLike) -> ArrayLike:
-    """Return blocks (…, n, 6, 6) as one block-diagonal matrix, anything else as it is."""
-    if not (isinstance(value, np.ndarray) and value.ndim > 2 and value.shape[-2:] == (6, 6)):
-        return value
-    n = value.shape[-3]
-    found = np.zeros((*value.shape[:-3], n, 6, n, 6), dtype=value.dtype)
-    for k in range(n):
-        found[..., k, :, k, :] = value[..., k, :, :]
-    return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
-
-
-def _flattened(value: ArrayLike, name: str, count: int, dtype: Any) -> Array:
-    rows = as_vector(value, name, 6, "spatial vectors have six numbers", dtype=dtype)
-    if rows.ndim < 2 or rows.shape[-2] != count:
-        raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, 6)")
-    return rows.reshape(*rows.shape[:-2], 6 * count)
-
-
-def _shaped(x: Array, spaces: Sequence[Space]) -> Array:
-    """Return a vector of nodes or bodies as rows of six."""
-    rows = spaces[0] if spaces[1] is One else spaces[1]
-    if One in spaces and rows in (Node, Body):
-        return x.reshape(*x.shape[:-1], x.shape[-1] // 6, 6)
-    return x
-
-
-def _precision(*arrays: ArrayLike) -> Any:
-    """Return single precision if all that came are arrays of it, else double."""
-    single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in arrays)
-    return np.float32 if single else np.float64
 
 
 def _letters(expressions: Iterable[Expr]) -> dict[str, Leaf]:

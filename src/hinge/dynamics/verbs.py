@@ -2,120 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from hinge.binding import Expressed, bind, hides_fixed_bodies
+from hinge.binding import Expressed
 from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.expressions import CATALOGUE
+from hinge.dynamics.kept import Quick, compiled, one_name
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
-from hinge.pipeline import Target, best_target
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
-from hinge.targets import Dispatcher, dispatcher
 
-F = TypeVar("F", bound=Callable[..., Any])
 External = Mapping[str, ArrayLike] | None
 
-#: What `help` says of a verb for one robot.
-CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
-#: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
-KEPT = 256
-
-
-def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expressed = "body") -> Compiled:
-    """Return the compiled expression of a verb for a robot; the last ones used are kept."""
-    if isinstance(nodes, str):
-        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
-    if verb not in CATALOGUE:
-        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
-    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, best_target())
-
-
-@lru_cache(maxsize=KEPT)
-def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed, target: Target) -> Compiled:
-    merged = hides_fixed_bodies(CATALOGUE[verb])
-    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged)
-    return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
-
-
-class _Quick(dict[Any, Callable[..., Any]]):
-    """A verb for each robot (and frame) that it was called with: a function of arrays, quick for one state.
-
-    A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many. The
-    keys are robots, or (robot, frame, expressed).
-    """
-
-    def __init__(self, verb: str) -> None:
-        super().__init__()
-        self.verb = verb
-        self.dispatcher: Dispatcher | None = None
-
-    def natively(self, f: F) -> F:
-        """Return a verb as a native function that goes straight into the code of robots it knows."""
-        if best_target() != "llvm":
-            return f
-        self.dispatcher = dispatcher(f)
-        return cast("F", self.dispatcher.function)
-
-    def forget(self) -> None:
-        """Drop everything that was compiled."""
-        self.clear()
-        if self.dispatcher is not None:
-            self.dispatcher.forget()
-
-    def __missing__(self, key: Any) -> Callable[..., Any]:
-        robot, *frame = key if isinstance(key, tuple) else (key,)
-        nodes, expressed = ((_one_name(frame[0]),), frame[1]) if frame else ((), "body")
-        f = compiled(robot, self.verb, nodes, expressed)
-
-        def first(*args: Any) -> Any:
-            """Stand in until one state comes: batches need no code for single states."""
-            if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in args):
-                return f.at(*args)
-            self[key] = f.quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
-            if self.dispatcher is not None:
-                self.dispatcher.introduce(key, self[key])
-            return self[key](*args)
-
-        while len(self) >= KEPT:
-            del self[next(iter(self))]
-        self[key] = first
-        return first
-
-
-_INVERSE_DYNAMICS = _Quick("inverse_dynamics")
-_FORWARD_DYNAMICS = _Quick("forward_dynamics")
-_BIAS_FORCE = _Quick("bias_force")
-_GRAVITY_FORCE = _Quick("gravity_force")
-_CORIOLIS_FORCE = _Quick("coriolis_force")
-_MASS_MATRIX = _Quick("mass_matrix")
-_MASS_MATRIX_INVERSE = _Quick("mass_matrix_inverse")
-_KINETIC_ENERGY = _Quick("kinetic_energy")
-_MOMENTUM = _Quick("momentum")
-_JACOBIAN = _Quick("jacobian")
-_ALL_QUICK = (
-    _INVERSE_DYNAMICS,
-    _FORWARD_DYNAMICS,
-    _BIAS_FORCE,
-    _GRAVITY_FORCE,
-    _CORIOLIS_FORCE,
-    _MASS_MATRIX,
-    _MASS_MATRIX_INVERSE,
-    _KINETIC_ENERGY,
-    _MOMENTUM,
-    _JACOBIAN,
-)
-
-
-def forget() -> None:
-    """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
-    _kept.cache_clear()
-    for verb in _ALL_QUICK:
-        verb.forget()
+_INVERSE_DYNAMICS = Quick("inverse_dynamics")
+_FORWARD_DYNAMICS = Quick("forward_dynamics")
+_BIAS_FORCE = Quick("bias_force")
+_GRAVITY_FORCE = Quick("gravity_force")
+_CORIOLIS_FORCE = Quick("coriolis_force")
+_MASS_MATRIX = Quick("mass_matrix")
+_MASS_MATRIX_INVERSE = Quick("mass_matrix_inverse")
+_KINETIC_ENERGY = Quick("kinetic_energy")
+_MOMENTUM = Quick("momentum")
+_JACOBIAN = Quick("jacobian")
 
 
 @_INVERSE_DYNAMICS.natively
@@ -308,16 +218,16 @@ def jacobian(
             return _JACOBIAN[robot, frame, expressed](q)
         except TypeError:  # what cannot be hashed is no robot
             checked_robot(robot)
-            _one_name(frame)
+            one_name(frame)
             raise
-    return _value(compiled(robot, "jacobian", (_one_name(frame),), expressed), q, {}, out)
+    return _value(compiled(robot, "jacobian", (one_name(frame),), expressed), q, {}, out)
 
 
 def jacobian_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
 ) -> Array:
     """Return the frame's spatial acceleration (…, 6) when qdd = 0, so that it is J qdd + bias."""
-    return _at_frames(robot, "jacobian_bias", q, {"qd": qd}, _one_name(frame), expressed)
+    return _at_frames(robot, "jacobian_bias", q, {"qd": qd}, one_name(frame), expressed)
 
 
 def classical_jacobian_bias(
@@ -325,7 +235,7 @@ def classical_jacobian_bias(
 ) -> Array:
     """Return the frame's classical acceleration (…, 6) when qdd = 0; "body" or "world-aligned"."""
     _refuse_world(expressed)
-    return _at_frames(robot, "classical_jacobian_bias", q, {"qd": qd}, _one_name(frame), expressed)
+    return _at_frames(robot, "classical_jacobian_bias", q, {"qd": qd}, one_name(frame), expressed)
 
 
 @_KINETIC_ENERGY.natively
@@ -430,12 +340,6 @@ def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
             f"frame: {type(frame).__name__} came; wanted the name of a frame or body, or a list of names"
         )
     return tuple(frame)
-
-
-def _one_name(frame: str) -> str:
-    if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"frame: {type(frame).__name__} came; wanted the name of one frame or body")
-    return frame
 
 
 def _refuse_world(expressed: Expressed) -> None:

@@ -9,7 +9,6 @@ import pydoc
 import subprocess
 import sys
 import threading
-import types
 import weakref
 from typing import Any
 
@@ -473,39 +472,12 @@ def test_pickling_is_refused(entry):
 
 
 def test_plain_function_where_the_layout_is_unknown(monkeypatch, a, b):
-    monkeypatch.setattr(module, "_layout_is_known", lambda: False)
-    assert module._native.__wrapped__() is None
-    monkeypatch.setattr(module, "_native", lambda: None)
+    monkeypatch.setattr(module, "gate", lambda: None)
     entry = make()
     assert inspect.isfunction(entry)
     assert (entry.__name__, entry.__doc__) == ("axpy", "Return 2 a + b.")
     assert went_back(entry, a, b)
     assert went_back(entry, a, b=b)
-
-
-def test_layout_check(monkeypatch):
-    assert module._layout_is_known()
-    monkeypatch.setattr(module, "_reads_well", lambda x: x.ndim != 3)
-    assert not module._layout_is_known()
-
-
-def test_layout_check_notices_other_fields(monkeypatch):
-    fields = list(module._ArrayFields._fields_)
-    fields[6], fields[7] = fields[7], fields[6]
-    swapped = type("Swapped", (ctypes.Structure,), {"_fields_": fields})
-    monkeypatch.setattr(module, "_ArrayFields", swapped)
-    assert not module._layout_is_known()
-
-
-@pytest.mark.parametrize("name", ["pypy", "graalpy"])
-def test_other_interpreters_are_left_alone(monkeypatch, name):
-    monkeypatch.setattr(sys, "implementation", types.SimpleNamespace(name=name))
-    assert not module._layout_is_known()
-
-
-def test_no_gil_is_left_alone(monkeypatch):
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    assert not module._layout_is_known()
 
 
 SHUTDOWN = """
@@ -656,14 +628,14 @@ def test_a_dispatch_goes_to_the_entry_of_a_subject_that_it_knows(dispatch):
 
 def test_a_dispatch_keeps_what_it_knows_and_drops_what_it_replaces(dispatch):
     entry = make_entry(axpy, [3, 3], [(3,)], ["y"], 0, lambda *a: a, name="f", doc="")
-    subjects = [Subject() for _ in range(3 * module._SUBJECTS)]
+    subjects = [Subject() for _ in range(3 * module.SUBJECTS)]
     alive = [weakref.ref(s) for s in subjects]
     for s in subjects:
         dispatch.introduce(s, entry)
     del subjects, s
     gc.collect()
-    assert [r() is not None for r in alive] == [False] * 2 * module._SUBJECTS + [True] * module._SUBJECTS
-    for r in alive[-module._SUBJECTS :]:
+    assert [r() is not None for r in alive] == [False] * 2 * module.SUBJECTS + [True] * module.SUBJECTS
+    for r in alive[-module.SUBJECTS :]:
         np.testing.assert_array_equal(dispatch.function(r(), X, Y), 2 * X + Y)
     dispatch.forget()
     gc.collect()

@@ -68,7 +68,7 @@ def test_results_of_every_rank_have_their_shape(shape):
 
 
 @shapes
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_random_code_does_what_it_does_in_numpy(seed, shape):
     code = random_code(seed)
     given = inputs(code, (5,), seed)
@@ -78,7 +78,7 @@ def test_random_code_does_what_it_does_in_numpy(seed, shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(40, 1000, 40))
+@pytest.mark.parametrize("start", range(20, 1020, 40))
 def test_more_random_code_does_what_it_does_in_numpy(start):
     for seed in range(start, start + 40):
         for shape in SHAPES:
@@ -86,7 +86,7 @@ def test_more_random_code_does_what_it_does_in_numpy(start):
 
 
 @shapes
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_lanes_give_the_same_bits(seed, shape):
     code = random_code(seed)
     for dtype in ("float64", "float32"):

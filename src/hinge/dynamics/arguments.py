@@ -1,0 +1,46 @@
+"""Arguments and results of compiled expressions, between the shapes of users and flat vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import Body, Node, One, Space
+from hinge.errors import ArgumentError
+from hinge.model import as_vector
+from hinge.spatial import Array, ArrayLike
+
+
+def dense_blocks(value: ArrayLike) -> ArrayLike:
+    """Return blocks (…, n, 6, 6) as one block-diagonal matrix, anything else as it is."""
+    if not (isinstance(value, np.ndarray) and value.ndim > 2 and value.shape[-2:] == (6, 6)):
+        return value
+    n = value.shape[-3]
+    found = np.zeros((*value.shape[:-3], n, 6, n, 6), dtype=value.dtype)
+    for k in range(n):
+        found[..., k, :, k, :] = value[..., k, :, :]
+    return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
+
+
+def flattened(value: ArrayLike, name: str, count: int, dtype: Any) -> Array:
+    """Return spatial vectors (…, count, 6) as flat ones."""
+    rows = as_vector(value, name, 6, "spatial vectors have six numbers", dtype=dtype)
+    if rows.ndim < 2 or rows.shape[-2] != count:
+        raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, 6)")
+    return rows.reshape(*rows.shape[:-2], 6 * count)
+
+
+def shaped(x: Array, spaces: Sequence[Space]) -> Array:
+    """Return a vector of nodes or bodies as rows of six."""
+    rows = spaces[0] if spaces[1] is One else spaces[1]
+    if One in spaces and rows in (Node, Body):
+        return x.reshape(*x.shape[:-1], x.shape[-1] // 6, 6)
+    return x
+
+
+def precision(*arrays: ArrayLike) -> Any:
+    """Return single precision if all that came are arrays of it, else double."""
+    single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in arrays)
+    return np.float32 if single else np.float64

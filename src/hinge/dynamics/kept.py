@@ -1,0 +1,104 @@
+"""Compiled verbs, kept for the robots that they were called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from hinge.binding import Expressed, bind, hides_fixed_bodies
+from hinge.dynamics.compiled import Compiled
+from hinge.dynamics.expressions import CATALOGUE
+from hinge.errors import ArgumentError
+from hinge.model import Robot, checked_robot
+from hinge.pipeline import Target, best_target
+from hinge.targets import Dispatcher, dispatcher
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: What `help` says of a verb for one robot.
+CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
+#: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
+KEPT = 256
+
+
+def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expressed = "body") -> Compiled:
+    """Return the compiled expression of a verb for a robot; the last ones used are kept."""
+    if isinstance(nodes, str):
+        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
+    if verb not in CATALOGUE:
+        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
+    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, best_target())
+
+
+@lru_cache(maxsize=KEPT)
+def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed, target: Target) -> Compiled:
+    merged = hides_fixed_bodies(CATALOGUE[verb])
+    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged)
+    return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
+
+
+#: Every table of verbs there is.
+_ALL: list[Quick] = []
+
+
+class Quick(dict[Any, Callable[..., Any]]):
+    """A verb for each robot (and frame) that it was called with: a function of arrays, quick for one state.
+
+    A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many. The
+    keys are robots, or (robot, frame, expressed).
+    """
+
+    def __init__(self, verb: str) -> None:
+        super().__init__()
+        self.verb = verb
+        self.dispatcher: Dispatcher | None = None
+        _ALL.append(self)
+
+    def natively(self, f: F) -> F:
+        """Return a verb as a native function that goes straight into the code of robots it knows."""
+        if best_target() != "llvm":
+            return f
+        self.dispatcher = dispatcher(f)
+        return cast("F", self.dispatcher.function)
+
+    def forget(self) -> None:
+        """Drop everything that was compiled."""
+        self.clear()
+        if self.dispatcher is not None:
+            self.dispatcher.forget()
+
+    def __missing__(self, key: Any) -> Callable[..., Any]:
+        robot, *frame = key if isinstance(key, tuple) else (key,)
+        nodes, expressed = ((one_name(frame[0]),), frame[1]) if frame else ((), "body")
+        f = compiled(robot, self.verb, nodes, expressed)
+
+        def first(*args: Any) -> Any:
+            """Stand in until one state comes: batches need no code for single states."""
+            if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in args):
+                return f.at(*args)
+            self[key] = f.quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
+            if self.dispatcher is not None:
+                self.dispatcher.introduce(key, self[key])
+            return self[key](*args)
+
+        while len(self) >= KEPT:
+            del self[next(iter(self))]
+        self[key] = first
+        return first
+
+
+def forget() -> None:
+    """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
+    _kept.cache_clear()
+    for verb in _ALL:
+        verb.forget()
+
+
+def one_name(frame: str) -> str:
+    """Return the name of a frame, or raise an ArgumentError that says what came instead."""
+    if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"frame: {type(frame).__name__} came; wanted the name of one frame or body")
+    return frame
