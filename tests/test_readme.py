@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hinge import robots, write_urdf
+from hinge import robots, set_threads, write_urdf
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,10 +20,11 @@ def test_python_blocks_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for block in blocks:
         exec(compile(block, "README.md", "exec"), scope)
     assert scope["robot"].nv == 4  # type: ignore[attr-defined]
+    set_threads(None)
 
 
 def test_the_demo_prints_what_the_readme_shows():

@@ -11,7 +11,7 @@ from llvmlite import binding as llvm
 
 import hinge
 from hinge import dynamics, robots
-from hinge.dynamics import CATALOGUE, verbs
+from hinge.dynamics import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Builder, joints
 from hinge.targets.llvm import cache as disk
@@ -343,7 +343,7 @@ def test_without_a_cache_the_bits_are_the_same(folder, monkeypatch):
 
 
 def test_the_verbs_keep_their_code_in_the_cache(folder):
-    verbs._kept.cache_clear()
+    dynamics.forget()
     zero = np.zeros(2)
     x = hinge.forward_dynamics(pendulum(), zero, zero, zero)
     labels = {entry.label for entry in disk.entries()}

@@ -9,6 +9,7 @@ import pydoc
 import subprocess
 import sys
 import threading
+import types
 import weakref
 from typing import Any
 

@@ -120,15 +120,17 @@ class _Loop:
         """Write the loop, with phis for what is carried from turn to turn."""
         run, w, slot, ways = self.run, self.w, self.block.slot, self.ways
         found = {(k, n): slot(run.first[k].loads[n]) for k, n in ways.fixed}
-        first = {source: slot(run.first[k].loads[n]) for (k, n), source in ways.carried.items()}
+        # Loads that begin alike and go on alike share a phi.
+        ends = {at: (run.first[at[0]].loads[at[1]], source) for at, source in ways.carried.items()}
+        first = {end: slot(end[0]) for end in ends.values()}
         before = w.label
         with w.repeat(run.repeats) as turn:
             spot = w.loop_start
-            phis = {source: w.name("c") for source in first}
-            found |= {at: phis[s] for at, s in ways.carried.items()}
+            phis = {end: w.name("c") for end in first}
+            found |= {at: phis[end] for at, end in ends.items()}
             made = self._turn(turn, found)
-            for source, name in phis.items():
-                edges = f"[ {first[source]}, %{before} ], [ {made[source]}, %{w.label} ]"
+            for end, name in phis.items():
+                edges = f"[ {first[end]}, %{before} ], [ {made[end[1]]}, %{w.label} ]"
                 w.lines.insert(spot, f"  {name} = phi {w.lanes.type} {edges}")
         for (k, s), x in made.items():
             self.block.values[run.turns(k)[-1].stores[s]] = x

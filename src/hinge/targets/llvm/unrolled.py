@@ -17,9 +17,10 @@ class Unrolled(InMemory):
 
     def __init__(self, w: Writer, code: Code) -> None:
         places = Places()
-        for c in code.calls:
-            if isinstance(c, DenseCall) and len(c.matrix) > WRITTEN_OUT:
-                places.put([*dict.fromkeys(slots_read(c)), *(x.index for x in c.result.flat)])
+        large = [c for c in code.calls if isinstance(c, DenseCall) and len(c.matrix) > WRITTEN_OUT]
+        for c in large:
+            places.put([x.index for x in c.result.flat])
+        places.put(list(dict.fromkeys(s for c in large for s in slots_read(c) if s not in places.of)))
         super().__init__(w, code, places)
 
     def load(self, arrays: Sequence[Rows]) -> None:
