@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hinge import robots, set_threads, write_urdf
@@ -42,15 +43,17 @@ def test_the_demo_prints_what_the_readme_shows():
 
 
 def _renamed_panda():
-    """Return the arm with the names of its maker's description."""
+    """Return the arm with the names of its maker's description, and a base that has mass to float with."""
     from dataclasses import replace
 
+    from hinge import Inertia
     from hinge.model import assemble
 
     robot = robots.panda()
     old = [b.name for b in robot.bodies]
     new = {name: f"panda_link{k}" for k, name in enumerate(old)}
     bodies = [replace(b, name=new[b.name]) for b in robot.bodies]
+    bodies[0] = replace(bodies[0], inertia=Inertia.from_com(3.0, (0, 0, 0.05), 0.01 * np.eye(3)))
     joints = [
         replace(j, name=f"panda_{j.name}", parent=j.parent and new[j.parent], child=new[j.child])
         for j in robot.joints

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from functools import cache
 from itertools import product
 
@@ -11,6 +13,7 @@ from llvmlite import binding as llvm
 
 import hinge
 from hinge import dynamics, robots
+from hinge.algebra import tau
 from hinge.dynamics import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Builder, joints
@@ -98,6 +101,16 @@ def taken(arrays, which):
     return {name: x[which] for name, x in arrays.items()}
 
 
+def pendulum(mass=1.0):
+    b = Builder("pendulum")
+    rod = robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1))
+    b.body("upper", joint=joints.Revolute((1, 0, 0)), inertia=rod)
+    heavy = robots.solid_rod(mass, 0.2, 0.02, (0, 0, 0.1))
+    b.body("lower", parent="upper", joint=joints.Revolute((1, 0, 0)), position=(0, 0, 0.2), inertia=heavy)
+    b.frame("tip", "lower", position=(0, 0, 0.2))
+    return b.build()
+
+
 # The same numbers as the NumPy target.
 
 
@@ -181,6 +194,46 @@ def test_one_state_is_what_it_is_in_a_batch(verb):
     whole = call(robot, *arrays)
     for k in range(3):
         assert same_bits(np.asarray(call(robot, *(x[k] for x in arrays))), whole[k])
+
+
+# Many robots.
+
+
+def test_every_robot_gets_its_own_code_however_many_there_are():
+    q = np.array([0.3, -0.2])
+    kept = [pendulum(1.0 + k) for k in range(12)]
+    wanted = [hinge.compile(MASS, r, target="numpy")(q) for r in kept]
+    for k in np.random.default_rng(1).integers(12, size=100):
+        assert np.allclose(hinge.mass_matrix(kept[k], q), wanted[k], rtol=1e-12)
+
+
+def test_a_robot_that_is_gone_leaves_nothing_to_the_next():
+    q = np.array([0.3, -0.2])
+    for k in range(9):
+        robot = pendulum(1.0 + k)
+        wanted = hinge.compile(MASS, robot, target="numpy")(q)
+        assert all(np.allclose(hinge.mass_matrix(robot, q), wanted, rtol=1e-12) for _ in range(3))
+        if k % 4 == 3:
+            dynamics.forget()
+        del robot
+        gc.collect()
+
+
+def test_threads_of_the_user_may_call_a_verb_at_once():
+    robot, s = pendulum(3.5), hinge.testing.random_state(pendulum(), 1, 50)
+    wanted = hinge.compile(MASS.inv() @ tau, robot, target="numpy")(s.q, tau=s.tau)
+    found = {}
+
+    def call(n):
+        rows = [hinge.mass_matrix_inverse(robot, q) @ t for q, t in zip(s.q, s.tau, strict=True)]
+        found[n] = np.allclose(rows, wanted, rtol=1e-9, atol=1e-9)
+
+    callers = [threading.Thread(target=call, args=(n,)) for n in range(6)]
+    for c in callers:
+        c.start()
+    for c in callers:
+        c.join(60)
+    assert found == dict.fromkeys(range(6), True)
 
 
 # Numbers that are not finite.
@@ -283,16 +336,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HINGE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("HINGE_CACHE", raising=False)
     return tmp_path / "cache"
-
-
-def pendulum(mass=1.0):
-    b = Builder("pendulum")
-    rod = robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1))
-    b.body("upper", joint=joints.Revolute((1, 0, 0)), inertia=rod)
-    heavy = robots.solid_rod(mass, 0.2, 0.02, (0, 0, 0.1))
-    b.body("lower", parent="upper", joint=joints.Revolute((1, 0, 0)), position=(0, 0, 0.2), inertia=heavy)
-    b.frame("tip", "lower", position=(0, 0, 0.2))
-    return b.build()
 
 
 def pieces(f):
