@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,11 @@ class Compiled:
         self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
         self._letters = _letters(given.values())
         self._programs: dict[bool, Executable] = {}
-        if "q" in self._letters:
-            raise ArgumentError("q: is the configuration in a call; give your letter another name")
+        taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
+        if g.name in self._letters:
+            taken["gravity"] = "the value of g"
+        for name in taken.keys() & self._letters.keys():
+            raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
         self.program()  # what is wrong with the expressions shows now
 
     @property
@@ -104,12 +108,16 @@ class Compiled:
             def traced() -> Code:
                 return self.code if own_gravity else trace(self.derivation.program, binding)
 
-            found = build(
-                traced, identity=lambda: self._identity(own_gravity), label=str(self), **self._options
-            )
+            identity = (lambda: self._identity(own_gravity)) if self._is_ours() else None
+            found = build(traced, identity=identity, label=str(self), **self._options)
             assert found.signature
             self._programs[own_gravity] = found
         return self._programs[own_gravity]
+
+    def _is_ours(self) -> bool:
+        """Tell whether all joint types are of this package; others may change, so nothing is kept on disk."""
+        package = __name__.split(".")[0]
+        return all(type(j.type).__module__.split(".")[0] == package for j in self.robot.joints)
 
     def _bound(self, own_gravity: bool) -> RobotBinding:
         return replace(self.binding, own_gravity=own_gravity)
@@ -212,7 +220,13 @@ class Compiled:
             raise ArgumentError(
                 f"out: arrays for {', '.join(given)} came; wanted one for each of {', '.join(shapes)}"
             )
-        return {n: checked_out(given[n], (*batch, *shape), dtype) for n, shape in shapes.items()}
+        found = {n: checked_out(given[n], (*batch, *shape), dtype) for n, shape in shapes.items()}
+        for one, other in combinations(found, 2):
+            if np.may_share_memory(found[one], found[other]):
+                raise ArgumentError(
+                    f"out: the arrays for {one} and {other} share memory; wanted two of their own"
+                )
+        return found
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of results as they are shown: vectors of nodes or bodies in rows of six."""
@@ -269,7 +283,9 @@ class Compiled:
         """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
         rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
         why = f"{x} is {x.range} ← {x.domain}"
-        matrix = as_vector(dense_blocks(value), name, columns, why, dtype=dtype)
+        if x.range in (Body, Node) and x.domain in (Body, Node) and np.shape(value)[-2:] != (rows, columns):
+            value = dense_blocks(value)
+        matrix = as_vector(value, name, columns, why, dtype=dtype)
         if matrix.ndim < 2 or matrix.shape[-2] != rows:
             raise ArgumentError(f"{name}: has shape {matrix.shape}; wanted (…, {rows}, {columns})")
         if x.self_adjoint and not np.array_equal(matrix, np.swapaxes(matrix, -1, -2), equal_nan=True):

@@ -85,7 +85,7 @@ class Quick(dict[Any, Callable[..., Any]]):
             return self[key](*args)
 
         while len(self) >= KEPT:
-            del self[next(iter(self))]
+            self.pop(next(iter(self), None), None)
         self[key] = first
         return first
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hinge.binding import Expressed
+from hinge.dynamics.arguments import precision
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.kept import Quick, compiled, one_name
 from hinge.errors import ArgumentError
@@ -246,7 +247,8 @@ def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
     """Return −Σ g · (mᵢ cᵢ) (…) in J, zero at the world's origin."""
-    down, moment = gravity_of(robot, gravity), _first_moment(robot, q)
+    moment = _first_moment(robot, q)
+    down = gravity_of(robot, gravity, dtype=moment.dtype)
     common_batch({"gravity": down, "q": moment})
     return -dot(down, moment)
 
@@ -307,8 +309,10 @@ def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]
         raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
     if not external:
         return (), {}
+    dtype = precision(*external.values())
     forces = [
-        as_vector(f, f"external[{name!r}]", 6, "a spatial force is [n; f]") for name, f in external.items()
+        as_vector(f, f"external[{name!r}]", 6, "a spatial force is [n; f]", dtype=dtype)
+        for name, f in external.items()
     ]
     try:
         stacked = np.stack(np.broadcast_arrays(*forces), axis=-2)

@@ -36,7 +36,7 @@ def _add(x: Any, parts: list[bytes]) -> None:
         for item in x:
             _add(item, parts)
     elif is_dataclass(x):
-        parts.append(f"d{type(x).__name__}:".encode())
+        parts.append(f"d{type(x).__module__}.{type(x).__qualname__}:".encode())
         for f in fields(x):
             if f.name not in LEFT_OUT:
                 _add(getattr(x, f.name), parts)

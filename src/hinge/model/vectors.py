@@ -61,6 +61,8 @@ def checked_out(out: object, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         )
     if not found.flags.writeable:
         raise ArgumentError("out: is read-only; wanted an array that can be written")
+    if any(stride == 0 and size > 1 for stride, size in zip(found.strides, found.shape, strict=True)):
+        raise ArgumentError("out: shows the same memory several times; wanted room for all results")
     return found
 
 

@@ -21,7 +21,15 @@ Anything = NDArray[Any]
 def as_rows(x: Anything, dtype: np.dtype[Any], inner: int) -> Anything:
     """Return an array in a precision, whose last `inner` dimensions are contiguous; a copy only if needed."""
     x = x.astype(dtype, copy=False)
-    return x if _even(x, inner) else np.ascontiguousarray(x)
+    return x if _even(x, inner) else np.array(x, order="C")
+
+
+def aligned(count: int, dtype: str) -> Anything:
+    """Return an array that begins where a cache line does."""
+    size = np.dtype(dtype).itemsize
+    room = np.empty(count * size + 64, dtype=np.uint8)
+    skip = -room.ctypes.data % 64
+    return room[skip : skip + count * size].view(dtype)
 
 
 def writable_rows(x: Anything, inner: int) -> Anything:

@@ -23,12 +23,9 @@ from functools import cache as remember
 from importlib import import_module
 from typing import Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hinge.targets.llvm.batch import aligned
 from hinge.targets.llvm.gate import HEAD, MOST, SUBJECTS, gate
 
-_ALIGNMENT = 64  # bytes
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 
 
@@ -82,7 +79,7 @@ def make_entry(
     native = gate()
     if native is None or max(len(inputs), len(outputs)) > MOST:
         return _plain(fallback, name, doc)
-    work = _aligned(scratch)
+    work = aligned(scratch, "float64")
     keys = tuple(sys.intern(n) for n in names)
     words = _describe((run, id(fallback), work.ctypes.data), native.addresses, inputs, outputs, keys)
     method = _method(native.entry, name, doc)
@@ -133,7 +130,9 @@ class Dispatch:
         if isinstance(owner, Compiled):
             k, self._next = self._next, (self._next + 1) % SUBJECTS
             before = self._kept[k]
-            self._table[2 * k], self._table[2 * k + 1] = id(subject), id(owner)
+            self._table[2 * k] = None
+            self._table[2 * k + 1] = id(owner)
+            self._table[2 * k] = id(subject)
             self._kept[k] = (subject, owner)
             del before  # now that nothing points to it
 
@@ -150,13 +149,6 @@ def _plain(fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., A
     entry.__name__ = entry.__qualname__ = name
     entry.__doc__ = doc
     return entry
-
-
-def _aligned(count: int) -> NDArray[np.float64]:
-    extra = _ALIGNMENT // 8
-    room = np.empty(count + extra)
-    skip = -room.ctypes.data % _ALIGNMENT // 8
-    return room[skip : skip + count]
 
 
 def _describe(

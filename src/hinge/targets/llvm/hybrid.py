@@ -102,10 +102,13 @@ class Ways:
         """Return the ways of a run."""
         loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
         within = {at: s for at in loads if (s := run.within(*at)) is not None}
-        carried = {at: s for at in loads if at not in within and (s := run.carried(*at)) is not None}
-        others = [at for at in loads if at not in within and at not in carried]
-        fixed = [(k, n) for k, n in others if len({c.loads[n] for c in run.turns(k)}) == 1]
-        return cls(within, carried, fixed, [at for at in others if at not in fixed])
+        # What is there before the loop: the run itself must not make it.
+        own = {s for c in run.calls for s in c.stores}
+        before = [(k, n) for k, n in loads if (k, n) not in within and run.first[k].loads[n] not in own]
+        carried = {at: s for at in before if (s := run.carried(*at)) is not None}
+        fixed = [(k, n) for k, n in before if len({c.loads[n] for c in run.turns(k)}) == 1]
+        known = {*within, *carried, *fixed}
+        return cls(within, carried, fixed, [at for at in loads if at not in known])
 
 
 class _Loop:

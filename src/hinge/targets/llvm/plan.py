@@ -73,27 +73,28 @@ def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
         plain = [c for c in calls if isinstance(c, DenseCall) or c.column is None]
         columns = [c for c in calls if isinstance(c, Call) and c.column is not None]
         if stage < 0:
-            order = {k: n for n, k in enumerate(dict.fromkeys(_kernel(c) for c in plain))}
-            plain.sort(key=lambda c: order[_kernel(c)])
+            order = {k: n for n, k in enumerate(dict.fromkeys(kernel_of(c) for c in plain))}
+            plain.sort(key=lambda c: order[kernel_of(c)])
         for part in (plain, _body_by_body(columns)):
             found += _grouped(part, longest_period)
     return found
 
 
-def _kernel(c: Call | DenseCall) -> int:
-    return id(c.kernel) if isinstance(c, Call) else id(c)
+def kernel_of(c: Call | DenseCall) -> tuple[int, int]:
+    """Return what the calls of a run have in common: the kernel, and how many of its inputs are loads."""
+    return (id(c.kernel), len(c.loads)) if isinstance(c, Call) else (id(c), 0)
 
 
 def _body_by_body(columns: Sequence[Call]) -> list[Call]:
     """Return the calls of columns sorted by body, in the direction that the columns go."""
     steps = [b.body - a.body for a, b in pairwise(columns) if a.column == b.column and a.body != b.body]
     towards_base = bool(steps) and steps[0] < 0
-    order = {k: n for n, k in enumerate(dict.fromkeys(_kernel(c) for c in columns))}
-    return sorted(columns, key=lambda c: (-c.body if towards_base else c.body, order[_kernel(c)]))
+    order = {k: n for n, k in enumerate(dict.fromkeys(kernel_of(c) for c in columns))}
+    return sorted(columns, key=lambda c: (-c.body if towards_base else c.body, order[kernel_of(c)]))
 
 
 def _grouped(calls: Sequence[Call | DenseCall], longest_period: int) -> Iterator[Segment]:
-    kernels = [_kernel(c) for c in calls]
+    kernels = [kernel_of(c) for c in calls]
     at = 0
     while at < len(calls):
         call = calls[at]
@@ -107,7 +108,7 @@ def _grouped(calls: Sequence[Call | DenseCall], longest_period: int) -> Iterator
         at += period * repeats
 
 
-def _best_period(kernels: Sequence[int], at: int, longest: int) -> tuple[int, int]:
+def _best_period(kernels: Sequence[tuple[int, int]], at: int, longest: int) -> tuple[int, int]:
     """Return the period that covers most calls from here on, and how often it repeats."""
     best = (1, _repeats(kernels, at, 1))
     for period in range(2, longest + 1):
@@ -117,7 +118,7 @@ def _best_period(kernels: Sequence[int], at: int, longest: int) -> tuple[int, in
     return best
 
 
-def _repeats(kernels: Sequence[int], at: int, period: int) -> int:
+def _repeats(kernels: Sequence[tuple[int, int]], at: int, period: int) -> int:
     end = at + period
     while end < len(kernels) and kernels[end] == kernels[end - period]:
         end += 1

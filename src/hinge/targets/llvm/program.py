@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from hinge.errors import ArgumentError
 from hinge.sweeps import Code
 from hinge.targets.llvm import cache
-from hinge.targets.llvm.batch import apart, as_rows, layout, writable_rows
+from hinge.targets.llvm.batch import aligned, apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import make_entry
 from hinge.targets.llvm.host import this_host, versions
 from hinge.targets.llvm.machine import Loaded, assembled, assembly, loaded
@@ -70,14 +71,20 @@ class Piece:
         """The bytes of a number."""
         return np.dtype(self.facts.dtype).itemsize
 
-    def run_over(self, arrays: Any, strides: Any, inputs: int, parts: list[tuple[int, int]]) -> None:
-        """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first."""
+    def run_over(
+        self, arrays: Any, strides: Any, inputs: int, parts: list[tuple[int, int]], owners: Sequence[Array]
+    ) -> None:
+        """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first.
+
+        The owners of what is at the addresses live as long as any thread works on it.
+        """
         outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
 
         def work(start: int, stop: int) -> None:
             space = self.work_space()
             self.run(arrays, strides, outputs, space.ctypes.data, start, stop)
             self.spare.append(space)
+            assert owners
 
         run_parts(work, parts)
 
@@ -86,15 +93,23 @@ class Piece:
         try:
             return self.spare.pop()
         except IndexError:
-            return _aligned(self.facts.scratch * self.facts.width, self.facts.dtype)
+            return aligned(self.facts.scratch * self.facts.width, self.facts.dtype)
 
 
-def _aligned(count: int, dtype: str) -> Array:
-    """Return an array that begins where a cache line does."""
-    size = np.dtype(dtype).itemsize
-    room = np.empty(count * size + 64, dtype=np.uint8)
-    skip = -room.ctypes.data % 64
-    return room[skip : skip + count * size].view(dtype)
+class _Lock:
+    """The lock around compiling, one for all programs; a fork begins with a new one, held by nobody."""
+
+    def __init__(self) -> None:
+        self.renew()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.renew)
+
+    def renew(self) -> None:
+        """Make the lock anew."""
+        self.held = RLock()
+
+
+_compiling = _Lock()
 
 
 class NativeProgram:
@@ -124,7 +139,6 @@ class NativeProgram:
         self.lanes = lanes
         self._pieces: dict[tuple[Dtype, int], Piece] = {}
         self._signature: Signature | None = None
-        self._lock = RLock()
 
     # What it is made of.
 
@@ -148,11 +162,12 @@ class NativeProgram:
 
     def _known_signature(self) -> Signature | None:
         """Return the signature of machine code that is here or in the cache."""
-        for width in (self.width("float64"), 1):
-            piece = self._pieces.get(("float64", width)) or self._load("float64", width)
-            if piece is not None:
-                self._pieces["float64", width] = piece
-                return piece.facts.signature
+        with _compiling.held:
+            for width in (self.width("float64"), 1):
+                piece = self._pieces.get(("float64", width)) or self._load("float64", width)
+                if piece is not None:
+                    self._pieces["float64", width] = piece
+                    return piece.facts.signature
         return None
 
     def width(self, dtype: Dtype) -> int:
@@ -175,7 +190,7 @@ class NativeProgram:
         """Return the machine code for W states at once: made before, from the cache, or made now."""
         found = self._pieces.get((dtype, width))
         if found is None:
-            with self._lock:
+            with _compiling.held:
                 found = self._pieces.get((dtype, width)) or self._load(dtype, width)
                 found = found or self._make(dtype, width)
                 self._pieces[dtype, width] = found
@@ -277,7 +292,8 @@ class NativeProgram:
         parts = list(split(over.axis.size, piece.facts.width, least))
         for start in over.starts():
             at = [a + s * piece.itemsize for a, s in zip(addresses, start, strict=True)]
-            piece.run_over((ctypes.c_void_p * len(at))(*at), strides, len(given), parts)
+            arrays = (ctypes.c_void_p * len(at))(*at)
+            piece.run_over(arrays, strides, len(given), parts, (*given, *results))
 
     # What to say of it.
 

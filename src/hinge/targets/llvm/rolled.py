@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.sweeps import Call, Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import Places, Run, Segment
+from hinge.targets.llvm.plan import Places, Run, Segment, kernel_of
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
@@ -49,11 +49,11 @@ class Rolled(InMemory):
         if not runs:
             return
         w = self.w
-        calls: dict[int, list[Call]] = {}
+        calls: dict[tuple[int, int], list[Call]] = {}
         rows: list[tuple[int, int, int]] = []
-        order: dict[int, int] = {}
+        order: dict[tuple[int, int], int] = {}
         for run in runs:
-            kernel = id(run.calls[0].kernel)
+            kernel = kernel_of(run.calls[0])
             members = calls.setdefault(kernel, [])
             end = len(members) + len(run.calls)
             rows.append((order.setdefault(kernel, len(order)), len(members), end))

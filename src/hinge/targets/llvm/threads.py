@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 from hinge.errors import ArgumentError
@@ -91,9 +91,25 @@ def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) ->
         work(*parts[0])
         return
     pool = _workers.of_size(len(parts) - 1)
-    waiting = [pool.submit(work, *part) for part in parts[1:]]
+    others: list[Future[None]] = []
     try:
+        others += (pool.submit(work, *part) for part in parts[1:])
         work(*parts[0])
     finally:
-        for w in waiting:
-            w.result()
+        _wait_for(others)
+    for other in others:
+        other.result()
+
+
+def _wait_for(others: list[Future[None]]) -> None:
+    """Wait until all are done, whatever interrupts: they write into arrays that must live so long."""
+    interrupt: BaseException | None = None
+    while True:
+        try:
+            wait(others)
+        except BaseException as error:
+            interrupt = error
+        else:
+            break
+    if interrupt is not None:
+        raise interrupt
