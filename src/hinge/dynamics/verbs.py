@@ -45,13 +45,9 @@ def inverse_dynamics(
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (…, 3) replaces the robot's own; `out` is an array for the result.
     """
-    if external is None and gravity is None and out is None:
-        try:
-            return _INVERSE_DYNAMICS[robot](q, qd, qdd)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _loaded(robot, "inverse_dynamics", q, {"qd": qd, "qdd": qdd}, external, gravity, out)
+    return _verb(
+        _INVERSE_DYNAMICS, robot, q, {"qd": qd, "qdd": qdd}, external=external, gravity=gravity, out=out
+    )
 
 
 @_FORWARD_DYNAMICS.natively
@@ -70,13 +66,9 @@ def forward_dynamics(
     Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `out` as in
     `inverse_dynamics`.
     """
-    if external is None and gravity is None and out is None:
-        try:
-            return _FORWARD_DYNAMICS[robot](q, qd, tau)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _loaded(robot, "forward_dynamics", q, {"qd": qd, "tau": tau}, external, gravity, out)
+    return _verb(
+        _FORWARD_DYNAMICS, robot, q, {"qd": qd, "tau": tau}, external=external, gravity=gravity, out=out
+    )
 
 
 @_BIAS_FORCE.natively
@@ -90,13 +82,7 @@ def bias_force(
     out: Array | None = None,
 ) -> Array:
     """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    if external is None and gravity is None and out is None:
-        try:
-            return _BIAS_FORCE[robot](q, qd)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _loaded(robot, "bias_force", q, {"qd": qd}, external, gravity, out)
+    return _verb(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, out=out)
 
 
 @_GRAVITY_FORCE.natively
@@ -104,49 +90,25 @@ def gravity_force(
     robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
 ) -> Array:
     """Return the hinge forces (…, nv) that hold the robot against gravity at rest."""
-    if gravity is None and out is None:
-        try:
-            return _GRAVITY_FORCE[robot](q)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _loaded(robot, "gravity_force", q, {}, None, gravity, out)
+    return _verb(_GRAVITY_FORCE, robot, q, {}, gravity=gravity, out=out)
 
 
 @_CORIOLIS_FORCE.natively
 def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the Coriolis and centrifugal share (…, nv) of C."""
-    if out is None:
-        try:
-            return _CORIOLIS_FORCE[robot](q, qd)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _value(compiled(robot, "coriolis_force"), q, {"qd": qd}, out)
+    return _verb(_CORIOLIS_FORCE, robot, q, {"qd": qd}, out=out)
 
 
 @_MASS_MATRIX.natively
 def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the mass matrix 𝓜 = H φ M φᵀ Hᵀ (…, nv, nv), rotor inertias on its diagonal."""
-    if out is None:
-        try:
-            return _MASS_MATRIX[robot](q)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _value(compiled(robot, "mass_matrix"), q, {}, out)
+    return _verb(_MASS_MATRIX, robot, q, {}, out=out)
 
 
 @_MASS_MATRIX_INVERSE.natively
 def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
-    if out is None:
-        try:
-            return _MASS_MATRIX_INVERSE[robot](q)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            raise
-    return _value(compiled(robot, "mass_matrix_inverse"), q, {}, out)
+    return _verb(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
 
 
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: str | Sequence[str] | None = None) -> Any:
@@ -214,14 +176,10 @@ def jacobian(
     robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
+    name = one_name(frame)
     if out is None:
-        try:
-            return _JACOBIAN[robot, frame, expressed](q)
-        except TypeError:  # what cannot be hashed is no robot
-            checked_robot(robot)
-            one_name(frame)
-            raise
-    return _value(compiled(robot, "jacobian", (one_name(frame),), expressed), q, {}, out)
+        return _JACOBIAN[checked_robot(robot), name, expressed](q)
+    return _value(compiled(robot, "jacobian", (name,), expressed), q, {}, out)
 
 
 def jacobian_bias(
@@ -242,7 +200,7 @@ def classical_jacobian_bias(
 @_KINETIC_ENERGY.natively
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, rotors included."""
-    return _KINETIC_ENERGY[checked_robot(robot)](q, qd)
+    return _verb(_KINETIC_ENERGY, robot, q, {"qd": qd})
 
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
@@ -256,7 +214,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
 @_MOMENTUM.natively
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the momentum [angular about the world's origin; linear] (…, 6) in world axes."""
-    return _MOMENTUM[checked_robot(robot)](q, qd)
+    return _verb(_MOMENTUM, robot, q, {"qd": qd})
 
 
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
@@ -284,21 +242,23 @@ def _value(f: Compiled, q: ArrayLike, vectors: Mapping[str, ArrayLike], out: Arr
     return f.evaluate(q, vectors, out={name: out})[name]
 
 
-def _loaded(
+def _verb(
+    table: Quick,
     robot: Robot,
-    verb: str,
     q: ArrayLike,
     vectors: Mapping[str, ArrayLike],
-    external: External,
-    gravity: ArrayLike | None,
+    *,
+    external: External = None,
+    gravity: ArrayLike | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Evaluate a verb with gravity and with forces at frames."""
+    """Evaluate a verb, with gravity and with forces at frames if there are any."""
+    if external is None and gravity is None and out is None:
+        return table[checked_robot(robot)](q, *vectors.values())
     names, forces = _external(external)
-    more = {} if gravity is None else {"gravity": gravity}
-    f = compiled(robot, verb, names)
-    given = {**vectors, **forces, **more}
-    return f.evaluate(q, given, called={"f_ext": "external"}, out={verb: out})[verb]
+    given = {**vectors, **forces, **({} if gravity is None else {"gravity": gravity})}
+    f = compiled(robot, table.verb, names)
+    return f.evaluate(q, given, called={"f_ext": "external"}, out={table.verb: out})[table.verb]
 
 
 def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:
