@@ -30,7 +30,7 @@ from hinge.algebra import (
     qd,
     qdd,
 )
-from hinge.dynamics import CATALOGUE, Compiled, verbs
+from hinge.dynamics import CATALOGUE, Compiled, kept
 from hinge.model import Builder, joints
 from hinge.spatial import force_cross
 from hinge.testing import random_state
@@ -384,8 +384,8 @@ def test_compiled_code_is_kept_for_a_robot_but_not_without_bound():
     assert isinstance(f, Compiled) and f.robot is robot
     assert dynamics.compiled(robot, "mass_matrix") is f
     assert dynamics.compiled(robots.chain(2), "mass_matrix") is not f
-    kept = verbs._kept.cache_info()
-    assert kept.currsize <= kept.maxsize == verbs.KEPT
+    found = kept._kept.cache_info()
+    assert found.currsize <= found.maxsize == kept.KEPT
 
 
 # Costs.

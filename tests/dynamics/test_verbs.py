@@ -100,7 +100,7 @@ def _verbs():
     """Yield the names of the room that are functions of a robot and its configuration."""
     for name in dynamics.__all__:
         thing = getattr(dynamics, name)
-        if inspect.isfunction(thing) and list(inspect.signature(thing).parameters)[:2] == ["robot", "q"]:
+        if inspect.isroutine(thing) and list(inspect.signature(thing).parameters)[:2] == ["robot", "q"]:
             yield name
 
 

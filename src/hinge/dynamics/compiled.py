@@ -212,6 +212,10 @@ class Compiled:
         self, out: Mapping[str, Any] | None, batch: tuple[int, ...], dtype: Any
     ) -> dict[str, Array] | None:
         """Return the arrays for results, or None if there are none."""
+        if out is not None and not isinstance(out, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"out: {type(out).__name__} came; wanted a dict of arrays by name of the result"
+            )
         given = {name: x for name, x in (out or {}).items() if x is not None}
         if not given:
             return None

@@ -28,6 +28,7 @@ def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expr
     """Return the compiled expression of a verb for a robot; the last ones used are kept."""
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
+    checked_axes(expressed)
     if verb not in CATALOGUE:
         raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
     return _kept(checked_robot(robot), verb, tuple(nodes), expressed, best_target())
@@ -95,6 +96,14 @@ def forget() -> None:
     _kept.cache_clear()
     for verb in _ALL:
         verb.forget()
+
+
+def checked_axes(expressed: Expressed) -> Expressed:
+    """Return which axes are asked for, or raise an ArgumentError if that is no text."""
+    if not isinstance(expressed, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        wanted = "'body', 'world' or 'world-aligned'"
+        raise ArgumentError(f"expressed: {type(expressed).__name__} came; wanted {wanted}")
+    return expressed
 
 
 def one_name(frame: str) -> str:

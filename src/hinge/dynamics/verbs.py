@@ -10,7 +10,7 @@ import numpy as np
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import precision
 from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.kept import Quick, compiled, one_name
+from hinge.dynamics.kept import Quick, checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
@@ -178,7 +178,7 @@ def jacobian(
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
     name = one_name(frame)
     if out is None:
-        return _JACOBIAN[checked_robot(robot), name, expressed](q)
+        return _JACOBIAN[checked_robot(robot), name, checked_axes(expressed)](q)
     return _value(compiled(robot, "jacobian", (name,), expressed), q, {}, out)
 
 
@@ -208,7 +208,8 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
     moment = _first_moment(robot, q)
     down = gravity_of(robot, gravity, dtype=moment.dtype)
     common_batch({"gravity": down, "q": moment})
-    return -dot(down, moment)
+    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+        return -dot(down, moment)
 
 
 @_MOMENTUM.natively
@@ -307,7 +308,7 @@ def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _refuse_world(expressed: Expressed) -> None:
-    if expressed == "world":
+    if checked_axes(expressed) == "world":
         raise ArgumentError(
             "expressed: 'world' moves the origin away from the frame; a classical acceleration wants 'body' "
             "or 'world-aligned'"

@@ -11,6 +11,9 @@ from hinge.errors import ArgumentError
 from hinge.model.robot import Robot
 from hinge.spatial import Array, ArrayLike
 
+#: What NumPy can broadcast.
+MOST_DIMENSIONS = 32
+
 
 def checked_robot(robot: Robot) -> Robot:
     """Return the robot, or raise an ArgumentError that says what came instead."""
@@ -36,7 +39,9 @@ def as_vector(x: ArrayLike, name: str, size: int, wanted: str, *, dtype: DTypeLi
     """Return x as an array of floats, doubles unless `dtype` says else, whose last dimension is `size`."""
     try:
         a = np.asarray(x)
-    except ValueError as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # an object may raise what it likes when it is asked to be an array
         raise ArgumentError(f"{name}: is not an array ({error}); wanted shape (…, {size})") from None
     if a.dtype.kind in "iub" and isinstance(x, np.ndarray):
         raise ArgumentError(
@@ -45,6 +50,8 @@ def as_vector(x: ArrayLike, name: str, size: int, wanted: str, *, dtype: DTypeLi
         )
     if a.dtype.kind not in "fiu":
         raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
+    if a.ndim > MOST_DIMENSIONS:
+        raise ArgumentError(f"{name}: has {a.ndim} dimensions; wanted at most {MOST_DIMENSIONS}")
     if a.ndim == 0 or a.shape[-1] != size:
         raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {size}), since {wanted}")
     return a.astype(dtype, copy=False)

@@ -7,7 +7,7 @@ from hinge import robots
 from hinge.algebra import Joint
 from hinge.dynamics import CATALOGUE, compile
 from hinge.sweeps import Call, Code, Column, DenseCall, Slot
-from hinge.targets.llvm.plan import Places, Run, segments, slots_read, slots_shown
+from hinge.targets.llvm.plan import Places, Run, kernel_of, segments, slots_read, slots_shown
 from tests.targets.llvm.running import result, traced
 
 ADD = traced(lambda x, y: (x + y,), 2)
@@ -129,10 +129,10 @@ def branched():
 @pytest.mark.parametrize("verb", ["forward_dynamics", "mass_matrix", "mass_matrix_inverse", "accelerations"])
 def test_calls_of_a_kernel_take_and_give_the_same_number_of_values(verb):
     found = compile(CATALOGUE[verb], branched(), nodes=["tip"], target="llvm").code
-    by_kernel: dict[int, set[tuple[int, ...]]] = {}
+    by_kernel: dict[tuple[int, int], set[tuple[int, ...]]] = {}
     for c in found.calls:
         assert isinstance(c, Call)
-        by_kernel.setdefault(id(c.kernel), set()).add((len(c.loads), len(c.params), len(c.stores)))
+        by_kernel.setdefault(kernel_of(c), set()).add((len(c.loads), len(c.params), len(c.stores)))
     assert all(len(sizes) == 1 for sizes in by_kernel.values())
 
 

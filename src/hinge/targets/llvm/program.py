@@ -130,7 +130,7 @@ class NativeProgram:
     ) -> None:
         if shape is not None and shape not in SHAPES:
             raise ArgumentError(f"shape: {shape!r} is unknown; there is {', '.join(map(repr, SHAPES))}")
-        if lanes is not None and lanes not in (1, 2, 4, 8, 16):
+        if lanes is not None and (type(lanes) is not int or lanes not in (1, 2, 4, 8, 16)):
             raise ArgumentError(
                 f"lanes: {lanes!r} came; wanted 1, 2, 4, 8, 16, or None for the machine's own"
             )

@@ -57,7 +57,7 @@ def threads() -> int:
         return _workers.asked
     text = os.environ.get(VARIABLE)
     if text:
-        if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        if not text.isdecimal() or len(text) > len(str(MOST)) or not 1 <= int(text) <= MOST:
             raise ArgumentError(
                 f"{VARIABLE}: the environment says {text!r}; wanted a number from 1 to {MOST}"
             )
@@ -93,7 +93,11 @@ def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) ->
     pool = _workers.of_size(len(parts) - 1)
     others: list[Future[None]] = []
     try:
-        others += (pool.submit(work, *part) for part in parts[1:])
+        for part in parts[1:]:
+            try:
+                others.append(pool.submit(work, *part))
+            except RuntimeError:  # the interpreter is about to end and takes no more
+                work(*part)
         work(*parts[0])
     finally:
         _wait_for(others)
