@@ -241,7 +241,8 @@ class Compiled:
         """Return what a call with these arguments gives: q first, then vectors in the program's order."""
         names = list(self._names)
         if len(args) != 1 + len(names):
-            raise TypeError(f"{len(args)} arguments came; wanted {', '.join(['q', *names])}")
+            wanted = ", ".join(["q", *names])
+            raise TypeError(f"{self._first}() takes the arrays {wanted}, but {len(args)} arguments were given")
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
     def quick(self, doc: str = "") -> Callable[..., Any]:
