@@ -242,7 +242,7 @@ class Compiled:
         names = list(self._names)
         if len(args) != 1 + len(names):
             wanted = ", ".join(["q", *names])
-            raise TypeError(f"{self._first}() takes the arrays {wanted}, but {len(args)} arguments were given")
+            raise TypeError(f"{self._first}() takes the arrays {wanted}; {len(args)} arguments were given")
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
     def quick(self, doc: str = "") -> Callable[..., Any]:
