@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
+from inspect import signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -415,8 +416,18 @@ def _complaint(call: Call, error: BaseException) -> str:
     """Say what is wrong with an error, if anything."""
     if isinstance(error, HingeError):
         return "" if str(error).strip() else "the message is empty"
-    wrong_call = isinstance(error, TypeError) and "argument" in str(error) and f"{call.verb}()" in str(error)
-    return "" if wrong_call else f"{type(error).__name__} is no HingeError: {error}"
+    if isinstance(error, TypeError) and not _fits(call):
+        return ""
+    return f"{type(error).__name__} is no HingeError: {error}"
+
+
+def _fits(call: Call) -> bool:
+    """Tell whether a call has the arguments that the verb's signature names."""
+    try:
+        signature(getattr(hinge, call.verb)).bind(*call.args, **call.options)
+    except TypeError:
+        return False
+    return True
 
 
 def _copies(call: Call) -> list[Any]:
