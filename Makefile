@@ -34,6 +34,8 @@ sweep: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.oracles.sweep_verbs
 	$(BIN)/python -m tests.rules.sweep_identities
 	$(BIN)/python -m tests.errors.broken_urdf
+	$(BIN)/python -m tests.dynamics.sweep_native
+	$(BIN)/python -m tests.dynamics.sweep_fuzz
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Hinge needs Python 3.11 or newer: make PYTHON=python3.11')"
