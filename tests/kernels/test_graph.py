@@ -7,29 +7,12 @@ import pytest
 
 from hinge.errors import ArgumentError
 from hinge.kernels import Graph, Scalar, count, finish
-from tests.kernels.expressions import NAMES, program
-
-
-@pytest.fixture
-def graph():
-    return Graph()
-
-
-@pytest.fixture
-def x(graph):
-    return graph.input("x")
+from tests.kernels.expressions import NAMES, program, same
 
 
 @pytest.fixture
 def y(graph):
     return graph.input("y")
-
-
-def same(a, b):
-    """Tell whether two results are the same value: the same float, or the same node and sign."""
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return (a.graph, a.index, a.negative) == (b.graph, b.index, b.negative)
-    return type(a) is type(b) is float and a == b
 
 
 def node(a):

@@ -3,18 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hinge.kernels import BOUND, RUN, Graph, Scalar, Uniform, count, finish, split, verify
-from tests.kernels.expressions import NAMES, program
-
-
-@pytest.fixture
-def graph():
-    return Graph()
-
-
-@pytest.fixture
-def x(graph):
-    return graph.input("x")
+from hinge.kernels import BOUND, RUN, Graph, Uniform, count, finish, split, verify
+from tests.kernels.expressions import NAMES, program, same
 
 
 @pytest.fixture
@@ -25,12 +15,6 @@ def u(graph):
 @pytest.fixture
 def w(graph):
     return graph.param("w")
-
-
-def same(a, b):
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return (a.index, a.negative) == (b.index, b.negative)
-    return type(a) is type(b) is float and a == b
 
 
 #: Each rule: what is written, and what it becomes.

@@ -28,7 +28,7 @@ from hinge.algebra import (
     polynomial,
 )
 from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
-from hinge.dynamics.arguments import dense_blocks, flattened, precision, shaped
+from hinge.dynamics.arguments import dense_blocks, flattened, is_batch, precision, shaped
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Robot,
@@ -76,7 +76,7 @@ class Compiled:
             taken["gravity"] = "the value of g"
         for name in taken.keys() & self._letters.keys():
             raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
-        self.program()  # what is wrong with the expressions shows now
+        self.program()
 
     @property
     def robot(self) -> Robot:
@@ -110,7 +110,7 @@ class Compiled:
 
             identity = (lambda: self._identity(own_gravity)) if self._is_ours() else None
             found = build(traced, identity=identity, label=str(self), **self._options)
-            assert found.signature
+            _ = found.signature  # what is wrong with the expressions shows now
             self._programs[own_gravity] = found
         return self._programs[own_gravity]
 
@@ -152,7 +152,9 @@ class Compiled:
         if qd is not None:
             vectors["qd"] = qd
         if out is None and vectors.keys() == self._names.keys():
-            return self._entry(q, *[vectors[name] for name in self._names])
+            args = (q, *[vectors[name] for name in self._names])
+            # Batches need no code for single states, so the entry is made when the first of these comes.
+            return self.at(*args) if "_entry" not in vars(self) and is_batch(args) else self._entry(*args)
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
 
     @property

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-import numpy as np
-
 from hinge.binding import Expressed, bind, hides_fixed_bodies
+from hinge.dynamics.arguments import is_batch
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
@@ -78,7 +77,7 @@ class Quick(dict[Any, Callable[..., Any]]):
 
         def first(*args: Any) -> Any:
             """Stand in until one state comes: batches need no code for single states."""
-            if any(isinstance(x, np.ndarray) and x.ndim > 1 for x in args):
+            if is_batch(args):
                 return f.at(*args)
             self[key] = f.quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
             if self.dispatcher is not None:

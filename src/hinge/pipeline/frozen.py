@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from hinge.algebra import STANDARD, Expr, Leaf, Letter, Polynomial, letter_name, simplest
-from hinge.rules import Found, SearchStep
+from hinge.algebra import STANDARD, Expr, Leaf, Polynomial
+from hinge.rules import Found, SearchStep, read_number, read_word, written_word
 from hinge.sweeps import Cost
 
 FOLDER, FILE = "tables", "derivations.json"
@@ -59,9 +58,7 @@ def row_of(found: Found[Cost]) -> dict[str, Any]:
                     s.cost.recursions,
                     s.cost.operations,
                 ],
-                "state": [
-                    [[str(c), " ".join(map(letter_name, w))] for w, c in p.terms.items()] for p in s.state
-                ],
+                "state": [[[str(c), written_word(w)] for w, c in p.terms.items()] for p in s.state],
             }
             for s in found.steps
         ],
@@ -82,10 +79,5 @@ def _table() -> Mapping[str, Any]:
 def _polynomial(
     like: Polynomial, terms: Sequence[tuple[str, str]], letters: Mapping[str, Leaf]
 ) -> Polynomial:
-    words = {tuple(_letter(x, letters) for x in w.split()): simplest(Fraction(c)) for c, w in terms}
+    words = {read_word(w, letters): read_number(c) for c, w in terms}
     return Polynomial(like.range, like.domain, words)
-
-
-def _letter(text: str, letters: Mapping[str, Leaf]) -> Letter:
-    found = letters[text.removesuffix("'")]
-    return found.T if text.endswith("'") else found  # pyright: ignore[reportReturnType]

@@ -5,6 +5,7 @@ The identities of the papers, nearly three hundred, are in `hinge.rules.identiti
 
 from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete
 from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
+from hinge.rules.frozen import read_number, read_word, written_word
 from hinge.rules.moves import HYBRID_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
 from hinge.rules.search import Found, SearchStep, search
@@ -49,7 +50,10 @@ __all__ = [
     "has_determinant",
     "is_hybrid",
     "moves_for",
+    "read_number",
+    "read_word",
     "search",
     "split_determinants",
     "theory_of",
+    "written_word",
 ]

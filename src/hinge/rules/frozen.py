@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib import resources
 from typing import Any
 
-from hinge.algebra import STANDARD, Coefficient, Letter, Word, letter_name, simplest
+from hinge.algebra import STANDARD, Coefficient, Leaf, Letter, Word, letter_name, simplest
 from hinge.rules.completion import Axiom, Rule, Use
 
 TABLES = "tables"
@@ -25,11 +25,11 @@ def load_rules(name: str, axioms: Sequence[Axiom]) -> list[Rule] | None:
     known: dict[str, Axiom | Rule] = {f"axiom {k}": a for k, a in enumerate(axioms)}
     for row in data["rules"]:
         proof = tuple(
-            Use(_number(c), _word(left), known[source], _word(right))
+            Use(read_number(c), read_word(left), known[source], read_word(right))
             for c, left, source, right in row["proof"]
         )
-        rhs = {_word(w): _number(c) for c, w in row["rhs"]}
-        known[f"rule {row['number']}"] = Rule(row["number"], _word(row["lhs"]), rhs, proof)
+        rhs = {read_word(w): read_number(c) for c, w in row["rhs"]}
+        known[f"rule {row['number']}"] = Rule(row["number"], read_word(row["lhs"]), rhs, proof)
     return [known[f"rule {n}"] for n in data["table"]]  # pyright: ignore[reportReturnType]
 
 
@@ -42,12 +42,13 @@ def dump_rules(axioms: Sequence[Axiom], rules: Sequence[Rule]) -> str:
         rows.append(
             {
                 "number": rule.number,
-                "lhs": _letters(rule.lhs),
+                "lhs": written_word(rule.lhs),
                 "rhs": [
-                    [str(c), _letters(w)] for w, c in sorted(rule.rhs.items(), key=lambda t: _letters(t[0]))
+                    [str(c), written_word(w)]
+                    for w, c in sorted(rule.rhs.items(), key=lambda t: written_word(t[0]))
                 ],
                 "proof": [
-                    [str(u.coefficient), _letters(u.left), names[u.source], _letters(u.right)]
+                    [str(u.coefficient), written_word(u.left), names[u.source], written_word(u.right)]
                     for u in rule.proof
                 ],
             }
@@ -69,22 +70,25 @@ def ancestry(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _described(axiom: Axiom) -> str:
-    terms = sorted(f"{c} {_letters(w)}".strip() for w, c in axiom.difference.terms.items())
+    terms = sorted(f"{c} {written_word(w)}".strip() for w, c in axiom.difference.terms.items())
     return f"{axiom.name} [{axiom.source}]: " + " + ".join(terms) + " = 0"
 
 
-def _letters(word: Word) -> str:
+def written_word(word: Word) -> str:
+    """Return a word as the names of its letters."""
     return " ".join(map(letter_name, word))
 
 
-def _word(text: str) -> Word:
-    return tuple(_letter(x) for x in text.split())
+def read_word(text: str, letters: Mapping[str, Leaf] = STANDARD) -> Word:
+    """Return the word of these names, of the standard letters or of others."""
+    return tuple(_letter(x, letters) for x in text.split())
 
 
-def _letter(text: str) -> Letter:
-    found = STANDARD[text.removesuffix("'")]
+def _letter(text: str, letters: Mapping[str, Leaf]) -> Letter:
+    found = letters[text.removesuffix("'")]
     return found.T if text.endswith("'") else found  # pyright: ignore[reportReturnType]
 
 
-def _number(text: str) -> Coefficient:
+def read_number(text: str) -> Coefficient:
+    """Return a coefficient that was written with `str`."""
     return simplest(Fraction(text))

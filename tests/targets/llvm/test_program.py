@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hinge.errors import ArgumentError
-from hinge.targets.llvm import cache, program
+from hinge.targets.llvm import cache, host
 from hinge.targets.llvm.host import this_host
 from hinge.targets.llvm.program import NativeProgram
 from tests.targets.llvm.codes import random_code
@@ -172,7 +172,7 @@ def test_what_differs_is_compiled(folder):
 
 def test_another_machine_or_version_is_compiled(folder, monkeypatch):
     kept(lanes=4)(given(9))
-    monkeypatch.setattr(program, "versions", lambda: ("0", "0", "0"))
+    monkeypatch.setattr(host, "versions", lambda: ("0", "0", "0"))
     assert not kept(lanes=4).piece("float64", 4).from_cache
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.targets.llvm import cache
-from hinge.targets.llvm.host import this_host, versions
+from hinge.targets.llvm.host import made_for
 from hinge.targets.llvm.machine import assembled, loaded
 
 MOST = 64  # the inputs, and the outputs, that the native function has room for
@@ -355,8 +355,7 @@ def _text() -> str:
 
 def _compile(text: str) -> tuple[int, int]:
     """Return the addresses of the functions; their code is never freed: it is run until the very end."""
-    host = this_host()
-    key = cache.key(text, *versions(), host.triple, host.cpu, host.features)
+    key = cache.key(text, *made_for())
     code = cache.load(key)
     if code is None:
         code, _ = assembled(text)

@@ -46,8 +46,14 @@ def this_host() -> Host:
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Return what machine code depends on beside program and processor: llvmlite, LLVM, this package."""
+    """Return the versions of what makes machine code: llvmlite, LLVM, this package."""
     return llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), _sources()
+
+
+def made_for() -> tuple[str, ...]:
+    """Return all that machine code depends on beside its program: versions and processor."""
+    host = this_host()
+    return (*versions(), host.triple, host.cpu, host.features)
 
 
 def _sources() -> str:

@@ -26,20 +26,23 @@ _kept_machine = cache(_new_machine)
 def assembled(text: str, host: Host | None = None, level: int = 2) -> tuple[bytes, float]:
     """Return a module as an object file, and the seconds that took."""
     started = perf_counter()
-    host = host or this_host()
-    machine = _kept_machine(host, level)
-    module = llvm.parse_assembly(text)
-    module.triple = host.triple
-    module.data_layout = str(machine.target_data)
+    module, machine = _parsed(text, host or this_host(), level)
     return machine.emit_object(module), perf_counter() - started
 
 
 def assembly(text: str, host: Host | None = None, level: int = 2) -> str:
     """Return a module as assembly for people."""
-    host = host or this_host()
+    module, machine = _parsed(text, host or this_host(), level)
+    return machine.emit_assembly(module)
+
+
+def _parsed(text: str, host: Host, level: int) -> tuple[Any, Any]:
+    """Return a module for a machine, and what generates code for it."""
+    machine = _kept_machine(host, level)
     module = llvm.parse_assembly(text)
     module.triple = host.triple
-    return _kept_machine(host, level).emit_assembly(module)
+    module.data_layout = str(machine.target_data)
+    return module, machine
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from hinge.sweeps import Code
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.batch import aligned, apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import make_entry
-from hinge.targets.llvm.host import this_host, versions
+from hinge.targets.llvm.host import made_for, this_host
 from hinge.targets.llvm.machine import Loaded, assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
 from hinge.targets.llvm.text import Dtype, Lanes
@@ -80,11 +80,10 @@ class Piece:
         """
         outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
 
-        def work(start: int, stop: int) -> None:
+        def work(start: int, stop: int, _alive: Sequence[Array] = owners) -> None:
             space = self.work_space()
             self.run(arrays, strides, outputs, space.ctypes.data, start, stop)
             self.spare.append(space)
-            assert owners
 
         run_parts(work, parts)
 
@@ -176,8 +175,11 @@ class NativeProgram:
 
     def module(self, dtype: Dtype, width: int) -> Module:
         """Return the program as LLVM's text."""
-        shape: Shape = self.shape or choose_shape(self.code)
-        return write_module(self.code, Lanes(width, dtype), shape)
+        return write_module(self.code, Lanes(width, dtype), self._chosen_shape)
+
+    @cached_property
+    def _chosen_shape(self) -> Shape:
+        return self.shape or choose_shape(self.code)
 
     def listing(self, language: str) -> str:
         """Return the program as text for W states in double precision: "llvm" or "asm"."""
@@ -199,17 +201,7 @@ class NativeProgram:
     def _key(self, dtype: Dtype, width: int) -> str | None:
         if self._identity is None or cache.why_off() is not None:
             return None
-        host = this_host()
-        return cache.key(
-            self.identity,
-            dtype,
-            str(width),
-            str(self.shape),
-            *versions(),
-            host.triple,
-            host.cpu,
-            host.features,
-        )
+        return cache.key(self.identity, dtype, str(width), str(self.shape), *made_for())
 
     def _load(self, dtype: Dtype, width: int) -> Piece | None:
         key = self._key(dtype, width)
@@ -225,8 +217,7 @@ class NativeProgram:
     def _make(self, dtype: Dtype, width: int) -> Piece:
         module = self.module(dtype, width)
         code, seconds = assembled(module.text)
-        signature = Signature.of(self.code)
-        facts = Facts(module.shape, width, dtype, module.scratch, seconds, signature)
+        facts = Facts(module.shape, width, dtype, module.scratch, seconds, self.signature)
         key = self._key(dtype, width)
         if key is not None:
             head = json.dumps(asdict(facts)).encode()
