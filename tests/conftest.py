@@ -7,7 +7,13 @@ import pytest
 
 #: Tests of the native target, and of what a newcomer sees. The others judge what all targets have in common:
 #: they run on NumPy, where compiling costs nothing.
-NATIVE = ("tests.targets.llvm.", "tests.dynamics.test_targets", "tests.dynamics.test_fuzz", "tests.test_")
+NATIVE = (
+    "tests.targets.llvm.",
+    "tests.dynamics.test_targets",
+    "tests.dynamics.test_fuzz",
+    "tests.dynamics.test_quick",
+    "tests.test_",
+)
 
 
 def pytest_configure(config):

@@ -40,11 +40,6 @@ def shaped(x: Array, spaces: Sequence[Space]) -> Array:
     return x
 
 
-def is_batch(args: Sequence[ArrayLike]) -> bool:
-    """Tell whether an array of several states is among the arguments."""
-    return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in args)
-
-
 def precision(*arrays: ArrayLike) -> Any:
     """Return single precision if all that came are arrays of it, else double."""
     single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in arrays)

@@ -28,7 +28,7 @@ from hinge.algebra import (
     polynomial,
 )
 from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
-from hinge.dynamics.arguments import dense_blocks, flattened, is_batch, precision, shaped
+from hinge.dynamics.arguments import dense_blocks, flattened, precision, shaped
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Robot,
@@ -152,9 +152,7 @@ class Compiled:
         if qd is not None:
             vectors["qd"] = qd
         if out is None and vectors.keys() == self._names.keys():
-            args = (q, *[vectors[name] for name in self._names])
-            # Batches need no code for single states, so the entry is made when the first of these comes.
-            return self.at(*args) if "_entry" not in vars(self) and is_batch(args) else self._entry(*args)
+            return self._entry(q, *[vectors[name] for name in self._names])
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
 
     @property
@@ -247,9 +245,24 @@ class Compiled:
             raise TypeError(f"{self._first}() takes the arrays {wanted}; {len(args)} arguments were given")
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
-    def quick(self, doc: str = "") -> Callable[..., Any]:
-        """Return `at` as a function that is quick for one state."""
-        return self.program().entry(self.at, list(self._shapes().values()), name=self._first, doc=doc)
+    def quick(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
+        """Return `at` as a function that is quick for plain arrays, of one state or a batch.
+
+        With `one_node` the vectors of the only node come without the dimension that counts nodes.
+        """
+        at, shapes = self.at, self._shapes()
+        if one_node and One in self._spaces(self._first):
+            at, shapes = self._at_one_node, {n: s[1:] for n, s in shapes.items()}
+        if not all(self._is_vector(self._letters[n]) for n in self._names):
+            return at
+        return self.program().entry(at, list(shapes.values()), name=self._first, doc=doc)
+
+    def _at_one_node(self, *args: ArrayLike) -> Array:
+        return self.at(*args)[..., 0, :]
+
+    def _is_vector(self, x: Leaf) -> bool:
+        """Tell whether the value of a letter is a vector (…, n) that needs no look at what it holds."""
+        return x.domain is One and x.range not in (Node, Body)
 
     def _is_empty(self, name: str) -> bool:
         """Tell whether an input is of a space that has nothing here, such as Node without nodes."""

@@ -7,15 +7,17 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from hinge.binding import Expressed, bind, hides_fixed_bodies
-from hinge.dynamics.arguments import is_batch
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
+from hinge.spatial import ArrayLike
 from hinge.targets import Dispatcher, dispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
+#: The name of a frame or body, several of them, or None for all bodies.
+Frames = str | Sequence[str] | None
 
 #: What `help` says of a verb for one robot.
 CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
@@ -45,15 +47,15 @@ _ALL: list[Quick] = []
 
 
 class Quick(dict[Any, Callable[..., Any]]):
-    """A verb for each robot (and frame) that it was called with: a function of arrays, quick for one state.
+    """A verb for each robot (and frame) that it was called with: a function of arrays, quick for plain ones.
 
     A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many. The
-    keys are robots, or (robot, frame, expressed).
+    keys are robots, or for a verb with frames (robot, frame, expressed), the frame None for all bodies.
     """
 
-    def __init__(self, verb: str) -> None:
+    def __init__(self, verb: str, choices: Sequence[str] = ()) -> None:
         super().__init__()
-        self.verb = verb
+        self.verb, self.choices = verb, choices
         self.dispatcher: Dispatcher | None = None
         _ALL.append(self)
 
@@ -61,7 +63,7 @@ class Quick(dict[Any, Callable[..., Any]]):
         """Return a verb as a native function that goes straight into the code of robots it knows."""
         if best_target() != "llvm":
             return f
-        self.dispatcher = dispatcher(f)
+        self.dispatcher = dispatcher(f, self.choices)
         return cast("F", self.dispatcher.function)
 
     def forget(self) -> None:
@@ -71,23 +73,23 @@ class Quick(dict[Any, Callable[..., Any]]):
             self.dispatcher.forget()
 
     def __missing__(self, key: Any) -> Callable[..., Any]:
-        robot, *frame = key if isinstance(key, tuple) else (key,)
-        nodes, expressed = ((one_name(frame[0]),), frame[1]) if frame else ((), "body")
-        f = compiled(robot, self.verb, nodes, expressed)
-
-        def first(*args: Any) -> Any:
-            """Stand in until one state comes: batches need no code for single states."""
-            if is_batch(args):
-                return f.at(*args)
-            self[key] = f.quick(CATALOGUE_DOC.format(verb=self.verb, robot=robot))
-            if self.dispatcher is not None:
-                self.dispatcher.introduce(key, self[key])
-            return self[key](*args)
-
+        robot, *chosen = key if isinstance(key, tuple) else (key,)
+        frame, expressed = chosen or ((), "body")
+        f = compiled(robot, self.verb, names_of(robot, frame), expressed)
+        doc = CATALOGUE_DOC.format(verb=self.verb, robot=robot)
+        found = f.quick(doc, one_node=isinstance(frame, str))
         while len(self) >= KEPT:
             self.pop(next(iter(self), None), None)
-        self[key] = first
-        return first
+        self[key] = found
+        if self.dispatcher is not None:
+            self.dispatcher.introduce(robot, found, *chosen)
+        return found
+
+    def at(self, robot: Robot, frame: Frames, expressed: Expressed, *arrays: ArrayLike) -> Any:
+        """Return the value of a verb with frames, that of the only one if `frame` is a name."""
+        if frame is None or isinstance(frame, str):
+            return self[checked_robot(robot), frame, checked_axes(expressed)](*arrays)
+        return compiled(robot, self.verb, names_of(robot, frame), expressed).at(*arrays)
 
 
 def forget() -> None:
@@ -110,3 +112,16 @@ def one_name(frame: str) -> str:
     if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"frame: {type(frame).__name__} came; wanted the name of one frame or body")
     return frame
+
+
+def names_of(robot: Robot, frame: Frames) -> tuple[str, ...]:
+    """Return the names of frames, those of all bodies for None, or raise an ArgumentError."""
+    if frame is None:
+        return tuple(b.name for b in checked_robot(robot).bodies)
+    if isinstance(frame, str):
+        return (frame,)
+    if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"frame: {type(frame).__name__} came; wanted the name of a frame or body, or a list of names"
+        )
+    return tuple(frame)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import precision
-from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.kept import Quick, checked_axes, compiled, one_name
+from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
@@ -26,7 +25,17 @@ _MASS_MATRIX = Quick("mass_matrix")
 _MASS_MATRIX_INVERSE = Quick("mass_matrix_inverse")
 _KINETIC_ENERGY = Quick("kinetic_energy")
 _MOMENTUM = Quick("momentum")
-_JACOBIAN = Quick("jacobian")
+_COMPOSITE_INERTIA = Quick("composite_inertia")
+_FORWARD_KINEMATICS = Quick("forward_kinematics")
+
+#: What chooses the code of a verb beside the robot.
+_AT_FRAMES = ("frame", "expressed")
+_VELOCITIES = Quick("velocities", _AT_FRAMES)
+_ACCELERATIONS = Quick("accelerations", _AT_FRAMES)
+_CLASSICAL_ACCELERATIONS = Quick("classical_accelerations", _AT_FRAMES)
+_JACOBIAN = Quick("jacobian", _AT_FRAMES)
+_JACOBIAN_BIAS = Quick("jacobian_bias", _AT_FRAMES)
+_CLASSICAL_JACOBIAN_BIAS = Quick("classical_jacobian_bias", _AT_FRAMES)
 
 
 @_INVERSE_DYNAMICS.natively
@@ -111,23 +120,23 @@ def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None)
     return _verb(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
 
 
-def forward_kinematics(robot: Robot, q: ArrayLike, frame: str | Sequence[str] | None = None) -> Any:
+def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:
     """Return the transform from world to frame coordinates: its `.rotation` and `.position` are the pose.
 
     `frame` is a name, which gives one `Transform`, or several, or None for all bodies in their order, which
     give a list of them.
     """
-    names = _names(robot, frame)
-    x = _value(compiled(robot, "forward_kinematics", names), q, {})
-    found = [_pose(x[..., 6 * k : 6 * k + 6, :]) for k in range(len(names))]
+    x = _FORWARD_KINEMATICS.at(robot, frame, "body", q)
+    found = [_pose(x[..., k : k + 6, :]) for k in range(0, x.shape[-2], 6)]
     return found[0] if isinstance(frame, str) else found
 
 
+@_VELOCITIES.natively
 def velocities(
     robot: Robot,
     q: ArrayLike,
     qd: ArrayLike,
-    frame: str | Sequence[str] | None = None,
+    frame: Frames = None,
     *,
     expressed: Expressed = "body",
 ) -> Array:
@@ -136,15 +145,16 @@ def velocities(
     `expressed` "body": in the frame's own axes at its origin; "world": in the world's axes at the world's
     origin; "world-aligned": in the world's axes at the frame's origin.
     """
-    return _at_frames(robot, "velocities", q, {"qd": qd}, frame, expressed)
+    return _VELOCITIES.at(robot, frame, expressed, q, qd)
 
 
+@_ACCELERATIONS.natively
 def accelerations(
     robot: Robot,
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
-    frame: str | Sequence[str] | None = None,
+    frame: Frames = None,
     *,
     expressed: Expressed = "body",
 ) -> Array:
@@ -152,15 +162,16 @@ def accelerations(
 
     The derivative of the spatial velocity as a field; see `classical_accelerations` for that of points.
     """
-    return _at_frames(robot, "accelerations", q, {"qd": qd, "qdd": qdd}, frame, expressed)
+    return _ACCELERATIONS.at(robot, frame, expressed, q, qd, qdd)
 
 
+@_CLASSICAL_ACCELERATIONS.natively
 def classical_accelerations(
     robot: Robot,
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
-    frame: str | Sequence[str] | None = None,
+    frame: Frames = None,
     *,
     expressed: Expressed = "body",
 ) -> Array:
@@ -169,32 +180,35 @@ def classical_accelerations(
     `expressed` "body" or "world-aligned".
     """
     _refuse_world(expressed)
-    return _at_frames(robot, "classical_accelerations", q, {"qd": qd, "qdd": qdd}, frame, expressed)
+    return _CLASSICAL_ACCELERATIONS.at(robot, frame, expressed, q, qd, qdd)
 
 
+@_JACOBIAN.natively
 def jacobian(
     robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
     """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
     name = one_name(frame)
     if out is None:
-        return _JACOBIAN[checked_robot(robot), name, checked_axes(expressed)](q)
-    return _value(compiled(robot, "jacobian", (name,), expressed), q, {}, out)
+        return _JACOBIAN.at(robot, name, expressed, q)
+    return compiled(robot, "jacobian", (name,), expressed).evaluate(q, {}, out={"jacobian": out})["jacobian"]
 
 
+@_JACOBIAN_BIAS.natively
 def jacobian_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
 ) -> Array:
     """Return the frame's spatial acceleration (…, 6) when qdd = 0, so that it is J qdd + bias."""
-    return _at_frames(robot, "jacobian_bias", q, {"qd": qd}, one_name(frame), expressed)
+    return _JACOBIAN_BIAS.at(robot, one_name(frame), expressed, q, qd)
 
 
+@_CLASSICAL_JACOBIAN_BIAS.natively
 def classical_jacobian_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
 ) -> Array:
     """Return the frame's classical acceleration (…, 6) when qdd = 0; "body" or "world-aligned"."""
     _refuse_world(expressed)
-    return _at_frames(robot, "classical_jacobian_bias", q, {"qd": qd}, one_name(frame), expressed)
+    return _CLASSICAL_JACOBIAN_BIAS.at(robot, one_name(frame), expressed, q, qd)
 
 
 @_KINETIC_ENERGY.natively
@@ -227,7 +241,7 @@ def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
 
 def _first_moment(robot: Robot, q: ArrayLike) -> Array:
     """Read Σ mᵢ cᵢ off the composite inertia [I h×; −h× m] of everything at the world."""
-    x = _value(compiled(robot, "composite_inertia"), q, {})
+    x = _COMPOSITE_INERTIA[checked_robot(robot)](q)
     return unskew(x[..., :3, 3:])
 
 
@@ -236,11 +250,6 @@ def _pose(x: Array) -> Transform:
     e = x[..., :3, :3]
     with np.errstate(all="ignore"):  # a state that is not finite stays its own
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
-
-
-def _value(f: Compiled, q: ArrayLike, vectors: Mapping[str, ArrayLike], out: Array | None = None) -> Array:
-    (name,) = f.given
-    return f.evaluate(q, vectors, out={name: out})[name]
 
 
 def _verb(
@@ -281,30 +290,6 @@ def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]
         shapes = ", ".join(f"{name!r} {f.shape[:-1]}" for name, f in zip(external, forces, strict=True))
         raise ArgumentError(f"external: batch shapes do not broadcast: {shapes}") from None
     return tuple(external), {"f_ext": stacked}
-
-
-def _at_frames(
-    robot: Robot,
-    verb: str,
-    q: ArrayLike,
-    vectors: Mapping[str, ArrayLike],
-    frame: str | Sequence[str] | None,
-    expressed: Expressed,
-) -> Array:
-    found = _value(compiled(robot, verb, _names(robot, frame), expressed), q, vectors)
-    return found[..., 0, :] if isinstance(frame, str) else found
-
-
-def _names(robot: Robot, frame: str | Sequence[str] | None) -> tuple[str, ...]:
-    if frame is None:
-        return tuple(b.name for b in checked_robot(robot).bodies)
-    if isinstance(frame, str):
-        return (frame,)
-    if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"frame: {type(frame).__name__} came; wanted the name of a frame or body, or a list of names"
-        )
-    return tuple(frame)
 
 
 def _refuse_world(expressed: Expressed) -> None:

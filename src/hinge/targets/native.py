@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from inspect import Parameter, Signature, getdoc, signature
 from typing import Any, Protocol
@@ -25,8 +25,8 @@ class Dispatcher(Protocol):
         """The function: of a subject and arrays."""
         ...
 
-    def introduce(self, subject: object, entry: Callable[..., Any]) -> None:
-        """Take calls with a subject to its entry from now on."""
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+        """Take calls with a subject and choices to an entry from now on."""
         ...
 
     def forget(self) -> None:
@@ -40,22 +40,25 @@ class _Plain:
     def __init__(self, fallback: Callable[..., Any]) -> None:
         self.function = fallback
 
-    def introduce(self, subject: object, entry: Callable[..., Any]) -> None:
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
         """Stay ignorant."""
 
     def forget(self) -> None:
         """Have nothing to forget."""
 
 
-def dispatcher(fallback: Callable[..., Any]) -> Dispatcher:
-    """Return a dispatcher around a Python function of a module, native where llvmlite is."""
+def dispatcher(fallback: Callable[..., Any], choices: Sequence[str] = ()) -> Dispatcher:
+    """Return a dispatcher around a Python function of a module, native where llvmlite is.
+
+    `choices` are arguments of the function that choose an entry of the subject.
+    """
     if not has_llvm():
         return _Plain(fallback)
     from hinge.targets.llvm.entry import Dispatch  # noqa: PLC0415 (loads llvmlite)
 
     parameters = signature(fallback).parameters.values()
     bare = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
-    return Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}")
+    return Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}", choices)
 
 
 def native_program(

@@ -15,79 +15,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from llvmlite import binding as llvm
 
 from hinge.targets.llvm import entry as module
 from hinge.targets.llvm.entry import make_entry
-
-AXPY = """
-define void @run(ptr %in, ptr %strides, ptr %out, ptr %scratch, i64 %start, i64 %stop) {
-begin:
-  %b.at = getelementptr ptr, ptr %in, i64 1
-  %a = load ptr, ptr %in
-  %b = load ptr, ptr %b.at
-  %c = load ptr, ptr %out
-  %n = load i64, ptr %strides
-  br label %head
-head:
-  %i = phi i64 [0, %begin], [%next, %body]
-  %over = icmp eq i64 %i, %n
-  br i1 %over, label %end, label %body
-body:
-  %a.i = getelementptr double, ptr %a, i64 %i
-  %b.i = getelementptr double, ptr %b, i64 %i
-  %c.i = getelementptr double, ptr %c, i64 %i
-  %x = load double, ptr %a.i
-  %y = load double, ptr %b.i
-  %twice = fmul double %x, 2.0
-  %z = fadd double %twice, %y
-  store double %z, ptr %c.i
-  %next = add i64 %i, 1
-  br label %head
-end:
-  ret void
-}
-"""
-
-EMPTY = "define void @run(ptr %in, ptr %strides, ptr %out, ptr %scratch, i64 %a, i64 %b) {\n  ret void\n}"
-
-
-def compiled(text):
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(reloc="pic", codemodel="jitdefault")
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
-    return engine, engine.get_function_address("run")
-
-
-ENGINES = [compiled(AXPY), compiled(EMPTY)]
-axpy, empty = (address for _, address in ENGINES)
-
-Pointers = ctypes.POINTER(ctypes.POINTER(ctypes.c_double))
-Integers = ctypes.POINTER(ctypes.c_int64)
-Kernel = ctypes.CFUNCTYPE(None, Pointers, Integers, Pointers, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-
-
-def address(kernel):
-    return ctypes.cast(kernel, ctypes.c_void_p).value
-
-
-def marked(*args, **kwargs):
-    return "fallback", args, kwargs
-
-
-def make(run=axpy, inputs=(3, 3), outputs=((3,),), names=("c",), scratch=0, fallback=marked):
-    return make_entry(run, inputs, outputs, names, scratch, fallback, name="axpy", doc="Return 2 a + b.")
-
-
-def went_back(entry, *args, **kwargs):
-    """Return whether the call reached the fallback with the very same objects."""
-    found = entry(*args, **kwargs)
-    if type(found) is not tuple or found[0] != "fallback":
-        return False
-    same = len(found[1]) == len(args) and all(x is y for x, y in zip(found[1], args, strict=True))
-    return same and found[2].keys() == kwargs.keys() and all(found[2][k] is kwargs[k] for k in kwargs)
+from tests.targets.llvm.entries import Kernel, address, axpy, empty, growth, kernels, make, marked, went_back
 
 
 @pytest.fixture(scope="module")
@@ -141,11 +72,11 @@ def test_kernel_sees_its_arguments():
         work = (ctypes.c_double * 1000).from_address(scratch)
         work[0], work[999] = 1.0, 2.0
         outputs[0][0], outputs[1][5] = 7.0, 8.0
-        seen.append((numbers, strides[:3], scratch % 64, start, stop))
+        seen.append((numbers, scratch % 64, start, stop))
 
     entry = make(address(kernel), (2, 0, 4), ((), (2, 3), (0, 3)), ("energy", "matrix", "none"), 1000)
     found = entry(np.array([1.0, 2.0]), np.empty(0), np.arange(4.0))
-    assert seen == [([[1.0, 2.0], [], [0.0, 1.0, 2.0, 3.0]], [2, 0, 4], 0, 0, 1)]
+    assert seen == [([[1.0, 2.0], [], [0.0, 1.0, 2.0, 3.0]], 0, 0, 1)]
     assert list(found) == ["energy", "matrix", "none"]
     assert type(found["energy"]) is np.ndarray and found["energy"].shape == ()
     assert found["energy"] == 7.0
@@ -220,8 +151,10 @@ OTHERS = {
     "nothing": np.zeros(0),
     "scalar": np.float64(1.0),
     "zero-dimensional": np.array(1.0),
-    "row": np.zeros((1, 3)),
-    "batch": np.zeros((3, 3)),
+    "rows of another length": np.zeros((3, 2)),
+    "no rows": np.zeros((0, 3)),
+    "columns": np.zeros((3, 3)).T,
+    "two batches": np.zeros((2, 3, 3)),
     "list": [0.0, 0.0, 0.0],
     "tuple": (0.0, 0.0, 0.0),
     "none": None,
@@ -282,21 +215,6 @@ def test_impossible_shape_raises(a, b):
         make(empty, outputs=((2**62,),))(a, b)
 
 
-def growth(function, times):
-    """Return the growth of the interpreter's memory blocks, and of the process in bytes, over calls."""
-    resource = pytest.importorskip("resource")
-    for _ in range(100):
-        function()
-    unit = 1 if sys.platform == "darwin" else 1024
-    gc.collect()
-    blocks, peak = sys.getallocatedblocks(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(times):
-        function()
-    gc.collect()
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return sys.getallocatedblocks() - blocks, unit * (after - peak)
-
-
 def test_references_to_arguments_are_given_back(a, b):
     entry = make(outputs=((3,), (2, 2)), names=("c", "d"))
     double, wrong = np.dtype(np.float64), [1.0]
@@ -331,11 +249,11 @@ def test_memory_is_flat_over_fallbacks(a):
 def test_memory_is_flat_over_entries(a, b):
     def one():
         name = "x" * 100
-        found = make_entry(axpy, (3, 3), ((3,),), ("c",), 1000, lambda: name, name=name, doc=name)
+        found = make(scratch=1000, fallback=lambda: name, name=name, doc=name)
         np.testing.assert_array_equal(found(a, b), 2 * a + b)
 
     def quick():
-        make_entry(axpy, (3, 3), ((3,),), ("c",), 1000, lambda: None, name="x", doc="y" * 1000)(a, b)
+        make(scratch=1000, fallback=lambda: None, doc="y" * 1000)(a, b)
 
     one()
     blocks, memory = growth(quick, 20_000)
@@ -377,11 +295,10 @@ def test_cycle_through_the_fallback_is_collected(a, b):
 def test_entry_keeps_what_it_needs(a, b):
     entries = [
         make_entry(
-            empty,
+            kernels(empty, 10),
             [3, 3],
             [(k % 5,), ()],
             ["".join(["name", str(k)]), "".join(["other", str(k)])],
-            10,
             lambda *args, k=k: k,
             name="".join(["f", str(k)]),
             doc="".join(["d", str(k)]),
@@ -462,7 +379,7 @@ def test_name_doc_and_help(entry):
 
 def test_signature_in_the_doc():
     doc = "f(q, v, *, gravity=9.81)\n--\n\nReturn the accelerations of q̈."
-    entry = make_entry(empty, (1,), ((1,),), ("c",), 0, marked, name="f", doc=doc)
+    entry = make(empty, (1,), ((1,),), name="f", doc=doc)
     assert str(inspect.signature(entry)) == "(q, v, *, gravity=9.81)"
     assert entry.__doc__ == "Return the accelerations of q̈."
 
@@ -484,22 +401,24 @@ def test_plain_function_where_the_layout_is_unknown(monkeypatch, a, b):
 SHUTDOWN = """
 import os
 import numpy as np
-from hinge.targets.llvm.entry import make_entry
+from hinge.targets.llvm.entry import Kernels, make_entry
 from hinge.targets.llvm.machine import assembled, loaded
 
 code = loaded(assembled('''define void @run(ptr %a, ptr %b, ptr %c, ptr %d, i64 %e, i64 %f) {
   ret void
 }''')[0])
 code.engine.detach()
-run = code.address
+kernels = Kernels(4, long=1, most=100)
+kernels.set_one(code.address, 5)
+kernels.set_wide(code.address, 5)
 
 class Late:
     def __init__(self):
-        self.x, self.write = np.zeros(3), os.write
-        self.entry = make_entry(run, [3], [(2, 3)], ["y"], 5, lambda: None, name="f", doc="d")
+        self.x, self.many, self.write = np.zeros(3), np.zeros((9, 3)), os.write
+        self.entry = make_entry(kernels, [3], [(2, 3)], ["y"], lambda: None, name="f", doc="d")
 
     def __del__(self):
-        self.write(1, str(self.entry(self.x).shape).encode())
+        self.write(1, str(self.entry(self.x).shape + self.entry(self.many).shape).encode())
 
 late = Late()
 late.cycle = late
@@ -510,7 +429,7 @@ def test_call_while_the_interpreter_shuts_down():
     done = subprocess.run(
         [sys.executable, "-c", SHUTDOWN], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "(2, 3)", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "(2, 3, 9, 2, 3)", "")
 
 
 def random_array(random):
@@ -573,83 +492,23 @@ def random_object(random):
     return makers[random.integers(len(makers))]()
 
 
-def is_fast(x):
-    if type(x) is not np.ndarray or x.dtype is not np.dtype(np.float64):
+def is_fast(args):
+    if not all(type(x) is np.ndarray and x.dtype is np.dtype(np.float64) for x in args):
         return False
-    return x.shape == (3,) and x.flags.c_contiguous and x.flags.aligned
+    plain = all(x.flags.c_contiguous and x.flags.aligned and x.shape[-1:] == (3,) for x in args)
+    sizes = {x.shape[0] for x in args if x.ndim == 2}
+    return plain and all(x.ndim < 3 for x in args) and len(sizes) < 2 and 0 not in sizes
 
 
-def test_random_arguments(entry):
+def test_random_arguments():
+    entry = make(wide=axpy)
     random = np.random.default_rng(20)
     fast = 0
     for _ in range(3000):
         args = [random_object(random) for _ in range(random.choice([0, 1, 2, 2, 2, 2, 2, 2, 3]))]
-        if len(args) == 2 and all(map(is_fast, args)):
+        if len(args) == 2 and is_fast(args):
             np.testing.assert_array_equal(entry(*args), 2 * args[0] + args[1])
             fast += 1
         else:
             assert went_back(entry, *args)
     assert 100 < fast < 1500
-
-
-# Dispatch.
-
-
-class Subject:
-    """Something that can be introduced."""
-
-
-def plain(subject, x, y, *, scale=1.0):
-    """Return 2 x + y, scaled."""
-    return ("plain", subject, x, y, scale)
-
-
-X, Y = np.arange(3.0), np.ones(3)
-
-
-@pytest.fixture
-def dispatch():
-    return module.Dispatch(plain, "plain(subject, x, y, *, scale=1.0)\n--\n\nReturn 2 x + y, scaled.")
-
-
-def test_a_dispatch_goes_to_the_entry_of_a_subject_that_it_knows(dispatch):
-    known, stranger = Subject(), Subject()
-    entry = make_entry(axpy, [3, 3], [(3,)], ["y"], 0, lambda *a: a, name="f", doc="")
-    assert dispatch.function(known, X, Y) == ("plain", known, X, Y, 1.0)
-    dispatch.introduce(known, entry)
-    np.testing.assert_array_equal(dispatch.function(known, X, Y), 2 * X + Y)
-    assert dispatch.function(stranger, X, Y) == ("plain", stranger, X, Y, 1.0)
-    assert dispatch.function(known, X, Y, scale=2.0) == ("plain", known, X, Y, 2.0)
-    assert dispatch.function(known, "odd") == ("odd",)
-    with pytest.raises(TypeError):
-        dispatch.function()
-    dispatch.forget()
-    assert dispatch.function(known, X, Y) == ("plain", known, X, Y, 1.0)
-
-
-def test_a_dispatch_keeps_what_it_knows_and_drops_what_it_replaces(dispatch):
-    entry = make_entry(axpy, [3, 3], [(3,)], ["y"], 0, lambda *a: a, name="f", doc="")
-    subjects = [Subject() for _ in range(3 * module.SUBJECTS)]
-    alive = [weakref.ref(s) for s in subjects]
-    for s in subjects:
-        dispatch.introduce(s, entry)
-    del subjects, s
-    gc.collect()
-    assert [r() is not None for r in alive] == [False] * 2 * module.SUBJECTS + [True] * module.SUBJECTS
-    for r in alive[-module.SUBJECTS :]:
-        np.testing.assert_array_equal(dispatch.function(r(), X, Y), 2 * X + Y)
-    dispatch.forget()
-    gc.collect()
-    assert all(r() is None for r in alive)
-
-
-def test_what_is_no_entry_is_not_introduced(dispatch):
-    subject = Subject()
-    dispatch.introduce(subject, plain)
-    assert dispatch.function(subject, 1, 2)[0] == "plain"
-
-
-def test_a_dispatch_shows_the_signature_and_pickles_as_what_its_module_has(dispatch):
-    assert list(inspect.signature(dispatch.function).parameters) == ["subject", "x", "y", "scale"]
-    assert dispatch.function.__doc__ == "Return 2 x + y, scaled."
-    assert pickle.loads(pickle.dumps(dispatch.function)) is plain

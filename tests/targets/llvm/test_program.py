@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from hinge.errors import ArgumentError
-from hinge.targets.llvm import cache, host
+from hinge.targets.llvm import cache, host, program, threads
 from hinge.targets.llvm.host import this_host
 from hinge.targets.llvm.program import NativeProgram
 from tests.targets.llvm.codes import random_code
+from tests.targets.llvm.entries import marked
 from tests.targets.llvm.running import bits, blended, blending, native
 
 
@@ -132,10 +133,52 @@ def test_the_entry_computes_one_state():
     f = native(blending())
     entry = f.entry(lambda *a: "fallback", [(3,), (3, 2), ()], name="blend", doc="Blend.")
     x = given()
+    assert entry(x["q"], x["u"]) == "fallback"  # until there is code for one state
+    f.piece("float64", 1)
     found, wanted = entry(x["q"], x["u"]), blended(**x)
     assert list(found) == ["v", "m", "s"]
     assert all(np.allclose(found[n], y, rtol=1e-14, atol=1e-14) for n, y in wanted.items())
     assert entry(x["q"], x["u"].astype(np.float32)) == "fallback" == entry(x["q"])
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8])
+def test_the_entry_computes_batches_to_the_same_bits(lanes):
+    f = native(blending(), lanes=lanes)
+    entry = f.entry(lambda *a: "fallback", [(3,), (3, 2), ()], name="blend", doc="Blend.")
+    for batch in (1, 2, 3, lanes - 1, lanes, lanes + 1, 1000):
+        if batch:
+            x = given(batch)
+            wanted, found = f(x), entry(x["q"], x["u"])
+            assert all(np.array_equal(bits(found[n]), bits(wanted[n])) for n in wanted)
+
+
+def test_the_entry_of_a_program_makes_no_machine_code():
+    f = native(blending(), lanes=4)
+    entry = f.entry(lambda q, u: f({"q": q, "u": u}), [(3,), (3, 2), ()], name="blend", doc="Blend.")
+    assert f._pieces == {}
+    for batch, pieces in (((9,), {4}), ((3,), {1, 4})):
+        entry(*given(*batch).values())
+        assert {width for _, width in f._pieces} == pieces
+    entries = [f.entry(marked, [(3,), (3, 2), ()], name="blend", doc="Blend.") for _ in range(2)]
+    assert all(set(e(*given(5).values())) == {"v", "m", "s"} for e in entries)
+
+
+def test_large_batches_are_for_threads_unless_there_is_one(monkeypatch):
+    monkeypatch.setattr(program, "LEAST_WORK", 1000)
+    f = native(blending(), lanes=2)
+    count = 2 * (1000 // f.signature.operations)
+    f(given(5))
+    entry = f.entry(lambda *a: "fallback", [(3,), (3, 2), ()], name="blend", doc="Blend.")
+    assert isinstance(entry(*given(count - 1).values()), dict)
+    assert entry(*given(count).values()) == "fallback"
+    try:
+        threads.set_threads(1)
+        assert isinstance(entry(*given(count).values()), dict)
+        threads.set_threads(2)
+        assert entry(*given(count).values()) == "fallback"
+    finally:
+        threads.set_threads(None)
+    assert entry(*given(count).values()) == "fallback"
 
 
 # On disk.

@@ -1,30 +1,34 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-"""The way from Python into a compiled kernel for one state: a builtin function that checks, allocates, runs.
+"""The way from Python into compiled kernels: a builtin function that checks, allocates, runs.
 
 One native function serves all entries. An entry is a builtin function (a PyCFunction) whose `__self__` is a
-tuple that owns what the native function needs; the first item of the tuple is a description, the words of
+tuple that owns what the native function needs; the first item of the tuple is a description, words in an
+array (`gate_entry`). No address is part of the machine code, so it can be kept on disk like all other.
 
-    run, fallback, scratch, number of inputs, number of outputs, index of the first output's words,
-    the addresses of what it calls in Python and NumPy, the length of each input,
-    (name, ndim, index of its dimensions) of each output, the dimensions.
-
-No address is part of the machine code, so it can be kept on disk like all other.
-
-Arguments that are not plain float64 vectors of the right lengths go to the fallback, a Python function.
+Arguments that are not plain float64 arrays of the right lengths go to the fallback, a Python function.
 """
 
 from __future__ import annotations
 
 import ctypes
-import struct
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache as remember
 from importlib import import_module
+from inspect import Parameter, signature
+from math import prod
 from typing import Any, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.gate import HEAD, MOST, SUBJECTS, gate
+from hinge.targets.llvm.gate import gate
+from hinge.targets.llvm.gate_dispatch import CHOICES, COLUMNS, ROWS
+from hinge.targets.llvm.gate_entry import HEAD, KERNELS, MOST
+from hinge.targets.llvm.threads import ALONE
+
+Words = NDArray[np.int64]
 
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 
@@ -40,7 +44,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-class Compiled(tuple[Any, ...]):
+class Owner(tuple[Any, ...]):
     """The `__self__` of an entry: the description of the call, and the owner of all it points to."""
 
     __slots__ = ()
@@ -52,50 +56,76 @@ class Compiled(tuple[Any, ...]):
         raise TypeError("compiled code cannot be pickled; pickle the model and compile again")
 
 
+class Kernels:
+    """The machine code that the entries of a program run, each piece from when it is there.
+
+    A kernel is `void run(double **inputs, int64_t *strides, double **outputs, double *scratch, int64_t start,
+    int64_t stop)`. From `long` states on it runs without the GIL; `most` states are a matter for threads.
+    """
+
+    def __init__(self, width: int, *, long: int, most: int) -> None:
+        self.words = np.zeros(len(KERNELS), np.int64)
+        self._put(width=width, long=long, most=most)
+        self._space: NDArray[Any] = np.empty(0)
+
+    def _put(self, **words: int) -> None:
+        for name, value in words.items():
+            self.words[KERNELS.index(name)] = value
+
+    def set_one(self, run: int, scratch: int) -> None:
+        """Run the states of small batches, or the only one, with this kernel and so many doubles of space."""
+        self._space = aligned(scratch, "float64")
+        self._put(space=self._space.ctypes.data)
+        self._put(one=run)
+
+    def set_wide(self, run: int, scratch: int) -> None:
+        """Run batches with this kernel, which works on W states at once with so many doubles of space."""
+        self._put(bytes=8 * scratch + 64)
+        self._put(wide=run)
+
+
 def make_entry(
-    run: int,
+    kernels: Kernels,
     inputs: Sequence[int],
     outputs: Sequence[tuple[int, ...]],
     names: Sequence[str],
-    scratch: int,
     fallback: Callable[..., Any],
     *,
     name: str,
     doc: str,
 ) -> Callable[..., Any]:
-    """Return a builtin function that runs a kernel on one state, and calls the fallback for all else.
+    """Return a builtin function that runs a kernel on one state or a batch, and the fallback for all else.
 
-    The kernel is `void run(double **inputs, int64_t *strides, double **outputs, double *scratch,
-    int64_t start, int64_t stop)`; the entry calls it with start 0 and stop 1, holding the GIL. Input k has
-    inputs[k] numbers, output k the shape outputs[k], scratch is the number of doubles of work space. The
-    function returns a new array, or a dictionary of new arrays by name if there is not just one output.
+    Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
+    dictionary of new arrays by name if there is not just one output.
 
     The fallback gets the arguments as they came, unless they are as many plain ndarrays (no subclass) of
-    native float64, one-dimensional, of the right lengths, contiguous and aligned. The entry holds the
-    fallback, which in turn has to keep the kernel's code in memory. If doc begins with a line `name(a, b)`
-    and a line `--`, `inspect.signature` finds the signature there.
+    native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
+    them with as many rows of that length. What there is no kernel for goes to the fallback too. The entry
+    holds the fallback, which in turn has to keep the kernels' code in memory. If doc begins with a line
+    `name(a, b)` and a line `--`, `inspect.signature` finds the signature there.
     """
     assert len(names) == len(outputs)
     native = gate()
     if native is None or max(len(inputs), len(outputs)) > MOST:
         return _plain(fallback, name, doc)
-    work = aligned(scratch, "float64")
     keys = tuple(sys.intern(n) for n in names)
-    words = _describe((run, id(fallback), work.ctypes.data), native.addresses, inputs, outputs, keys)
+    head = (id(fallback), kernels.words.ctypes.data, ALONE.ctypes.data)
+    words = _describe(head, native.addresses, inputs, outputs, keys)
     method = _method(native.entry, name, doc)
-    return _builtin(method, Compiled((words, fallback, keys, work, method)))
+    return _builtin(method, Owner((words, fallback, keys, kernels, method)))
 
 
 def _method(function: int, name: str, doc: str) -> _MethodDef:
     return _MethodDef(name.encode(), function, _FASTCALL_KEYWORDS, doc.encode())
 
 
-def _builtin(method: _MethodDef, owner: Compiled, module: str = __name__) -> Callable[..., Any]:
+def _builtin(method: _MethodDef, owner: Owner, module: str = __name__) -> Callable[..., Any]:
     """Return a builtin function whose `__self__` is the owner of all that it needs, the method too."""
     return _new_builtin()(ctypes.addressof(method), owner, module)
 
 
-class Dispatching(Compiled):
+class Dispatching(Owner):
     """The `__self__` of a dispatch: its last item is the name of the module where the function is found."""
 
     __slots__ = ()
@@ -108,38 +138,64 @@ class Dispatching(Compiled):
 class Dispatch:
     """A function of a subject (such as a robot) and arrays that goes straight into the subject's entry.
 
-    `function` is that function; subjects it does not know, and keywords, go to the fallback. It knows the
-    last few subjects that were introduced, and keeps them alive. `doc` begins with the signature.
+    `function` is that function; whatever it does not know goes to the fallback, and so do keywords other
+    than `choices`. These are arguments of the fallback, the first perhaps by position behind the arrays,
+    that together with the subject say which entry is meant. The dispatch knows the last few that were
+    introduced, and keeps them alive. `doc` begins with the signature.
     """
 
-    def __init__(self, fallback: Callable[..., Any], doc: str) -> None:
+    def __init__(self, fallback: Callable[..., Any], doc: str, choices: Sequence[str] = ()) -> None:
         self.function = fallback
-        self._table = (ctypes.c_void_p * (2 * SUBJECTS))()
-        self._kept: list[Any] = [None] * SUBJECTS
+        self._table = (ctypes.c_void_p * (COLUMNS * ROWS))()
+        self._kept: list[Any] = [None] * ROWS
         self._next = 0
         native = gate()
         if native is not None:
-            words = struct.pack("3q", ctypes.addressof(self._table), id(fallback), native.addresses[0])
+            names, defaults, counts = _choices(fallback, choices)
+            head = (ctypes.addressof(self._table), id(fallback), *native.choosing, *counts)
+            words = _words(*head, *map(_id, names), *map(_id, defaults))
             method = _method(native.dispatch, fallback.__name__, doc)
-            owned = (words, fallback, self._table, self._kept, method, fallback.__module__)
+            owned = (words, fallback, self._table, self._kept, names, defaults, method, fallback.__module__)
             self.function = _builtin(method, Dispatching(owned), fallback.__module__)
 
-    def introduce(self, subject: object, entry: Callable[..., Any]) -> None:
-        """Take calls with a subject to its entry from now on; what is no entry is not taken."""
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+        """Take calls with a subject and choices to an entry from now on; what is no entry is not taken."""
         owner = getattr(entry, "__self__", None)
-        if isinstance(owner, Compiled):
-            k, self._next = self._next, (self._next + 1) % SUBJECTS
-            before = self._kept[k]
-            self._table[2 * k] = None
-            self._table[2 * k + 1] = id(owner)
-            self._table[2 * k] = id(subject)
-            self._kept[k] = (subject, owner)
+        if isinstance(owner, Owner) and all(c is None or type(c) is str for c in chosen):
+            k, self._next = self._next, (self._next + 1) % ROWS
+            before, at = self._kept[k], COLUMNS * k
+            self._table[at] = None
+            for i in range(CHOICES):
+                self._table[at + 1 + i] = id(chosen[i]) if i < len(chosen) else None
+            self._table[at + COLUMNS - 1] = id(owner)
+            self._table[at] = id(subject)
+            self._kept[k] = (subject, chosen, owner)
             del before  # now that nothing points to it
 
     def forget(self) -> None:
         """Know no subject any more."""
         ctypes.memset(self._table, 0, ctypes.sizeof(self._table))
-        self._kept[:] = [None] * SUBJECTS
+        self._kept[:] = [None] * ROWS
+
+
+_ABSENT = Parameter.empty
+
+
+def _choices(f: Callable[..., Any], names: Sequence[str]) -> tuple[list[Any], list[Any], tuple[int, int]]:
+    """Return names and defaults of choices, how many arrays there are, and choices among the positions."""
+    parameters = signature(f).parameters
+    positional = [p.name for p in parameters.values() if p.kind is not Parameter.KEYWORD_ONLY]
+    arrays = [n for n in positional[1:] if n not in names]
+    placed = positional[1 + len(arrays) :]
+    assert len(names) <= CHOICES and placed == list(names[: len(placed)]) and len(placed) <= 1
+    missing = [_ABSENT] * (CHOICES - len(names))
+    found = [*(sys.intern(n) for n in names), *missing]
+    return found, [*(parameters[n].default for n in names), *missing], (len(arrays), len(placed))
+
+
+def _id(x: object) -> int:
+    """Return the address of an object, null for what is absent."""
+    return 0 if x is _ABSENT else id(x)
 
 
 def _plain(fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
@@ -157,16 +213,22 @@ def _describe(
     inputs: Sequence[int],
     outputs: Sequence[tuple[int, ...]],
     keys: Sequence[str],
-) -> bytes:
-    """Return the words that the native function reads (see the head of this module)."""
-    records = HEAD + len(inputs)
-    words = [*head, len(inputs), len(outputs), records, *addresses, *inputs]
+) -> Words:
+    """Return the words that the native function reads (see `gate_entry`)."""
+    records = HEAD + len(inputs) + len(outputs)
+    words = [*head, len(inputs), len(outputs), records, *addresses, *inputs, *map(prod, outputs)]
     dimensions: list[int] = []
     for key, shape in zip(keys, outputs, strict=True):
-        words += [id(key), len(shape), records + 3 * len(outputs) + len(dimensions)]
-        dimensions += shape
-    words += dimensions
-    return struct.pack(f"{len(words)}q", *words)
+        words += [id(key), len(shape), records + 3 * len(outputs) + len(dimensions) + 1]
+        dimensions += (0, *shape)
+    return _words(*words, *dimensions)
+
+
+def _words(*words: int) -> Words:
+    """Return words in an array; the native functions alone may write into it."""
+    found = np.array(words, np.int64)
+    found.flags.writeable = False
+    return found
 
 
 @remember

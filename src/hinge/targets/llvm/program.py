@@ -22,7 +22,7 @@ from hinge.errors import ArgumentError
 from hinge.sweeps import Code
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.batch import aligned, apart, as_rows, layout, writable_rows
-from hinge.targets.llvm.entry import make_entry
+from hinge.targets.llvm.entry import Kernels, make_entry
 from hinge.targets.llvm.host import made_for, this_host
 from hinge.targets.llvm.machine import Loaded, assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
@@ -34,6 +34,8 @@ Array = NDArray[Any]
 
 #: A thread gets at least this many floating-point operations: waking it costs some ten microseconds.
 LEAST_WORK = 500_000
+#: Work without the GIL from so many operations on: to have it back may take long where others want it too.
+LONG_WORK = 100_000
 RUN = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 )
@@ -138,6 +140,7 @@ class NativeProgram:
         self.lanes = lanes
         self._pieces: dict[tuple[Dtype, int], Piece] = {}
         self._signature: Signature | None = None
+        self._kernels: Kernels | None = None
 
     # What it is made of.
 
@@ -165,7 +168,7 @@ class NativeProgram:
             for width in (self.width("float64"), 1):
                 piece = self._pieces.get(("float64", width)) or self._load("float64", width)
                 if piece is not None:
-                    self._pieces["float64", width] = piece
+                    self._keep(piece)
                     return piece.facts.signature
         return None
 
@@ -195,8 +198,23 @@ class NativeProgram:
             with _compiling.held:
                 found = self._pieces.get((dtype, width)) or self._load(dtype, width)
                 found = found or self._make(dtype, width)
-                self._pieces[dtype, width] = found
+                self._keep(found)
         return found
+
+    def _keep(self, piece: Piece) -> None:
+        """Have a piece for all calls from now on."""
+        facts = piece.facts
+        self._pieces[facts.dtype, facts.width] = piece
+        if self._kernels is not None:
+            self._show(self._kernels, piece)
+
+    def _show(self, kernels: Kernels, piece: Piece) -> None:
+        """Let entries run a piece."""
+        facts = piece.facts
+        if facts.dtype == "float64" and facts.width == 1:
+            kernels.set_one(piece.code.address, facts.scratch)
+        if facts.dtype == "float64" and facts.width == self.width("float64"):
+            kernels.set_wide(piece.code.address, facts.scratch * facts.width)
 
     def _key(self, dtype: Dtype, width: int) -> str | None:
         if self._identity is None or cache.why_off() is not None:
@@ -229,19 +247,29 @@ class NativeProgram:
     def entry(
         self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
     ) -> Callable[..., Any]:
-        """Return a builtin function of one state's arrays, in the inputs' order; others go to fallback."""
-        piece = self.piece("float64", 1)
-        s = piece.facts.signature
+        """Return a builtin function of arrays, in the inputs' order; what it cannot do goes to fallback."""
+        s = self.signature
         return make_entry(
-            piece.code.address,
+            self._shown(),
             list(s.inputs.values()),
             list(shapes),
             list(s.results),
-            piece.facts.scratch,
             fallback,
             name=name,
             doc=doc,
         )
+
+    def _shown(self) -> Kernels:
+        """Return the kernels of all entries: the pieces that there are, and those still to come."""
+        with _compiling.held:
+            if self._kernels is None:
+                operations, width = max(1, self.signature.operations), self.width("float64")
+                shared = 2 * max(LEAST_WORK // operations, width)  # the least that is split
+                found = Kernels(width, long=LONG_WORK // operations, most=shared)
+                for piece in self._pieces.values():
+                    self._show(found, piece)
+                self._kernels = found
+            return self._kernels
 
     def __call__(
         self, inputs: Mapping[str, Array], out: Mapping[str, Array] | None = None

@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
+import numpy as np
+
 from hinge.errors import ArgumentError
 
 VARIABLE = "HINGE_THREADS"
 MOST = 1024
+#: Not zero if one thread was asked for: what native code looks at.
+ALONE = np.zeros(1, np.int64)
 
 
 class _Workers:
@@ -49,6 +53,7 @@ def set_threads(n: int | None) -> None:
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"n: {n!r} came; wanted a whole number of threads from 1 to {MOST}, or None")
     _workers.asked = n
+    ALONE[0] = n == 1
 
 
 def threads() -> int:

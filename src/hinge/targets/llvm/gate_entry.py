@@ -1,0 +1,260 @@
+"""The IR of entries: from arrays of one state into a kernel, and from its results to Python objects.
+
+The description of an entry is words (see `WORDS`), the length of each input, the size of each output, for
+each output its record (name, number of dimensions, index of its dimensions), and the dimensions of each
+output behind a word of room for the size of a batch.
+
+The kernels of a program, which all its entries share, are words too (see `KERNELS`), null where there is
+none yet.
+"""
+
+from __future__ import annotations
+
+MOST = 64  # the inputs, and the outputs, that the native functions have room for
+
+#: What the native functions call or compare with.
+PYTHON = (
+    "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_New", "PyDict_SetItem", "PyMem_RawMalloc",
+    "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
+ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
+_NUMBERS = ("wanted", "results", "records")
+WORDS = ("fallback", "kernels", "alone", *_NUMBERS, *ADDRESSES)
+HEAD = len(WORDS)
+#: Code and work space for one state, code and bytes of work space for W states, W, how many states are worked
+#: on without the GIL, and how many are a matter for threads.
+KERNELS = ("one", "space", "wide", "bytes", "width", "long", "most")
+
+
+def loads(*names: str) -> str:
+    """Return the loads of words of a description."""
+    lines: list[str] = []
+    for n in names:
+        kind = "i64" if n in _NUMBERS else "ptr"
+        lines.append(f"  %{n}.word = getelementptr i64, ptr %words, i64 {WORDS.index(n)}")
+        lines.append(f"  %{n} = load {kind}, ptr %{n}.word")
+    return "\n".join(lines)
+
+
+def kernel_loads(*names: str) -> str:
+    """Return the loads of words of the kernels."""
+    lines: list[str] = []
+    for n in names:
+        kind = "ptr" if n in ("one", "space", "wide") else "i64"
+        lines.append(f"  %{n}.word = getelementptr i64, ptr %kernels, i64 {KERNELS.index(n)}")
+        lines.append(f"  %{n} = load {kind}, ptr %{n}.word")
+    return "\n".join(lines)
+
+
+#: Argument i, which goes on to `shape` if it is a plain array of doubles, else to `other`.
+ARGUMENT = """
+  %x.at = getelementptr ptr, ptr %arguments, i64 %i
+  %x = load ptr, ptr %x.at
+  %type.at = getelementptr i8, ptr %x, i64 $type
+  %x.type = load ptr, ptr %type.at
+  %is.array = icmp eq ptr %x.type, %ndarray
+  br i1 %is.array, label %fields, label %other
+
+fields:
+  %descr.at = getelementptr i8, ptr %x, i64 $descr
+  %x.descr = load ptr, ptr %descr.at
+  %is.double = icmp eq ptr %x.descr, %float64
+  %flags.at = getelementptr i8, ptr %x, i64 $flags
+  %flags = load i32, ptr %flags.at
+  %layout = and i32 %flags, $plain
+  %is.plain = icmp eq i32 %layout, $plain
+  %nd.at = getelementptr i8, ptr %x, i64 $nd
+  %nd = load i32, ptr %nd.at
+  %dimensions.at = getelementptr i8, ptr %x, i64 $dimensions
+  %dimensions = load ptr, ptr %dimensions.at
+  %data.at = getelementptr i8, ptr %x, i64 $data
+  %data = load ptr, ptr %data.at
+  %length.at = getelementptr i64, ptr %lengths, i64 %i
+  %length = load i64, ptr %length.at
+  %input.at = getelementptr ptr, ptr %inputs, i64 %i
+  %sound = and i1 %is.double, %is.plain
+  br i1 %sound, label %shape, label %other
+"""
+
+# Nothing between the checks of the inputs and the run may call Python code, which could change the inputs:
+# arrays are allocated before the run (they take no part in garbage collection), the dictionary after it.
+TEXT = f"""
+define ptr @entry(ptr %self, ptr %arguments, i64 %count, ptr %keywords) {{
+start:
+  %inputs = alloca [$most x ptr]
+  %outputs = alloca [$most x ptr]
+  %arrays = alloca [$most x ptr]
+$words
+{loads("kernels", "wanted", "results", "ndarray", "float64")}
+{kernel_loads("one", "space")}
+  %lengths = getelementptr i64, ptr %words, i64 $head
+  %right = icmp eq i64 %count, %wanted
+  %bare = icmp eq ptr %keywords, null
+  %made = icmp ne ptr %one, null
+  %fits.0 = and i1 %right, %bare
+  %fits = and i1 %fits.0, %made
+  br i1 %fits, label %check, label %other
+
+other:
+  %found = tail call ptr @batch(ptr %self, ptr %arguments, i64 %count, ptr %keywords)
+  ret ptr %found
+
+check:
+  %i = phi i64 [0, %start], [%i.next, %accept]
+  %checked = icmp eq i64 %i, %wanted
+  br i1 %checked, label %prepare, label %argument
+
+argument:
+{ARGUMENT}
+shape:
+  %is.vector = icmp eq i32 %nd, 1
+  br i1 %is.vector, label %vector, label %other
+
+vector:
+  %n = load i64, ptr %dimensions
+  %same = icmp eq i64 %n, %length
+  br i1 %same, label %accept, label %other
+
+accept:
+  store ptr %data, ptr %input.at
+  %i.next = add i64 %i, 1
+  br label %check
+
+prepare:
+  %ready = call i1 @make(ptr %words, ptr %arrays, ptr %outputs, i64 0, i64 1)
+  br i1 %ready, label %run, label %fail
+
+run:
+  call void %one(ptr %inputs, ptr %lengths, ptr %outputs, ptr %space, i64 0, i64 1)
+  %alone = icmp eq i64 %results, 1
+  br i1 %alone, label %single, label %several
+
+single:
+  %result = load ptr, ptr %arrays
+  ret ptr %result
+
+several:
+  %dictionary = call ptr @collect(ptr %words, ptr %arrays)
+  ret ptr %dictionary
+
+fail:
+  ret ptr null
+}}
+
+; Make the arrays for the results, with one more dimension of a size in front if `more` is 1.
+define internal i1 @make(ptr %words, ptr %arrays, ptr %outputs, i64 %more, i64 %size) {{
+start:
+{loads("results", "records", "Py_IncRef", "PyArray_NewFromDescr", "ndarray", "float64")}
+  %first = getelementptr i64, ptr %words, i64 %records
+  br label %next
+
+next:
+  %k = phi i64 [0, %start], [%k.next, %keep]
+  %done = icmp eq i64 %k, %results
+  br i1 %done, label %yes, label %one
+
+one:
+  %record = getelementptr [3 x i64], ptr %first, i64 %k
+  %ndim.at = getelementptr i64, ptr %record, i64 1
+  %ndim.own = load i64, ptr %ndim.at
+  %ndim.all = add i64 %ndim.own, %more
+  %ndim = trunc i64 %ndim.all to i32
+  %shape.at = getelementptr i64, ptr %record, i64 2
+  %own.index = load i64, ptr %shape.at
+  %room.index = sub i64 %own.index, 1
+  %room = getelementptr i64, ptr %words, i64 %room.index
+  store i64 %size, ptr %room
+  %shape.index = sub i64 %own.index, %more
+  %shape = getelementptr i64, ptr %words, i64 %shape.index
+  call void %Py_IncRef(ptr %float64)
+  %array = call ptr %PyArray_NewFromDescr(ptr %ndarray, ptr %float64, i32 %ndim, ptr %shape,
+                                          ptr null, ptr null, i32 0, ptr null)
+  %no.array = icmp eq ptr %array, null
+  br i1 %no.array, label %no, label %keep
+
+keep:
+  %array.at = getelementptr ptr, ptr %arrays, i64 %k
+  store ptr %array, ptr %array.at
+  %data.at = getelementptr i8, ptr %array, i64 $data
+  %data = load ptr, ptr %data.at
+  %output.at = getelementptr ptr, ptr %outputs, i64 %k
+  store ptr %data, ptr %output.at
+  %k.next = add i64 %k, 1
+  br label %next
+
+yes:
+  ret i1 true
+
+no:
+  call void @drop(ptr %words, ptr %arrays, i64 0, i64 %k)
+  ret i1 false
+}}
+
+; Return the only result or a dictionary of all, or null; the arrays are given away or dropped.
+define internal ptr @collect(ptr %words, ptr %arrays) {{
+start:
+{loads("results", "records", "Py_DecRef", "PyDict_New", "PyDict_SetItem")}
+  %alone = icmp eq i64 %results, 1
+  br i1 %alone, label %single, label %several
+
+single:
+  %result = load ptr, ptr %arrays
+  ret ptr %result
+
+several:
+  %first = getelementptr i64, ptr %words, i64 %records
+  %dictionary = call ptr %PyDict_New()
+  %none = icmp eq ptr %dictionary, null
+  br i1 %none, label %fail, label %fill
+
+fill:
+  %j = phi i64 [0, %several], [%j.next, %put]
+  %filled = icmp eq i64 %j, %results
+  br i1 %filled, label %return, label %put
+
+put:
+  %record = getelementptr [3 x i64], ptr %first, i64 %j
+  %name = load ptr, ptr %record
+  %value.at = getelementptr ptr, ptr %arrays, i64 %j
+  %value = load ptr, ptr %value.at
+  %status = call i32 %PyDict_SetItem(ptr %dictionary, ptr %name, ptr %value)
+  call void %Py_DecRef(ptr %value)
+  %j.next = add i64 %j, 1
+  %refused = icmp ne i32 %status, 0
+  br i1 %refused, label %undo, label %fill
+
+return:
+  ret ptr %dictionary
+
+undo:
+  call void %Py_DecRef(ptr %dictionary)
+  br label %fail
+
+fail:
+  %from = phi i64 [0, %several], [%j.next, %undo]
+  call void @drop(ptr %words, ptr %arrays, i64 %from, i64 %results)
+  ret ptr null
+}}
+
+; Give up the arrays of a range.
+define internal void @drop(ptr %words, ptr %arrays, i64 %from, i64 %to) {{
+start:
+{loads("Py_DecRef")}
+  br label %next
+
+next:
+  %k = phi i64 [%from, %start], [%k.next, %one]
+  %done = icmp eq i64 %k, %to
+  br i1 %done, label %end, label %one
+
+one:
+  %lost.at = getelementptr ptr, ptr %arrays, i64 %k
+  %lost = load ptr, ptr %lost.at
+  call void %Py_DecRef(ptr %lost)
+  %k.next = add i64 %k, 1
+  br label %next
+
+end:
+  ret void
+}}
+"""
