@@ -507,11 +507,14 @@ def growth(calls: int) -> int:
     """Return how much more memory is in use after so many calls, most of them for one state."""
     robot = twins()[0]
     state = np.array([0.3, -0.2]), np.array([0.1, 0.5]), np.array([1.0, 2.0])
-    batch = [np.tile(x, (9, 1)) for x in state]
+    batch, many = ([np.tile(x, (n, 1)) for x in state] for n in (9, 3000))
 
     def some(count: int) -> None:
         for k in range(count):
             hinge.forward_dynamics(robot, *state)
+            if k % 10 == 0:
+                hinge.jacobian(robot, state[0], "tip", expressed="world")
+                hinge.forward_dynamics(robot, *many)
             if k % 100 == 0:
                 hinge.forward_dynamics(robot, *batch)
                 hinge.forward_dynamics(robot, *(x.tolist() for x in state))
