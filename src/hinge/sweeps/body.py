@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,11 +30,14 @@ from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
 from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
 from hinge.sweeps.factor import symmetric_inverse
-from hinge.sweeps.memory import Memory, Reading, same_number
+from hinge.sweeps.memory import Memory, Reading, Stored, same_number
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
+from hinge.sweeps.signs import flipped, negate, unsigned
 from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.tree import WORLD
 
+#: A template is used with slots negated for it if these are at most this share of its operations.
+MOST_NEGATED = 0.1
 #: The joint's own coordinates, and what depends on them alone, in the memory of values.
 COORDINATES, HINGE = leaf("coordinates", One, One), leaf("hinge", One, One)
 
@@ -122,7 +125,7 @@ class BodyKernel:
 
     def template(self) -> Template:
         """Return the finished kernel."""
-        return Template(self.memory.layouts, self.graph, self.made, self.regular)
+        return Template(self.memory.layouts, self.body, self.graph, self.made, self.regular)
 
     @property
     def hinge(self) -> Block:
@@ -266,10 +269,16 @@ class BodyKernel:
 
 
 class Variant(NamedTuple):
-    """What bodies of one kind read, and the templates by the keys of that."""
+    """What bodies of one kind read, and the templates by the keys of that; `alike` are keys but for signs."""
 
     reads: tuple[Read, ...]
     templates: dict[tuple[Any, ...], Template]
+    alike: dict[tuple[Any, ...], tuple[Any, ...]]
+
+    def up_to_signs(self, key: tuple[Any, ...]) -> tuple[tuple[Any, ...], Template] | None:
+        """Return the key of a template that fits but for signs, and the template."""
+        found = self.alike.get(unsigned(key))
+        return None if found is None else (found, self.templates[found])
 
 
 class Family:
@@ -291,7 +300,32 @@ class Family:
             if template is not None:
                 template.replay(memory, at, slots, numbers)
                 return
+            if column is None and self._replay_negated(variant, blocks, at):
+                return
         self._trace(known, at, near)
+
+    def _replay_negated(self, variant: Variant, blocks: Sequence[Stored | None], at: Place) -> bool:
+        """Use a template that fits but for the signs of a few slots, if there is one."""
+        key, slots, numbers = Reading(blocks).finish()
+        found = variant.up_to_signs(key)
+        if found is None:
+            return False
+        wanted, template = found
+        other = flipped(blocks, wanted)
+        if other is None or len(other) > MOST_NEGATED * template.size or self._in_line(template, at.body):
+            return False
+        template.replay(self.memory, at, negate(self.memory, slots, other, *at), numbers)
+        return True
+
+    def _in_line(self, template: Template, body: int) -> bool:
+        """Tell whether a template was traced on the way from a body to the base, or from there to it.
+
+        Along a chain signs settle after a few bodies; between two limbs they do not.
+        """
+        if WORLD in (template.body, body):
+            return True
+        support = self.memory.binding.tree.support
+        return template.body in support(body) or body in support(template.body)
 
     def _surroundings(self, body: int, near: tuple[int, ...], column: Column | None) -> tuple[Any, ...]:
         """Return what shapes the kernel beside what it reads."""
@@ -308,9 +342,10 @@ class Family:
         template, reads = kernel.template(), tuple(kernel.reads)
         variant = next((v for v in known if v.reads == reads), None)
         if variant is None:
-            known.append(variant := Variant(reads, {}))
+            known.append(variant := Variant(reads, {}, {}))
         key, slots, numbers = kernel.reading.finish()
         variant.templates[key] = template
+        variant.alike.setdefault(unsigned(key), key)
         template.replay(self.memory, at, slots, numbers)
 
 

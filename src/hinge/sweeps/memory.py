@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -40,6 +41,12 @@ class Layout:
 
     shape: tuple[int, ...]
     codes: tuple[Code, ...]
+
+    @cached_property
+    def unsigned(self) -> tuple[Any, ...]:
+        """The layout but for the signs of slots."""
+        codes = [c & ~1 if isinstance(c, int) and c >= FIRST else c for c in self.codes]
+        return self.shape, *codes
 
 
 class Stored(NamedTuple):
@@ -167,7 +174,8 @@ class Memory:
 
     `sources` says of variables that hold columns whose columns they are; `near` are the bodies that a body
     may read from: itself, its parent, its children. `kinds` counts the kinds of bodies, told apart by the
-    layouts of their numbers too; `constants` are these numbers.
+    layouts of their numbers too; `constants` are these numbers. `negated` are slots by those whose value they
+    hold with the other sign.
     """
 
     program: Program
@@ -175,6 +183,7 @@ class Memory:
     sources: dict[Leaf, Space]
     generic: bool
     slots: int = 0
+    negated: dict[int, int] = field(default_factory=dict[int, int])
     calls: list[Open | DenseCall] = field(default_factory=list[Any])
     tables: dict[tuple[Expr, Column | None], dict[int, Stored]] = field(default_factory=dict[Any, Any])
     near: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])

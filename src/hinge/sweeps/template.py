@@ -76,12 +76,18 @@ class Template:
     """A traced kernel with everything that is known beforehand about what it stores.
 
     What it stores are outputs, loads that are passed on, uniform values and literals. `regular` are blocks of
-    known and uniform values that must have an inverse.
+    known and uniform values that must have an inverse; `body` is where it was traced.
     """
 
     def __init__(
-        self, layouts: Layouts, graph: Graph, made: Mapping[Expr, Block], regular: Sequence[Block]
+        self,
+        layouts: Layouts,
+        body: int,
+        graph: Graph,
+        made: Mapping[Expr, Block],
+        regular: Sequence[Block],
     ) -> None:
+        self.body = body
         self.graph = graph
         self.regular = regular
         sources = {x: [_source(graph, v) for v in block.flat] for x, block in made.items()}
@@ -92,6 +98,11 @@ class Template:
         self.uniform = UniformValues(graph, {*_frontier(graph), *uniforms, *checked})
         self.known = [self.uniform.place[i] for i in uniforms]
         self._parts: dict[bytes, Part] = {}
+
+    @property
+    def size(self) -> int:
+        """About how many operations it has."""
+        return len(self.graph.nodes)
 
     def replay(self, memory: Memory, at: Place, slots: Sequence[int], numbers: Sequence[float]) -> None:
         """Store what the kernel makes of these loads and numbers, and note its call."""

@@ -9,25 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hinge.sweeps import Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import Places, Run, Segment, slots_read, slots_shown
+from hinge.targets.llvm.plan import Places, Run, Segment, is_loop, slots_read, slots_shown
 from hinge.targets.llvm.solve import WRITTEN_OUT
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
-
-#: Turns of at least this many are loops.
-LOOP = 3
-
-
-def is_loop(part: Segment) -> TypeGuard[Run]:
-    """Tell whether a part is written as a loop."""
-    return isinstance(part, Run) and part.repeats >= LOOP
 
 
 class Hybrid(InMemory):

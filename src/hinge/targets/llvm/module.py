@@ -12,12 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hinge.kernels import count
 from hinge.sweeps import Code
-from hinge.targets.llvm.hybrid import Hybrid, is_loop
+from hinge.targets.llvm.hybrid import Hybrid
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import Run, segments
+from hinge.targets.llvm.plan import segments, written
 from hinge.targets.llvm.rolled import Rolled
 from hinge.targets.llvm.text import Lanes, Writer
 from hinge.targets.llvm.unrolled import Unrolled
@@ -25,9 +24,12 @@ from hinge.targets.llvm.unrolled import Unrolled
 Shape: TypeAlias = Literal["U", "H", "R"]
 
 SHAPES: tuple[Shape, ...] = ("U", "H", "R")
-#: The most operations that are written out as U, about the size of the instruction cache and a quarter of a
-#: second to compile, and as H, where the time to compile alone matters.
-MOST_UNROLLED, MOST_HYBRID = 4000, 16000
+#: Up to so many operations are always written out; up to so many unless loops save much; and no more than so
+#: many are written with loops, where the time to compile alone matters.
+FEW, MOST_UNROLLED, MOST_HYBRID = 500, 4000, 16000
+#: Loops save much if what is written with them is at most this share of all operations: the code then stays
+#: in the processor's caches.
+WORTH_LOOPS = 0.6
 
 SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 %start, i64 %stop"
 
@@ -43,15 +45,10 @@ class Module:
 
 def choose_shape(code: Code) -> Shape:
     """Return the shape that is best for the size of the code."""
-    if code.operations().total <= MOST_UNROLLED:
+    total, with_loops = code.operations().total, written(segments(code))
+    if total <= (FEW if with_loops <= WORTH_LOOPS * total else MOST_UNROLLED):
         return "U"
-    written = sum(
-        count(c.kernel).total
-        for part in segments(code)
-        if isinstance(part, Run)
-        for c in (part.first if is_loop(part) else part.calls)
-    )
-    return "H" if written <= MOST_HYBRID else "R"
+    return "H" if with_loops <= MOST_HYBRID else "R"
 
 
 def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:

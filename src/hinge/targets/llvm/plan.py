@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TypeGuard
 
+from hinge.kernels import count
 from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.targets.llvm.limbs import SHORTEST_LIMB, ordered_by_limbs
 
-#: A run repeats at most so many kernels in turn, and at least so often.
+#: A run along a chain repeats at most so many kernels in turn, and at least so often.
 LONGEST_PERIOD, LEAST_REPEATS = 4, 3
 
 
@@ -27,6 +31,11 @@ class Run:
     def repeats(self) -> int:
         """How often the turn comes."""
         return len(self.calls) // self.period
+
+    @property
+    def is_loop(self) -> bool:
+        """Tell whether it is written as a loop: it comes often, or saves much."""
+        return self.repeats >= LEAST_REPEATS or (self.repeats > 1 and self.period >= SHORTEST_LIMB)
 
     @property
     def first(self) -> tuple[Call, ...]:
@@ -61,11 +70,17 @@ class Run:
 Segment = Run | DenseCall
 
 
+def is_loop(part: Segment) -> TypeGuard[Run]:
+    """Tell whether a part is written as a loop."""
+    return isinstance(part, Run) and part.is_loop
+
+
 def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
     """Return the calls as runs and solves, in an order that makes runs long.
 
-    What depends on q alone is sorted by kernel. Columns are independent of each other, so all columns at one
-    body come before the next body: what they have in common is then loaded once.
+    What depends on q alone is sorted by kernel; limbs that are alike come together. Columns are independent
+    of each other, so all columns at one body come before the next body: what they have in common is then
+    loaded once.
     """
     found: list[Segment] = []
     for stage, group in groupby(code.calls, key=lambda c: c.stage):
@@ -75,9 +90,40 @@ def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
         if stage < 0:
             order = {k: n for n, k in enumerate(dict.fromkeys(kernel_of(c) for c in plain))}
             plain.sort(key=lambda c: order[kernel_of(c)])
-        for part in (plain, _body_by_body(columns)):
-            found += _grouped(part, longest_period)
+        found += _plain(plain, longest_period) if stage >= 0 else _grouped(plain, longest_period)
+        found += _grouped(_body_by_body(columns), longest_period)
     return found
+
+
+def written(parts: Iterable[Segment]) -> int:
+    """Return how many operations are written, those of a loop once."""
+    calls = (
+        c for part in parts if isinstance(part, Run) for c in (part.first if is_loop(part) else part.calls)
+    )
+    return sum(count(c.kernel).total for c in calls)
+
+
+def _plain(calls: Sequence[Call | DenseCall], longest_period: int) -> list[Segment]:
+    """Return the calls of a pass as they come, or with limbs brought together if less is written then."""
+    as_they_come = list(_grouped(calls, longest_period))
+    if longest_period == 1 or not all(isinstance(c, Call) for c in calls):
+        return as_they_come
+    by_limbs = list(_with_limbs([c for c in calls if isinstance(c, Call)], longest_period))
+    return min(as_they_come, by_limbs, key=written)
+
+
+def _with_limbs(calls: Sequence[Call], longest_period: int) -> Iterator[Segment]:
+    """Yield the calls of a pass, limbs that are alike as one run."""
+
+    def rolls(chain: Sequence[Call]) -> bool:
+        return any(is_loop(part) for part in _grouped(chain, longest_period))
+
+    for limbs, group in groupby(ordered_by_limbs(calls, kernel_of, rolls), key=itemgetter(1)):
+        parts = [part for part, _ in group]
+        if limbs > 1:
+            yield from (Run(part, len(part) // limbs) for part in parts)
+        else:
+            yield from _grouped([c for part in parts for c in part], longest_period)
 
 
 def kernel_of(c: Call | DenseCall) -> tuple[int, int]:
