@@ -7,10 +7,14 @@ suffice, and the lanes that need it get what the C library says; infinity and Na
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
 
 from hinge.targets.llvm.text import Dtype, Writer
+
+#: So many angles of one state are worked on at once.
+PACKED = 4
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,16 @@ def sine_and_cosine(w: Writer, x: str) -> tuple[str, str]:
         w.let(f"phi {t} [ {s}, %{before} ], [ {s_far}, %{slow} ]"),
         w.let(f"phi {t} [ {c}, %{before} ], [ {c_far}, %{slow} ]"),
     )
+
+
+def write_circles(w: Writer, angles: Sequence[str]) -> None:
+    """Write sine and cosine of numbers of one state, several at once, and keep them in `w.circles`."""
+    for start in range(0, len(angles) - 1, PACKED):
+        group = angles[start : start + PACKED]
+        with w.packed(PACKED):
+            found = sine_and_cosine(w, w.pack([*group, *[group[-1]] * (PACKED - len(group))]))
+            for k, x in enumerate(group):
+                w.circles[x] = w.lane(found[0], k), w.lane(found[1], k)
 
 
 def _near(w: Writer, x: str) -> tuple[str, str]:

@@ -42,13 +42,19 @@ def _written(w: Writer, step: Step, values: Sequence[str], circles: dict[int, tu
     if op in ("sin", "cos"):
         k = step.operands[0]
         if k not in circles:
-            circles[k] = sine_and_cosine(w, x[0])
+            circles[k] = w.circles.get(x[0]) or sine_and_cosine(w, x[0])
         return circles[k][op == "cos"]
     if op == "fms":
         x[2] = w.negative(x[2])
     elif op == "fnma":
         x[0] = w.negative(x[0])
     return w.intrinsic("fma" if op in FUSED else op, *x)
+
+
+def angles(kernel: Kernel) -> set[int]:
+    """Return the inputs of which the kernel takes sine or cosine."""
+    found = {i.operands[0] for i in kernel.instructions if i.op in ("sin", "cos")}
+    return {k for k in found if k < len(kernel.inputs)}
 
 
 def _output(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -86,7 +86,7 @@ def number(c: float, dtype: Dtype) -> str:
 
 @dataclass
 class Writer:
-    """A function body under construction, line by line."""
+    """A function body under construction, line by line. `circles` are sines and cosines that are there."""
 
     lanes: Lanes
     lines: list[str] = field(default_factory=list[str])
@@ -96,6 +96,7 @@ class Writer:
     loop_start: int = 0
     _count: int = 0
     _calls: dict[str, str] = field(default_factory=dict[str, str])
+    circles: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def __post_init__(self) -> None:
         self._type = self.lanes.type
@@ -165,6 +166,15 @@ class Writer:
             start = self.let(f"mul i64 {n}, {width}")
             early = self.let(f"icmp slt i64 {start}, {size - width}")
             yield self.let(f"select i1 {early}, i64 {start}, i64 {size - width}")
+
+    @contextmanager
+    def packed(self, width: int) -> Generator[None]:
+        """Write with this many lanes for a while, beside what has other ones."""
+        kept = self.lanes, self._type, self._calls
+        self.lanes = replace(self.lanes, width=width)
+        self._type, self._calls = self.lanes.type, {}
+        yield
+        self.lanes, self._type, self._calls = kept
 
     # Arithmetic of values.
 
@@ -260,7 +270,11 @@ class Writer:
     def gather(self, places: Sequence[str]) -> str:
         """Write the load of one number for each lane."""
         t = self.lanes
-        numbers = [self.let(f"load {t.scalar}, ptr {p}, align {t.bits // 8}") for p in places]
+        return self.pack([self.let(f"load {t.scalar}, ptr {p}, align {t.bits // 8}") for p in places])
+
+    def pack(self, numbers: Sequence[str]) -> str:
+        """Write W numbers as one value."""
+        t = self.lanes
         if t.width == 1:
             return numbers[0]
         found = "poison"
@@ -268,12 +282,15 @@ class Writer:
             found = self.let(f"insertelement {t.type} {found}, {t.scalar} {x}, i32 {k}")
         return found
 
+    def lane(self, x: str, k: int) -> str:
+        """Write the number in one lane."""
+        return x if self.lanes.width == 1 else self.let(f"extractelement {self.lanes.type} {x}, i32 {k}")
+
     def scatter(self, x: str, places: Sequence[str]) -> None:
         """Write the store of one number for each lane."""
         t = self.lanes
         for k, p in enumerate(places):
-            one = x if t.width == 1 else self.let(f"extractelement {t.type} {x}, i32 {k}")
-            self.do(f"store {t.scalar} {one}, ptr {p}, align {t.bits // 8}")
+            self.do(f"store {t.scalar} {self.lane(x, k)}, ptr {p}, align {t.bits // 8}")
 
     def transposed(self, rows: Sequence[str]) -> list[str]:
         """Write the transpose of W values as a square: blocks beside the diagonal change places."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hinge.sweeps import Code, DenseCall, Slot
+from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.targets.llvm.functions import write_circles
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Places, slots_read, slots_shown
 from hinge.targets.llvm.solve import WRITTEN_OUT
+from hinge.targets.llvm.straight import angles
 from hinge.targets.llvm.text import Writer
 
 
@@ -32,11 +34,19 @@ class Unrolled(InMemory):
 
     def run(self) -> None:
         """Write all calls."""
+        if self.w.lanes.width == 1:
+            write_circles(self.w, self._angles())
         for c in self.code.calls:
             if isinstance(c, DenseCall):
                 self.solve(c)
             else:
                 self.call(c)
+
+    def _angles(self) -> list[str]:
+        """Return the inputs of which some call takes sine or cosine."""
+        calls = [c for c in self.code.calls if isinstance(c, Call)]
+        slots = (c.loads[n] for c in calls for n in angles(c.kernel) if n < len(c.loads))
+        return [self.values[s] for s in dict.fromkeys(slots) if s in self.values]
 
     def store(self, rows: Rows, values: Sequence[Slot | float]) -> None:
         """Write the stores of a result."""
