@@ -301,7 +301,7 @@ PARENTS = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 def test_a_random_system_gives_every_letter():
     system = random_system((-1, 0, 0, 1, -1), 7)
-    given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, Hp, Ha]
+    given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, Hp, Ha, soa.Np, soa.Na]
     assert set(given) == set(system.values)
     for x in STANDARD.values():
         assert np.isfinite(system.evaluate(x)).all()

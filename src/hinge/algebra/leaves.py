@@ -176,6 +176,13 @@ Pp, Dp, Dip, Gp, Kp, Esp, psip, Mip = (
     passive.Mi,
 )
 
+Np = _letter(
+    "Np", Passive, Joint, DIAGONAL, unicode="Nₚ", latex="N_p", meaning="choice of the passive coordinates"
+)
+Na = _letter(
+    "Na", Active, Joint, DIAGONAL, unicode="Nₐ", latex="N_a", meaning="choice of the active coordinates"
+)
+
 # Vectors.
 tau = _letter("tau", Joint, One, unicode="τ", latex=r"\tau", meaning="hinge forces")
 qd = _letter("qd", Joint, One, unicode="q̇", latex=r"\dot q", meaning="hinge velocities")
@@ -185,6 +192,14 @@ tau_p = _letter(
 )
 qdd_a = _letter(
     "qdd_a", Active, One, unicode="q̈ₐ", latex=r"\ddot q_a", meaning="given accelerations of active hinges"
+)
+held = _letter(
+    "held",
+    Joint,
+    One,
+    unicode="σ",
+    latex=r"\sigma",
+    meaning="1 where the acceleration is given, 0 where the force is",
 )
 g = _letter("g", World, One, meaning="acceleration of the world that stands for gravity, (3.21)")
 f_ext = _letter("f_ext", Node, One, unicode="fₓ", latex="f_{ext}", meaning="forces that act on the nodes")

@@ -30,7 +30,8 @@ class RobotBinding:
     """The letters bound to a robot.
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
-    which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics. With
+    which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics; if it is None,
+    an input `held` says for each coordinate whether it is (see `site`). With
     `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap steps.
     With `own_gravity` g is the robot's own and no input. With `merged` bodies on fixed joints are parts of
     those that carry them, which only expressions that hide them allow (see `hides_fixed_bodies`).
@@ -39,7 +40,7 @@ class RobotBinding:
     robot: Robot
     nodes: tuple[str, ...] = ()
     expressed: Expressed = "body"
-    prescribed: frozenset[str] = frozenset()
+    prescribed: frozenset[str] | None = frozenset()
     own_frames: bool = False
     own_gravity: bool = False
     merged: bool = False
@@ -55,7 +56,7 @@ class RobotBinding:
             )
         for name in self.nodes:
             self.robot.frame(name)
-        for name in self.prescribed:
+        for name in self.prescribed or ():
             self.robot.joint(name)
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:
@@ -104,8 +105,11 @@ class RobotBinding:
 
     def _dofs(self, space: Space, body: int) -> range:
         j = self.places[body].joint
-        shown = space is Joint or (space is Active) == (j.name in self.prescribed)
+        shown = space is Joint or self.prescribed is None or (space is Active) == self._is_active(body)
         return range(j.qd_slice.start, j.qd_slice.stop) if shown else range(0)
+
+    def _is_active(self, body: int) -> bool:
+        return self.places[body].joint.name in (self.prescribed or ())
 
     def name(self, body: int) -> str:
         """Return what to call a body's hinge in a message."""
@@ -117,7 +121,7 @@ class RobotBinding:
         if body == WORLD:
             return 6 if space in (Body, World) else 0
         if space is Body:
-            return 6 + len(self.rotors[body])
+            return 6 + len(self.rotors[body]) + len(self.switches(body))
         if space is Node:
             return 6 * len(self.node_places[body])
         if space in (Joint, Passive, Active):
@@ -133,7 +137,7 @@ class RobotBinding:
         if space is Joint:
             return self._dofs(space, body)
         if space is Body:
-            return [*range(6 * body, 6 * body + 6), *(-1 for _ in self.rotors[body])]
+            return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space is Node:
             return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
         if space in (Passive, Active):
@@ -164,6 +168,10 @@ class RobotBinding:
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
 
+    def switches(self, body: int) -> range:
+        """Return where the switches of the joint's coordinates stand in `held`, if that is an input."""
+        return self._dofs(Joint, body) if self.prescribed is None else range(0)
+
     # Sites.
 
     @cached_property
@@ -181,7 +189,8 @@ class RobotBinding:
             place.last is not None,
             self.rotors[body],
             len(self.node_places[body]),
-            place.joint.name in self.prescribed,
+            self._is_active(body),
+            self.prescribed is None,
             self.size(Body, self.tree.parents[body]),
         )
 
@@ -251,11 +260,11 @@ def bind(
     *,
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
-    prescribed: Iterable[str] = (),
+    prescribed: Iterable[str] | None = (),
     own_frames: bool = False,
     merged: bool = False,
 ) -> RobotBinding:
-    """Return what the letters mean for a robot."""
+    """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
@@ -265,9 +274,8 @@ def bind(
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
-    return RobotBinding(
-        robot, tuple(nodes), expressed, frozenset(prescribed), own_frames=own_frames, merged=merged
-    )
+    active = None if prescribed is None else frozenset(prescribed)
+    return RobotBinding(robot, tuple(nodes), expressed, active, own_frames=own_frames, merged=merged)
 
 
 def _link_kind(link: Link) -> LinkKind:

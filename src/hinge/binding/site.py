@@ -4,6 +4,13 @@ A rotor is modelled as a part of its body that only its own hinge sees: the bloc
 the 6-vector and one number for each rotor, H sees that number as it is, M holds the rotor's inertia, and
 E does not carry it. Then H φ M φᵀ Hᵀ is the mass matrix with the rotors on its diagonal, D = H P Hᵀ
 holds them too, and every identity stays as it is.
+
+Which coordinates are prescribed can be a matter of the code (a joint is active or passive, and Hₚ or Hₐ has
+no rows there) or of an input σ, with ones where accelerations are given. Then N = diag(1 − σ) and
+S = diag(σ) choose, and a lock is modelled as a rotor is: one number of the body's block for each coordinate,
+of inertia 1, that E does not carry. Hₚ = N H on the rest and S on the locks, Hₐ = S H: the passive mass
+matrix is N 𝓜 N + S, what is prescribed has a row of its own there that nothing else touches, and every
+identity of the passive hinges stays as it is.
 """
 
 from __future__ import annotations
@@ -15,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import B, H, Ha, Hp, Leaf, M, Q, a, a_n, b, v_n
+from hinge.algebra import B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_n, b, v_n
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
@@ -33,7 +40,7 @@ class Kind:
 
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
     that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
-    frame is not the joint's; `active` says that the joint is prescribed; `above` is the parent's block size.
+    frame is not the joint's; `active` says that the joint is prescribed, `switched` that an input says so; `above` is the parent's block size.
     """
 
     type: JointType
@@ -44,6 +51,7 @@ class Kind:
     rotors: tuple[int, ...]
     nodes: int
     active: bool
+    switched: bool
     above: int
 
 
@@ -81,13 +89,22 @@ class RobotSite:
     @property
     def size(self) -> int:
         """The size of the body's block."""
-        return 6 + len(self.kind.rotors)
+        return 6 + len(self.kind.rotors) + self.locks
+
+    @property
+    def locks(self) -> int:
+        """How many numbers of the block are locks, behind all others."""
+        return self.kind.type.nv if self.kind.switched else 0
 
     # The joint.
 
     def hinge(self, q: Block) -> Block:
-        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace."""
+        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace.
+
+        Switches come behind q and stay at the end.
+        """
         kind = self.kind.type
+        q, switches = q[: kind.nq], q[kind.nq :]
         match kind:
             case Revolute() | Cylindrical():
                 more = self._circle(q[0])
@@ -98,8 +115,8 @@ class RobotSite:
             case _:
                 x, s = kind.placement(q), kind.subspace(q)
                 more = [*x.E.ravel(), *x.r, *s.ravel()]
-        found = zeros(len(q) + len(more))
-        found[:] = [*q, *more]
+        found = zeros(len(q) + len(more) + len(switches))
+        found[:] = [*q, *more, *switches]
         return found
 
     def _circle(self, angle: Any) -> list[Any]:
@@ -136,17 +153,17 @@ class RobotSite:
         if isinstance(kind, Revolute | Prismatic | Screw | Cylindrical) or kind.nv == 0:
             found[:] = kind.subspace(np.zeros(kind.nq))
         else:
-            found[:] = hinge[kind.nq + 12 :].reshape(6, kind.nv)
+            found[:] = hinge[kind.nq + 12 : kind.nq + 12 + 6 * kind.nv].reshape(6, kind.nv)
         return found if self.last is None else self.last @ found
 
     # Operators.
 
     def value(self, leaf: Leaf, hinge: Block) -> Block | None:
         """Return the block of an operator that the robot gives."""
-        if leaf is H or leaf is (Ha if self.kind.active else Hp):
+        if leaf is H:
             return self._hinge_map(hinge)
-        if leaf in (Hp, Ha):
-            return zeros(0, self.size)
+        if leaf in (Hp, Ha, Np, Na):
+            return self._part(leaf, hinge)
         if leaf is M:
             return self.inertia
         if leaf is B:
@@ -164,9 +181,21 @@ class RobotSite:
             found[dof, 6 + k] = 1.0
         return found
 
+    def _part(self, leaf: Leaf, hinge: Block) -> Block:
+        """Return passive or active rows: of the hinge map, or of the identity."""
+        rows = self._hinge_map(hinge) if leaf in (Hp, Ha) else unit_block(self.kind.type.nv)
+        if not self.kind.switched:
+            return rows if self.kind.active == (leaf in (Ha, Na)) else rows[:0]
+        active = hinge[len(hinge) - self.locks :]
+        passive = 1.0 - active
+        found = (active if leaf in (Ha, Na) else passive)[:, None] * rows
+        for k in range(self.locks if leaf is Hp else 0):
+            found[k, self.size - self.locks + k] = active[k]
+        return found
+
     @cached_property
     def inertia(self) -> Block:
-        """M at the body: [I h×; h×ᵀ m1], and the rotors."""
+        """M at the body: [I h×; h×ᵀ m1], the rotors, and ones for locks."""
         m, h, (xx, xy, xz, yy, yz, zz) = self.body[0], self.body[1:4], self.body[4:]
         found = zeros(self.size, self.size)
         found[:3, :3] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
@@ -174,7 +203,7 @@ class RobotSite:
         found[3:6, :3] = found[:3, 3:6].T
         for k in range(3):
             found[3 + k, 3 + k] = m
-        for k, x in enumerate(self.rotors, 6):
+        for k, x in enumerate((*self.rotors, *(1.0 for _ in range(self.locks))), 6):
             found[k, k] = x
         return found
 

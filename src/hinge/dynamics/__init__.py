@@ -1,7 +1,8 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.compiled import Compiled, compile
-from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
+from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, PARTITIONED
+from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
 from hinge.dynamics.kept import compiled, forget
 from hinge.dynamics.verbs import (
     accelerations,
@@ -28,7 +29,9 @@ __all__ = [
     "BODY_ACCELERATIONS",
     "CATALOGUE",
     "FORWARD_DYNAMICS",
+    "PARTITIONED",
     "Compiled",
+    "Partition",
     "accelerations",
     "bias_force",
     "center_of_mass",
@@ -41,6 +44,7 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "gravity_force",
+    "hybrid_dynamics",
     "inverse_dynamics",
     "jacobian",
     "jacobian_bias",
@@ -48,6 +52,7 @@ __all__ = [
     "mass_matrix",
     "mass_matrix_inverse",
     "momentum",
+    "partitioned",
     "potential_energy",
     "velocities",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ from hinge.algebra import Body, Node, One, Space
 from hinge.errors import ArgumentError
 from hinge.model import as_vector
 from hinge.spatial import Array, ArrayLike
+
+#: Forces [n; f] by names of the frames or bodies that they act on.
+External = Mapping[str, ArrayLike] | None
 
 
 def dense_blocks(value: ArrayLike) -> ArrayLike:
@@ -44,3 +47,24 @@ def precision(*arrays: ArrayLike) -> Any:
     """Return single precision if all that came are arrays of it, else double."""
     single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in arrays)
     return np.float32 if single else np.float64
+
+
+def external_forces(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:
+    """Return the names of frames and their forces as one array (…, n, 6)."""
+    if external is None:
+        return (), {}
+    if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
+    if not external:
+        return (), {}
+    dtype = precision(*external.values())
+    forces = [
+        as_vector(f, f"external[{name!r}]", 6, "a spatial force is [n; f]", dtype=dtype)
+        for name, f in external.items()
+    ]
+    try:
+        stacked = np.stack(np.broadcast_arrays(*forces), axis=-2)
+    except ValueError:
+        shapes = ", ".join(f"{name!r} {f.shape[:-1]}" for name, f in zip(external, forces, strict=True))
+        raise ArgumentError(f"external: batch shapes do not broadcast: {shapes}") from None
+    return tuple(external), {"f_ext": stacked}

@@ -21,6 +21,7 @@ from hinge.algebra import (
     Space,
     f_ext,
     g,
+    held,
     is_frame_free,
     leaf_of,
     leaves,
@@ -69,7 +70,7 @@ class Compiled:
         self.given, self.binding = given, binding
         self._derivation = derivation
         self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
-        self._letters = _letters(given.values())
+        self._letters = _letters(given.values()) | ({held.name: held} if binding.prescribed is None else {})
         self._programs: dict[bool, Executable] = {}
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
@@ -126,7 +127,7 @@ class Compiled:
         """Return what tells this code apart from all other code."""
         form = {} if self._derivation is None else self._derivation.expressions
         b = self.binding
-        choices = (b.nodes, b.expressed, sorted(b.prescribed), b.own_frames, b.merged, own_gravity)
+        choices = (b.nodes, b.expressed, b.prescribed and sorted(b.prescribed), b.own_frames, b.merged, own_gravity)
         return repr((dict(self.given), dict(form), fingerprint(self.robot), choices))
 
     @property
@@ -357,7 +358,7 @@ def compile(
     *,
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
-    prescribed: Iterable[str] = (),
+    prescribed: Iterable[str] | None = (),
     target: Target | None = None,
     shape: str | None = None,
     lanes: int | None = None,
@@ -365,7 +366,8 @@ def compile(
     """Return expressions (or a derivation of them) as a function for a robot.
 
     `nodes` are the frames that the Node space stands for, in order; `expressed` the axes that Q shows them
-    in; `prescribed` the joints that are active in hybrid dynamics. Several expressions share their work.
+    in; `prescribed` the joints that are active in hybrid dynamics, None if a call says so for each coordinate
+    by `held`, zeros and ones (…, nv). Several expressions share their work.
 
     `target` is "llvm" or "numpy", the best that is there unless given. For "llvm", `shape` "U" (unrolled),
     "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what

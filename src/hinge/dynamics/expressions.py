@@ -14,9 +14,13 @@ from hinge.algebra import (
     Expr,
     G,
     H,
+    Ha,
+    Hp,
     Joint,
     K,
     M,
+    Na,
+    Np,
     P,
     Q,
     a,
@@ -25,6 +29,7 @@ from hinge.algebra import (
     f_ext,
     g,
     identity,
+    passive,
     phi,
     psi,
     qd,
@@ -76,4 +81,25 @@ CATALOGUE: dict[str, Expr] = {
     "kinetic_energy": qd.T @ mass @ qd / 2,
     "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
     "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
+}
+
+# Hybrid dynamics: 𝓜 q̈ + C = τ by passive (p) and active (a) coordinates, SOA slides, pages 55–70.
+_load = M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext
+_M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
+_qdd_a = Na @ qdd
+_qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
+_tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
+
+#: Verb → result → expression, of verbs whose coordinates are split into passive and active ones. Vectors are
+#: of full length: Nₚᵀ and Nₐᵀ put the parts into their places.
+PARTITIONED: dict[str, dict[str, Expr]] = {
+    "hybrid_dynamics": {
+        "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
+        "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
+    },
+    "partitioned": {
+        "S_aa": _M_aa - _M_ap @ passive.mass.inv() @ _M_ap.T,
+        "S_ap": _M_ap @ passive.mass.inv(),
+        "S_pp": passive.mass.inv(),
+    },
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from hinge.binding import Expressed, bind, hides_fixed_bodies
 from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.expressions import CATALOGUE
+from hinge.dynamics.expressions import CATALOGUE, PARTITIONED
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
@@ -21,25 +21,79 @@ Frames = str | Sequence[str] | None
 
 #: What `help` says of a verb for one robot.
 CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
+#: Every verb's expressions by the names of their results.
+_EXPRESSIONS = {verb: {verb: e} for verb, e in CATALOGUE.items()} | PARTITIONED
 #: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
 KEPT = 256
 
 
-def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expressed = "body") -> Compiled:
-    """Return the compiled expression of a verb for a robot; the last ones used are kept."""
+def compiled(
+    robot: Robot,
+    verb: str,
+    nodes: Sequence[str] = (),
+    expressed: Expressed = "body",
+    prescribed: Iterable[str] | None = (),
+) -> Compiled:
+    """Return the compiled expressions of a verb for a robot; the last ones used are kept.
+
+    `prescribed` is for verbs that split the coordinates: names of joints, or None for the form that takes
+    `held`.
+    """
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
     checked_axes(expressed)
-    if verb not in CATALOGUE:
-        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
-    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, best_target())
+    if verb not in _EXPRESSIONS:
+        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(_EXPRESSIONS)}")
+    if isinstance(prescribed, str):
+        raise ArgumentError(
+            f"prescribed: the text {prescribed!r} came; wanted a list of joints, such as [{prescribed!r}]"
+        )
+    active = None if prescribed is None else frozenset(prescribed)
+    if verb not in PARTITIONED and active != frozenset():
+        raise ArgumentError(
+            f"prescribed: came for {verb}, which does not split coordinates; {', '.join(PARTITIONED)} do"
+        )
+    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, active, best_target())
 
 
 @lru_cache(maxsize=KEPT)
-def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed, target: Target) -> Compiled:
-    merged = hides_fixed_bodies(CATALOGUE[verb])
-    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged)
-    return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
+def _kept(
+    robot: Robot,
+    verb: str,
+    nodes: tuple[str, ...],
+    expressed: Expressed,
+    prescribed: frozenset[str] | None,
+    target: Target,
+) -> Compiled:
+    expressions = _EXPRESSIONS[verb]
+    merged = hides_fixed_bodies(*expressions.values())
+    binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed, merged=merged)
+    found = Compiled(expressions, binding, target=target)
+    if verb in PARTITIONED:
+        key = robot, verb, nodes
+        while key not in _SETS and len(_SETS) >= KEPT:
+            _SETS.pop(next(iter(_SETS)))
+        _SETS.setdefault(key, set()).add(prescribed)
+        QUICK_SETS.clear()
+    return found
+
+
+#: For each robot, verb and nodes the sets of prescribed joints that have code of their own; None among them
+#: says that the form for all sets is there.
+_SETS: dict[tuple[Robot, str, tuple[str, ...]], set[frozenset[str] | None]] = {}
+#: Functions for robots and lists of names of joints that are known to be right; emptied with every new code,
+#: which may be a better way.
+QUICK_SETS: dict[tuple[Robot, tuple[str, ...]], Callable[..., Any]] = {}
+
+
+def has_own_code(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str]) -> bool:
+    """Tell whether a set of prescribed joints has code of its own, or is to get it.
+
+    The set that comes first does, and those that were compiled ahead by `compiled`. Sets that come later
+    share one program that takes them as an input: changing the set at run time compiles nothing.
+    """
+    known = _SETS.get((robot, verb, nodes))
+    return known is None or prescribed in known
 
 
 #: Every table of verbs there is.
@@ -95,6 +149,8 @@ class Quick(dict[Any, Callable[..., Any]]):
 def forget() -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
     _kept.cache_clear()
+    _SETS.clear()
+    QUICK_SETS.clear()
     for verb in _ALL:
         verb.forget()
 

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import precision
+from hinge.dynamics.arguments import External, external_forces
 from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
+from hinge.model import Robot, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
-
-External = Mapping[str, ArrayLike] | None
 
 _INVERSE_DYNAMICS = Quick("inverse_dynamics")
 _FORWARD_DYNAMICS = Quick("forward_dynamics")
@@ -265,31 +263,10 @@ def _verb(
     """Evaluate a verb, with gravity and with forces at frames if there are any."""
     if external is None and gravity is None and out is None:
         return table[checked_robot(robot)](q, *vectors.values())
-    names, forces = _external(external)
+    names, forces = external_forces(external)
     given = {**vectors, **forces, **({} if gravity is None else {"gravity": gravity})}
     f = compiled(robot, table.verb, names)
     return f.evaluate(q, given, called={"f_ext": "external"}, out={table.verb: out})[table.verb]
-
-
-def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:
-    """Return the names of frames and their forces as one array (…, n, 6)."""
-    if external is None:
-        return (), {}
-    if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
-    if not external:
-        return (), {}
-    dtype = precision(*external.values())
-    forces = [
-        as_vector(f, f"external[{name!r}]", 6, "a spatial force is [n; f]", dtype=dtype)
-        for name, f in external.items()
-    ]
-    try:
-        stacked = np.stack(np.broadcast_arrays(*forces), axis=-2)
-    except ValueError:
-        shapes = ", ".join(f"{name!r} {f.shape[:-1]}" for name, f in zip(external, forces, strict=True))
-        raise ArgumentError(f"external: batch shapes do not broadcast: {shapes}") from None
-    return tuple(external), {"f_ext": stacked}
 
 
 def _refuse_world(expressed: Expressed) -> None:

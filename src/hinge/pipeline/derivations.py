@@ -124,10 +124,10 @@ def _searched(start: _Start) -> Found[Cost]:
     return normal if normal.best.cost < found.best.cost else found
 
 
-def frozen_table(catalogue: Mapping[str, Expr]) -> str:
-    """Return the text of the table that ships: the search for each of these expressions, made now."""
-    starts = {name: _Start.of({name: e}) for name, e in catalogue.items()}
-    return dumped({key(((name, catalogue[name]),)): row_of(_searched(s)) for name, s in starts.items()})
+def frozen_table(*catalogue: Expressions) -> str:
+    """Return the text of the table that ships: the search for each of these (sets of) expressions, now."""
+    given = [named(e) for e in catalogue]
+    return dumped({key(tuple(e.items())): row_of(_searched(_Start.of(e))) for e in given})
 
 
 @dataclass(frozen=True, eq=False)

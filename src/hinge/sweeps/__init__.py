@@ -1,7 +1,7 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
 from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
-from hinge.sweeps.contract import Binding, Block, Site, Step, unit_block, zeros
+from hinge.sweeps.contract import SWITCHES, Binding, Block, Site, Step, unit_block, zeros
 from hinge.sweeps.cost import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
@@ -21,6 +21,7 @@ from hinge.sweeps.program import (
 from hinge.sweeps.trace import trace
 
 __all__ = [
+    "SWITCHES",
     "Binding",
     "Block",
     "Call",

@@ -19,6 +19,8 @@ from hinge.algebra import Leaf, Space
 from hinge.tree import Tree
 
 Block = NDArray[Any]
+#: The input in which switches come, the name of σ.
+SWITCHES = "held"
 
 
 class Step(Protocol):
@@ -49,7 +51,10 @@ class Site(Protocol):
     """What each letter means at a body of one kind, with numbers given."""
 
     def hinge(self, q: Block) -> Block:
-        """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
+        """Return the numbers that depend on q alone and that all passes use, such as sin and cos.
+
+        `q` is of the joint, with its switches behind it where there are any.
+        """
         ...
 
     def step(self, hinge: Block) -> Step:
@@ -95,6 +100,13 @@ class Binding(Protocol):
 
     def coordinates(self, body: int) -> range:
         """Return where the joint's coordinates stand in q."""
+        ...
+
+    def switches(self, body: int) -> range:
+        """Return where the switches of the joint's coordinates stand in `held`; none in most models.
+
+        They are handed to `hinge` behind the joint's q.
+        """
         ...
 
     def kind(self, body: int) -> Hashable:

@@ -27,6 +27,7 @@ from hinge.sweeps.program import (
 #: Multiplications and additions of a letter applied to a vector at one body, by name of the letter.
 LETTER = {
     "H": 0, "H'": 0, "Hp": 0, "Hp'": 0, "Ha": 0, "Ha'": 0,
+    "Np": 0, "Np'": 0, "Na": 0, "Na'": 0,
     "M": 42, "R": 42, "P": 66, "Pp": 66, "Ups": 66,
     "D": 1, "Di": 1, "Dp": 1, "Dip": 1,
     "G": 6, "G'": 11, "Gp": 6, "Gp'": 11,

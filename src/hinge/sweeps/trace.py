@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Leaf, One, Product, Space, Structure, World, leaf
+from hinge.algebra import E0, Joint, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
 from hinge.kernels import Kernel
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.body import COORDINATES, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
-from hinge.sweeps.contract import Binding, zeros
+from hinge.sweeps.contract import SWITCHES, Binding, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.memory import Memory
 from hinge.sweeps.program import (
@@ -91,12 +91,14 @@ class _Tracer:
     def _take_inputs(self) -> None:
         nq = sum(len(self.binding.coordinates(i)) for i in range(len(self.binding.tree)))
         self._take("q", nq)
+        if any(self.binding.switches(i) for i in range(len(self.binding.tree))):
+            self._take(SWITCHES, self.binding.length(Joint))
         for x in self.program.inputs:
             if x.domain is not One:
                 self._take_operator(x)
                 continue
             known = self.binding.known(x)
-            if known is None:
+            if known is None and x.name not in self.inputs:
                 self._take(x.name, self.binding.length(x.range))
             for i in self._places(x.range):
                 places = self.binding.positions(x.range, i)
@@ -134,8 +136,9 @@ class _Tracer:
         """Trace what depends on q alone, body by body, before all passes."""
         family = Family(self.memory, -1, _hinge)
         for i in range(len(self.binding.tree)):
-            places = self.binding.coordinates(i)
-            self._put(COORDINATES, i, (len(places),), [self._input("q", p) for p in places])
+            entries = [self._input("q", p) for p in self.binding.coordinates(i)]
+            entries += [self._input(SWITCHES, p) for p in self.binding.switches(i)]
+            self._put(COORDINATES, i, (len(entries),), entries)
             family.run(i)
 
     # Passes.

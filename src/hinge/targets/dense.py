@@ -29,6 +29,7 @@ from hinge.algebra import (
     Expr,
     Identity,
     Inverse,
+    Joint,
     Leaf,
     LogDet,
     One,
@@ -43,7 +44,7 @@ from hinge.algebra import (
     linear,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.sweeps import Binding
+from hinge.sweeps import SWITCHES, Binding
 from hinge.tree import WORLD
 
 Array: TypeAlias = NDArray[Any]
@@ -229,7 +230,11 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     bodies = range(len(parents))
     known = STANDARD | {x.name: x for x in own}
     q = _given("q", inputs, (sum(len(binding.coordinates(i)) for i in bodies),))
-    hinges = [np.asarray(binding.hinge(i, q[list(binding.coordinates(i))]), dtype=float) for i in bodies]
+    coordinates = [q[list(binding.coordinates(i))] for i in bodies]
+    if any(binding.switches(i) for i in bodies):
+        held = _given(SWITCHES, inputs, (binding.length(Joint),))
+        coordinates = [np.append(x, held[list(binding.switches(i))]) for i, x in enumerate(coordinates)]
+    hinges = [np.asarray(binding.hinge(i, x), dtype=float) for i, x in enumerate(coordinates)]
     spaces = {s for x in known.values() for s in (x.range, x.domain)} - {One, World}
     sizes = {s: tuple(binding.size(s, i) for i in bodies) for s in spaces} | {World: (6,)}
     values: dict[Leaf, Array] = {}

@@ -17,11 +17,14 @@ from hinge.algebra import (
     Ha,
     Hp,
     Joint,
+    Na,
     Node,
+    Np,
     One,
     Passive,
     World,
     appendix,
+    held,
 )
 from hinge.errors import ArgumentError, SpaceError
 from hinge.targets.dense import MEANING, SingularError, System
@@ -58,7 +61,9 @@ def random_system(parents: Sequence[int], seed: int, dofs: Sequence[int] | None 
     }
     empty = System(tuple(parents), sizes, {}, seed)
     rows = np.concatenate([np.zeros(0, dtype=bool), *is_passive])
-    values = {Hp: empty.matrix(H)[rows], Ha: empty.matrix(H)[~rows]}
+    one = np.eye(len(rows))
+    values = {Hp: empty.matrix(H)[rows], Ha: empty.matrix(H)[~rows], Np: one[rows], Na: one[~rows]}
+    values[held] = 1.0 - rows
     given = (x for x in STANDARD.values() if x not in MEANING and x is not appendix.S)
     values = {x: empty.evaluate(x) for x in given if x not in values} | values
     return replace(empty, values=values)

@@ -1,0 +1,192 @@
+"""Hybrid dynamics: some coordinates' accelerations are given, the others' forces.
+
+There are two forms of one expression, alike but for what the letters are bound to. A set of joints can have
+code of its own, in which what is prescribed costs next to nothing. One more program serves all sets: it takes
+the set as an input, which may differ from state to state. See `hinge.dynamics.kept.has_own_code` for which
+of the two is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.dynamics.arguments import External, external_forces, precision
+from hinge.dynamics.compiled import Compiled
+from hinge.dynamics.kept import KEPT, QUICK_SETS, compiled, has_own_code
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_vector, checked_robot, common_batch
+from hinge.spatial import Array, ArrayLike
+
+Mask: TypeAlias = NDArray[np.bool_]
+#: Names of joints, or for each coordinate (…, nv) whether its acceleration is given.
+Prescribed: TypeAlias = Iterable[str] | Mask
+
+_HYBRID, _PARTITIONED = "hybrid_dynamics", "partitioned"
+
+
+def hybrid_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    *,
+    tau: ArrayLike,
+    qdd: ArrayLike,
+    prescribed: Prescribed,
+    external: External = None,
+    gravity: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Return qdd and tau (…, nv), each completed by what the other was given for: 𝓜 q̈ + C = τ.
+
+    `prescribed` are names of joints, all coordinates of which move with their part of `qdd`, or an array of
+    booleans (…, nv), which may differ from state to state; the other coordinates get their part of `tau`.
+    What is not given, such as the force of a prescribed coordinate, may be anything in `tau` and `qdd`. With
+    all prescribed this is inverse dynamics, with none forward dynamics.
+
+    O(n), SOA slides, page 70. The first list of names has code compiled for it, and so have lists for which
+    `hinge.dynamics.compiled(robot, "hybrid_dynamics", prescribed=names)` was called; all others, and arrays
+    of booleans, share one program, so that a change of the set compiles nothing. `external` and `gravity` as
+    in `inverse_dynamics`.
+    """
+    if external is None and gravity is None and isinstance(prescribed, list | tuple):
+        try:
+            f = QUICK_SETS.get((robot, tuple(prescribed)))
+        except TypeError:
+            f = None  # something that has no hash cannot be right: the checks below say what is wrong
+        if f is not None:
+            return f(q, qd, qdd, tau)
+    choice = _choice(checked_robot(robot), prescribed)
+    nodes, forces = external_forces(external)
+    more = {**forces, **({} if gravity is None else {"gravity": gravity})}
+    f = _form(robot, nodes, choice)
+    if not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
+        while len(QUICK_SETS) >= KEPT:
+            QUICK_SETS.pop(next(iter(QUICK_SETS)))
+        QUICK_SETS[robot, tuple(prescribed)] = f
+    return f(q, qd, qdd, tau, **more)
+
+
+class Partition(NamedTuple):
+    """The mass matrix solved for what is not given, SOA slides, page 56.
+
+    τ_a = S_aa q̈_a + S_ap (τ_p − C_p) + C_a and q̈_p = −S_apᵀ q̈_a + S_pp (τ_p − C_p), where a are the
+    coordinates `active`, whose accelerations are given, and p those `passive`, whose forces are.
+    """
+
+    S_aa: Array
+    S_ap: Array
+    S_pp: Array
+    active: NDArray[np.intp]
+    passive: NDArray[np.intp]
+
+
+def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition:
+    """Return S_aa (…, na, na), S_ap (…, na, np) and S_pp (…, np, np) for prescribed joints or coordinates.
+
+    S_aa = 𝓜_aa − 𝓜_ap 𝓜_pp⁻¹ 𝓜_pa is the inertia that the active coordinates see, S_ap = 𝓜_ap 𝓜_pp⁻¹,
+    S_pp = 𝓜_pp⁻¹. `prescribed` as in `hybrid_dynamics`, but one set for all states.
+    """
+    choice = _choice(checked_robot(robot), prescribed)
+    held = _held(robot, choice) if isinstance(choice, frozenset) else choice
+    if held.ndim != 1:
+        raise ArgumentError(
+            f"prescribed: has shape {held.shape}; wanted ({robot.nv},), since the sizes of the blocks are "
+            "those of the set: call once for each set"
+        )
+    active, passive = np.flatnonzero(held), np.flatnonzero(~held)
+    if isinstance(choice, frozenset) and has_own_code(robot, _PARTITIONED, (), choice):
+        found = compiled(robot, _PARTITIONED, prescribed=choice).evaluate(q, {})
+        return Partition(found["S_aa"], found["S_ap"], found["S_pp"], active, passive)
+    f = compiled(robot, _PARTITIONED, prescribed=None)
+    found = f.evaluate(q, {"held": held.astype(precision(q))})
+    parts = {"S_aa": (active, active), "S_ap": (active, passive), "S_pp": (passive, passive)}
+    aa, ap, pp = (found[name][..., rows[:, None], columns] for name, (rows, columns) in parts.items())
+    return Partition(aa, ap, pp, active, passive)
+
+
+def _choice(robot: Robot, prescribed: Prescribed) -> frozenset[str] | Mask:
+    """Return what is prescribed as names of joints, or as booleans (…, nv)."""
+    wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
+    if isinstance(prescribed, str):
+        raise ArgumentError(f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]")
+    if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
+        if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
+            raise ArgumentError(
+                f"prescribed: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
+            )
+        return prescribed
+    if not isinstance(prescribed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"prescribed: {type(prescribed).__name__} came; wanted {wanted}")
+    names = list(prescribed)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentError(f"prescribed: {name!r} is among the names; wanted {wanted}")
+        robot.joint(name)
+    return frozenset(map(str, names))
+
+
+def _held(robot: Robot, names: frozenset[str]) -> Mask:
+    """Return for each coordinate whether it is one of these joints'."""
+    found = np.zeros(robot.nv, np.bool_)
+    for name in names:
+        found[robot.joint(name).qd_slice] = True
+    return found
+
+
+def _form(
+    robot: Robot, nodes: tuple[str, ...], choice: frozenset[str] | Mask
+) -> Callable[..., tuple[Array, Array]]:
+    """Return a function of q, qd, qdd, tau and what else a call has."""
+    if isinstance(choice, frozenset) and has_own_code(robot, _HYBRID, nodes, choice):
+        return _Form(compiled(robot, _HYBRID, nodes, prescribed=choice))
+    held = _held(robot, choice) if isinstance(choice, frozenset) else choice
+    return _Switched(compiled(robot, _HYBRID, nodes, prescribed=None), held)
+
+
+#: What a caller calls the inputs.
+_CALLED = {"f_ext": "external", "held": "prescribed"}
+
+
+class _Form:
+    """Hybrid dynamics for one set of joints."""
+
+    def __init__(self, f: Compiled) -> None:
+        self.f, self.entry = f, f.quick()
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, **more: ArrayLike
+    ) -> tuple[Array, Array]:
+        """Return qdd and tau."""
+        if not more:
+            return _both(self.entry(q, qd, qdd, tau))
+        return _both(self.f.evaluate(q, {"qd": qd, "qdd": qdd, "tau": tau, **more}, called=_CALLED))
+
+
+class _Switched:
+    """Hybrid dynamics for any set, with the one that was asked for."""
+
+    def __init__(self, f: Compiled, held: Mask) -> None:
+        self.f, self.entry, self.held = f, f.quick(), held
+        self.numbers = {dtype: held.astype(dtype) for dtype in (np.float32, np.float64)}
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, **more: ArrayLike
+    ) -> tuple[Array, Array]:
+        """Return qdd and tau; what is not given is zero, since even zero times nan is nan."""
+        dtype = precision(q, qd, qdd, tau, *more.values())
+        size, why = self.f.robot.nv, f"nv = {self.f.robot.nv} of robot {self.f.robot.name!r}"
+        given = as_vector(qdd, "qdd", size, why, dtype=dtype), as_vector(tau, "tau", size, why, dtype=dtype)
+        common_batch({"prescribed": self.held, "qdd": given[0], "tau": given[1]})
+        zero = dtype(0)
+        qdd, tau = np.where(self.held, given[0], zero), np.where(self.held, zero, given[1])
+        if not more:
+            return _both(self.entry(q, qd, qdd, tau, self.numbers[dtype]))
+        vectors = {"qd": qd, "qdd": qdd, "tau": tau, "held": self.numbers[dtype], **more}
+        return _both(self.f.evaluate(q, vectors, called=_CALLED))
+
+
+def _both(results: Mapping[str, Any]) -> tuple[Array, Array]:
+    return results["accelerations"], results["forces"]
