@@ -423,6 +423,9 @@ class PlanarChain:
     def coordinates(self, body):
         return range(2 - body, 3 - body)  # q stands tip first
 
+    def switches(self, body):
+        return range(0)
+
     def hinge(self, body, q):
         assert q.shape == (1,)
         return np.array([np.cos(q[0]), np.sin(q[0])], dtype=object)

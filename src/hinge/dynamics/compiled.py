@@ -127,7 +127,8 @@ class Compiled:
         """Return what tells this code apart from all other code."""
         form = {} if self._derivation is None else self._derivation.expressions
         b = self.binding
-        choices = (b.nodes, b.expressed, b.prescribed and sorted(b.prescribed), b.own_frames, b.merged, own_gravity)
+        prescribed = None if b.prescribed is None else sorted(b.prescribed)
+        choices = (b.nodes, b.expressed, prescribed, b.own_frames, b.merged, own_gravity)
         return repr((dict(self.given), dict(form), fingerprint(self.robot), choices))
 
     @property

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hinge.dynamics.arguments import External, external_forces, precision
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.kept import KEPT, QUICK_SETS, compiled, has_own_code
-from hinge.errors import ArgumentError
+from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import Robot, as_vector, checked_robot, common_batch
 from hinge.spatial import Array, ArrayLike
 
@@ -124,7 +124,10 @@ def _choice(robot: Robot, prescribed: Prescribed) -> frozenset[str] | Mask:
     for name in names:
         if not isinstance(name, str):
             raise ArgumentError(f"prescribed: {name!r} is among the names; wanted {wanted}")
-        robot.joint(name)
+        try:
+            robot.joint(name)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"prescribed: {error}") from None
     return frozenset(map(str, names))
 
 
