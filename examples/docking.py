@@ -1,4 +1,4 @@
-"""A spacecraft grasps a satellite, carries it and lets it go: a hinge of six degrees of freedom, locked at will.
+"""A spacecraft grasps, carries and releases a satellite: a hinge of six degrees of freedom, locked at will.
 
 The satellite hangs on the spacecraft's hand by a free joint, "dock". While it is apart no force goes through
 that joint; while it is held the joint's acceleration is prescribed to be zero. Which of the two it is changes

@@ -319,7 +319,10 @@ def test_the_passive_mass_matrix_is_where_the_two_forms_differ():
 S = random_state(PANDA, 0)
 WRONG = {
     "text": ("lift", r"prescribed: the text 'lift' came; wanted a list, such as \['lift'\]"),
-    "number": (3, r"prescribed: int came; wanted a list of names of joints, or an array of booleans \(…, 7\)"),
+    "number": (
+        3,
+        r"prescribed: int came; wanted a list of names of joints, or an array of booleans \(…, 7\)",
+    ),
     "numbers": ([1, 2], "prescribed: 1 is among the names; wanted a list of names"),
     "lists": ([["a"]], r"prescribed: \['a'\] is among the names"),
     "booleans in a list": ([True] * 7, "prescribed: True is among the names; .* array of booleans"),

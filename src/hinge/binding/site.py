@@ -40,7 +40,8 @@ class Kind:
 
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
     that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
-    frame is not the joint's; `active` says that the joint is prescribed, `switched` that an input says so; `above` is the parent's block size.
+    frame is not the joint's; `active` says that the joint is prescribed, `switched` that an input tells;
+    `above` is the parent's block size.
     """
 
     type: JointType

@@ -111,7 +111,9 @@ def _choice(robot: Robot, prescribed: Prescribed) -> frozenset[str] | Mask:
     """Return what is prescribed as names of joints, or as booleans (…, nv)."""
     wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
     if isinstance(prescribed, str):
-        raise ArgumentError(f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]")
+        raise ArgumentError(
+            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
+        )
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(
@@ -122,7 +124,7 @@ def _choice(robot: Robot, prescribed: Prescribed) -> frozenset[str] | Mask:
         raise ArgumentError(f"prescribed: {type(prescribed).__name__} came; wanted {wanted}")
     names = list(prescribed)
     for name in names:
-        if not isinstance(name, str):
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"prescribed: {name!r} is among the names; wanted {wanted}")
         try:
             robot.joint(name)
