@@ -152,6 +152,14 @@ def test_with_nothing_prescribed_the_code_is_that_of_forward_dynamics():
     assert none.code.operations().total == forward.code.operations().total
 
 
+def test_a_robot_that_cannot_move():
+    robot = hinge.robots.random_tree(3, 2, ["fixed"])
+    s = random_state(robot, 1, (2,))
+    for prescribed in ([robot.joints[0].name], [], np.zeros(0, bool)):
+        accelerations, forces = hybrid(robot, s, prescribed)
+        assert accelerations.shape == forces.shape == (2, 0)
+
+
 @pytest.mark.parametrize("shape", [(), (3, 4), (0,)])
 def test_batches(shape):
     s, names = random_state(PANDA, 5, shape), with_own_code(PANDA, every_second(PANDA))

@@ -154,7 +154,7 @@ class Compiled:
         if qd is not None:
             vectors["qd"] = qd
         if out is None and vectors.keys() == self._names.keys():
-            return self._entry(q, *[vectors[name] for name in self._names])
+            return self.entry(q, *[vectors[name] for name in self._names])
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
 
     @property
@@ -175,7 +175,8 @@ class Compiled:
         return {n: None for n in self.program().signature.inputs if n != "q"}
 
     @cached_property
-    def _entry(self) -> Callable[..., Any]:
+    def entry(self) -> Callable[..., Any]:
+        """What `quick` returns, made once."""
         return self.quick()
 
     def evaluate(

@@ -64,7 +64,7 @@ def hybrid_dynamics(
     f = _form(robot, nodes, choice)
     if not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
         while len(QUICK_SETS) >= KEPT:
-            QUICK_SETS.pop(next(iter(QUICK_SETS)))
+            QUICK_SETS.pop(next(iter(QUICK_SETS)), None)
         QUICK_SETS[robot, tuple(prescribed)] = f
     return f(q, qd, qdd, tau, **more)
 
@@ -159,7 +159,7 @@ class _Form:
     """Hybrid dynamics for one set of joints."""
 
     def __init__(self, f: Compiled) -> None:
-        self.f, self.entry = f, f.quick()
+        self.f, self.entry = f, f.entry
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, **more: ArrayLike
@@ -174,8 +174,7 @@ class _Switched:
     """Hybrid dynamics for any set, with the one that was asked for."""
 
     def __init__(self, f: Compiled, held: Mask) -> None:
-        self.f, self.entry, self.held = f, f.quick(), held
-        self.numbers = {dtype: held.astype(dtype) for dtype in (np.float32, np.float64)}
+        self.f, self.held = f, held
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, **more: ArrayLike
@@ -187,9 +186,10 @@ class _Switched:
         common_batch({"prescribed": self.held, "qdd": given[0], "tau": given[1]})
         zero = dtype(0)
         qdd, tau = np.where(self.held, given[0], zero), np.where(self.held, zero, given[1])
-        if not more:
-            return _both(self.entry(q, qd, qdd, tau, self.numbers[dtype]))
-        vectors = {"qd": qd, "qdd": qdd, "tau": tau, "held": self.numbers[dtype], **more}
+        held = self.held.astype(dtype)
+        if not more and size:
+            return _both(self.f.entry(q, qd, qdd, tau, held))
+        vectors = {"qd": qd, "qdd": qdd, "tau": tau, "held": held, **more}
         return _both(self.f.evaluate(q, vectors, called=_CALLED))
 
 
