@@ -86,7 +86,9 @@ def run(arguments: argparse.Namespace) -> None:
     except HingeError as error:
         raise CommandLineError(str(error)) from error
     except OSError as error:
-        raise CommandLineError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from error
+        raise CommandLineError(
+            f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        ) from error
     sys.stdout.write(f"wrote {arguments.html}, {len(text.encode()) / 1000:.0f} kB\n")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hinge.binding import RobotBinding
@@ -36,3 +38,17 @@ def worked_bodies(binding: RobotBinding) -> list[Worked]:
         Worked(k, j.child, tuple(n for n in parts[k] if n != j.child), j.name, j.type.kind, j.nv, parent)
         for k, (j, parent) in enumerate(zip(joints, binding.tree.parents, strict=True))
     ]
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names without what most of them end on and all of them begin with, if they stay different.
+
+    Of panda_link1, panda_link2, … the numbers are of interest; of left_1_link, right_1_link, … the sides.
+    """
+    ends = Counter(name[name.rfind("_") :] for name in names if name.rfind("_") > 0)
+    end, count = max(ends.items(), key=lambda x: x[1], default=("", 0))
+    found = [name.removesuffix(end) for name in names] if 2 * count > len(names) else list(names)
+    starts = {name[: name.find("_") + 1] for name in found}
+    if len(starts) == 1 and len(found) > 1:
+        found = [name.removeprefix(next(iter(starts))) for name in found]
+    return found if len(set(found)) == len(set(names)) and all(found) else list(names)

@@ -35,7 +35,8 @@ def counts_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
     rows.append([tag("td", tag("b", "total")), *map(_cell, totals), _cell(c.code.operations())])
     head = ["body", *columns.values(), "total"]
     words = [
-        tag("tr", tag("td", name), tag("td", str(n))) for name, n in zip(columns.values(), totals, strict=True)
+        tag("tr", tag("td", name), tag("td", str(n)))
+        for name, n in zip(columns.values(), totals, strict=True)
     ]
     words.append(tag("tr", tag("td", tag("b", "total")), tag("td", str(c.code.operations()))))
     kinds = tag("table", tag("tbody", *words), class_="plain")
@@ -71,7 +72,7 @@ def facts_section(c: Compiled) -> Html:
         "sweeps": f"{c.derivation.program.shape} (S base to tip, G tip to base, X dense solve)",
         "kernels": f"{len({x.kernel for x in calls})} different ones in {len(calls)} places"
         + (f", and {solves} dense solves" if solves else ""),
-        "compiled": join((tag("div", line.strip()) for line in c.program().describe())),
+        "compiled": join(tag("div", line.strip()) for line in c.program().describe()),
     }
     cells = [tag("tr", tag("th", name), tag("td", value)) for name, value in rows.items()]
     return tag("div", tag("table", tag("tbody", *cells), class_="facts"), class_="scroll")

@@ -66,7 +66,10 @@ def join_spaced(parts: list[Html]) -> list[str]:
 
 def _proof(proof: Proof) -> Html:
     """Return a proof: its summary, and the lemmas from the axioms up."""
-    lines = [tag("div", typeset(line.strip(), titles=False), class_=_level(line)) for line in str(proof).splitlines()]
+    lines = [
+        tag("div", typeset(line.strip(), titles=False), class_=_level(line))
+        for line in str(proof).splitlines()
+    ]
     found = [tag("div", *lines, class_="lines")]
     if proof and proof.decision.rules:
         lemmas = [

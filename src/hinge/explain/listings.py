@@ -23,9 +23,7 @@ _COLOURED = {
         r"insertelement|extractelement|shufflevector|icmp|add|mul|select|bitcast|target|attributes)\b)",
         re.MULTILINE,
     ),
-    "asm": re.compile(
-        r"(?P<comment>#[^\n]*)|(?P<label>^[\w.$]+:)|(?P<word>^\t[.\w]+)", re.MULTILINE
-    ),
+    "asm": re.compile(r"(?P<comment>#[^\n]*)|(?P<label>^[\w.$]+:)|(?P<word>^\t[.\w]+)", re.MULTILINE),
     "kernel": re.compile(r"(?P<comment>#[^\n]*)|(?P<word>\b(?:out|sin|cos|sqrt|log|def|return)\b)"),
 }
 
@@ -52,7 +50,9 @@ def _kernels(c: Compiled, bodies: Sequence[Worked]) -> Html:
     left = KERNELS
     for number, (kernel, calls) in enumerate(places.items(), 1):
         if left <= 0:
-            out.append(tag("p", f"… and {len(places) - number + 1} more kernels, left out here", class_="note"))
+            out.append(
+                tag("p", f"… and {len(places) - number + 1} more kernels, left out here", class_="note")
+            )
             break
         text = str(kernel)
         at = list(dict.fromkeys(f"{_stage(c, x.stage)} at {names[x.body]}" for x in calls))
@@ -73,7 +73,9 @@ def _listing(text: str, language: str, longest: int = LONGEST) -> Html:
     """Return code with colours, cut at the end of a line if it is too long."""
     shown = text if len(text) <= longest else text[: text.rfind("\n", 0, longest) + 1]
     rest = text.count("\n", len(shown))
-    note = [tag("p", f"… and {rest} more lines, left out here", class_="note")] if len(shown) < len(text) else []
+    note = (
+        [tag("p", f"… and {rest} more lines, left out here", class_="note")] if len(shown) < len(text) else []
+    )
     out: list[Html] = []
     end = 0
     for m in _COLOURED[language].finditer(shown):

@@ -47,7 +47,10 @@ def unfolds(summary: str, /, *content: str, **attributes: str | float) -> Html:
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], **attributes: str | float) -> Html:
     """Return a table in a frame that scrolls when the page is too narrow for it."""
     top = tag("tr", *(tag("th", x) for x in head))
-    body = (tag("tr", *(x if x.startswith("<td") and isinstance(x, Html) else tag("td", x) for x in r)) for r in rows)
+    body = (
+        tag("tr", *(x if x.startswith("<td") and isinstance(x, Html) else tag("td", x) for x in r))
+        for r in rows
+    )
     return tag("div", tag("table", tag("thead", top), tag("tbody", *body), **attributes), class_="scroll")
 
 

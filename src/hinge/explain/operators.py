@@ -14,7 +14,9 @@ from hinge.model import random_configuration
 from hinge.targets import Blocks, SingularError, System, block_marks, system_of
 
 #: How wide a picture with a block for each body is, and how large a number's share of it is at most.
-WIDTH, LARGEST = 250.0, 9.0
+WIDTH, LARGEST = 222.0, 9.0
+#: A picture that is smaller than this is drawn up to twice as large.
+SMALL = 140.0
 #: Blocks smaller than this have no number beside them.
 NUMBERED = 11.0
 #: A picture of more blocks than this has no names for who points at them.
@@ -35,11 +37,15 @@ def operators_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
 def _shown(c: Compiled) -> dict[str, Expr]:
     """Return the operators to draw: those of all forms on the way, and what they make."""
     lines = c.derivation.lines
-    letters = _closure(x for e in (*c.given.values(), *(e for n in lines for e in n.expressions.values())) for x in leaves(e))
+    letters = _closure(
+        x for e in (*c.given.values(), *(e for n in lines for e in n.expressions.values())) for x in leaves(e)
+    )
     found: dict[str, Expr] = {str(x): x for x in sorted(letters, key=_place) if x is not Mi}
     if Mi in letters:
         found |= {"𝓜 = H φ M φᵀ Hᵀ": whole.mass, str(Mi): Mi}
-    found |= {name: e for name, e in c.given.items() if One not in (e.range, e.domain) and e not in found.values()}
+    found |= {
+        name: e for name, e in c.given.items() if One not in (e.range, e.domain) and e not in found.values()
+    }
     return found
 
 
@@ -87,6 +93,8 @@ def _kind(e: Expr) -> str:
 
 def _drawn(blocks: Blocks, unit: float, bodies: Sequence[Worked], kind: str) -> Html:
     """Return the blocks as rectangles, as long as the root of their size, so that small ones are seen."""
+    longest = unit * max(sum(sqrt(n) for _, n in x) for x in (blocks.rows, blocks.columns))
+    unit *= max(1.0, min(2.0, SMALL / longest))
     rows, columns = ([(label, unit * sqrt(n)) for label, n in x] for x in (blocks.rows, blocks.columns))
     height, width = (sum(n for _, n in x) for x in (rows, columns))
     margin = 14.0
@@ -99,15 +107,21 @@ def _drawn(blocks: Blocks, unit: float, bodies: Sequence[Worked], kind: str) -> 
         for (column, w), mark in zip(columns, marks, strict=True):
             if mark != "·" and w and h:
                 gap = min(1.0, w / 8, h / 8)
-                title = [tag("title", f"{names.get(row, row)} ← {names.get(column, column)}")] if named else []
+                title = (
+                    [tag("title", f"{names.get(row, row)} ← {names.get(column, column)}")] if named else []
+                )
                 shape = {"x": x + gap / 2, "y": y + gap / 2, "width": w - gap, "height": h - gap}
-                out.append(tag("rect", *title, **shape, class_="one") if mark == "I" else tag("rect", *title, **shape))
+                out.append(
+                    tag("rect", *title, **shape, class_="one")
+                    if mark == "I"
+                    else tag("rect", *title, **shape)
+                )
             x += w
         y += h
     out += _numbers(rows, across=False) + _numbers(columns, across=True)
     box = f"{-margin:g} {-margin:g} {width + margin + 1:.1f} {height + margin + 1:.1f}"
     size = {"width": width + margin + 1, "height": height + margin + 1}
-    return tag("svg", *out, viewBox=box, **size, class_=f"blocks {kind}", role="img")
+    return tag("svg", *out, viewBox=box, **size, class_=f"blocks is-{kind}", role="img")
 
 
 def _names(bodies: Sequence[Worked]) -> Mapping[str, str]:
@@ -135,4 +149,6 @@ def legend() -> Html:
         "resolvent": "all steps towards the base",
         "dense": "made of several",
     }
-    return join(tag("span", tag("i", class_=f"swatch {k}"), f" {text}", class_="key") for k, text in kinds.items())
+    return join(
+        tag("span", tag("i", class_=f"swatch is-{k}"), f" {text}", class_="key") for k, text in kinds.items()
+    )

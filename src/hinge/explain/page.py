@@ -26,16 +26,14 @@ def page(compiled: Compiled) -> str:
         "expression": ("The expression", _expression(c)),
         "letters": ("The letters", _letters(c)),
         "derivation": ("The derivation", derivation_section(c.derivation)),
-        "operators": ("The operators of this robot", join([_about_blocks(c), operators_section(c, bodies)])),
+        "operators": ("The operators of this robot", join([_about_blocks(), operators_section(c, bodies)])),
         "sweeps": ("The sweeps", sweeps_section(c, bodies)),
         "operations": ("Operations", counts_section(c, bodies)),
         "machine": ("What is compiled", facts_section(c)),
         "code": ("The code", listings_section(c, bodies)),
     }
     contents = tag("nav", *(tag("a", title, href=f"#{name}") for name, (title, _) in sections.items()))
-    body = [
-        tag("section", tag("h2", title), content, id=name) for name, (title, content) in sections.items()
-    ]
+    body = [tag("section", tag("h2", title), content, id=name) for name, (title, content) in sections.items()]
     return str(_document(", ".join(c.given), _header(c, len(bodies)), contents, *body))
 
 
@@ -76,10 +74,17 @@ def _letters(c: Compiled) -> Html:
     """Return the letters that occur anywhere, with their spaces and what they are."""
     lines = [e for line in c.derivation.lines for e in line.expressions.values()]
     used = {x for e in (*c.given.values(), *lines) for x in leaves(e)}
-    used |= {x for p in c.derivation.program.passes for s in p.statements for e in s.expressions for x in leaves(e)}
+    used |= {
+        x for p in c.derivation.program.passes for s in p.statements for e in s.expressions for x in leaves(e)
+    }
     order = {x: k for k, x in enumerate(STANDARD.values())}
     rows = [
-        [typeset(str(x), titles=False), _spaces(x), x.structure.value, x.meaning or "a variable of the sweeps"]
+        [
+            typeset(str(x), titles=False),
+            _spaces(x),
+            x.structure.value,
+            x.meaning or "a variable of the sweeps",
+        ]
         for x in sorted(used, key=lambda x: (order.get(x, len(order)), x.name))
         if x in order
     ]
@@ -90,10 +95,10 @@ def _spaces(e: Expr | Leaf) -> str:
     return f"{e.range}" if e.is_vector else f"{e.range} ← {e.domain}"
 
 
-def _about_blocks(c: Compiled) -> Html:
+def _about_blocks() -> Html:
     text = (
         "Each picture is a matrix, its blocks drawn by body, base first, at one random configuration of the "
-        "robot. What is blank is zero; a pale block is the identity. Point at a block to see which body it "
+        "robot. What is blank is zero; a faint block is the identity. Point at a block to see which body it "
         "leads from and to."
     )
     return join([tag("p", text, class_="note"), tag("p", legend(), class_="legend")])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hinge.algebra import E0, E
 from hinge.dynamics import Compiled
-from hinge.explain.bodies import Worked
+from hinge.explain.bodies import Worked, short_names
 from hinge.explain.markup import Html, join, shortened, tag
 from hinge.explain.typeset import typeset
 from hinge.sweeps import Direction, Pass, Solve, read_off
@@ -86,33 +86,43 @@ def _tree(stage: Pass, way: str, bodies: Sequence[Worked], places: Sequence[tupl
     beyond = {E0, E0.T} & stage.edges
     roots = [places[b.number][1] for b in bodies if b.parent < 0]
     world = LEFT - 12, sum(roots) / max(len(roots), 1)
-    room = _room(bodies, places)
+    names = short_names([b.name for b in bodies])
+    room = _room(names, places)
+    turns = _turns(way, places)
     out: list[Html] = []
     for b in bodies:
         start = world if b.parent < 0 else places[b.parent]
         moves = bool(beyond if b.parent < 0 else along)
-        out += _edge(start, places[b.number], way if moves else "still")
+        out += _edge(start, places[b.number], way if moves else "still", turns[b.number])
     out.append(tag("rect", x=world[0] - 8, y=world[1] - 8, width=16, height=16, rx=3, class_="world"))
     out.append(tag("text", "world", x=world[0], y=world[1] + 22, text_anchor="middle", class_="name"))
-    for b, (x, y) in zip(bodies, places, strict=True):
+    for b, short, (x, y) in zip(bodies, names, places, strict=True):
         circle = tag("circle", cx=x, cy=y, r=RADIUS)
         number = tag("text", str(b.number), x=x, y=y + 3.5, text_anchor="middle", class_="number")
-        label = shortened(b.name, room)
+        label = shortened(short, room)
         name = tag("text", label, x=x, y=y + RADIUS + 11, text_anchor="middle", class_="name")
         out.append(tag("g", tag("title", b.title), circle, number, name, class_="body"))
     width = max((x for x, _ in places), default=world[0]) + room * LETTER / 2 + 8
     height = max((y for _, y in places), default=world[1]) + BRANCH * 0.75
-    return tag("svg", *out, viewBox=f"0 0 {width:.0f} {height:.0f}", width=width, class_=f"tree {way}", role="img")
+    return tag(
+        "svg", *out, viewBox=f"0 0 {width:.0f} {height:.0f}", width=width, class_=f"tree {way}", role="img"
+    )
 
 
-def _room(bodies: Sequence[Worked], places: Sequence[tuple[float, float]]) -> int:
+def _room(names: Sequence[str], places: Sequence[tuple[float, float]]) -> int:
     """Return how many letters of a name there is room for."""
     first = min((x for x, _ in places), default=FAR + LEFT) - LEFT
-    longest = max((len(b.name) for b in bodies), default=0)
+    longest = max(map(len, names), default=0)
     return max(4, min(int(first / LETTER) - 1, longest))
 
 
-def _edge(start: tuple[float, float], end: tuple[float, float], way: str) -> list[Html]:
+def _turns(way: str, places: Sequence[tuple[float, float]]) -> list[int]:
+    """Return when a sweep comes to each body, bodies of one distance from the world together."""
+    distances = sorted({x for x, _ in places}, reverse=way == "gather")
+    return [distances.index(x) for x, _ in places]
+
+
+def _edge(start: tuple[float, float], end: tuple[float, float], way: str, turn: int) -> list[Html]:
     """Return the way between two bodies, with a head at its end if anything goes along it."""
     (x0, y0), (x1, y1) = (start[0] + RADIUS, start[1]), (end[0] - RADIUS, end[1])
     middle = (x0 + x1) / 2
@@ -121,4 +131,7 @@ def _edge(start: tuple[float, float], end: tuple[float, float], way: str) -> lis
         return [tag("path", d=curve, class_="edge still")]
     x, y, back = (x1, y1, -7) if way == "scatter" else (x0, y0, 7)
     head = f"M{x:.1f} {y:.1f}l{back} -4v8z"
-    return [tag("path", d=curve, class_="edge"), tag("path", d=head, class_="head")]
+    return [
+        tag("path", d=curve, class_="edge moving", style=f"--turn:{turn}"),
+        tag("path", d=head, class_="head"),
+    ]

@@ -10,15 +10,17 @@ from hinge.explain.markup import Html, html, join, tag
 
 #: What the names of vectors stand for in a formula.
 SPELT = {"tau": "τ", "qd": "q̇", "qdd": "q̈"}
+RAISED = {"ᵀ": "T", "⁻¹": "−1"}
 LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₖₙₚₓ", "0123456789aknpx", strict=True))
 
 _TOKEN = re.compile(
     r"""
-    (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
+    (?P<source>\[(?:JPL|SOA)[^\]]*\])
+  | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
   | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
   | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
   | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜][\u0300-\u036f]?)(?P<low>[₀-₉ₐₖₙₚₓ]+|(?<=E)ψ[ₚ]?|\d+)?
-  | (?P<adjoint>ᵀ) | (?P<inverse>⁻¹)
+  | (?P<raised>ᵀ|⁻¹)
     """,
     re.VERBOSE,
 )
@@ -26,7 +28,7 @@ _TOKEN = re.compile(
 
 @cache
 def _meanings() -> dict[str, str]:
-    """What the letters are called, by how they are written."""
+    """Return what the letters are, by how they are written."""
     return {x.unicode_name: x.meaning for x in STANDARD.values()}
 
 
@@ -52,21 +54,17 @@ def formula(text: str, *, class_: str = "formula") -> Html:
 def _token(m: re.Match[str], titles: bool) -> Html:
     text = m.group()
     match m.lastgroup:
-        case "adjoint":
-            return tag("sup", "T", class_="up")
-        case "inverse":
-            return tag("sup", "−1")
-        case "at":
-            return tag("span", text, class_="at")
+        case "raised":
+            return tag("sup", RAISED[text])
+        case "at" | "source":
+            return tag("span", text, class_=m.lastgroup)
         case "sum" | "over":
             below = m.group("over") or ("k" if text.endswith("ₖ") else "")
             return join(["Σ", tag("sub", below)] if below else ["Σ"])
         case "word":
             return tag("i", SPELT[text]) if text in SPELT else tag("span", text, class_="word")
-        case "letter" | "low":
-            return _letter(m.group("letter"), m.group("low") or "", titles)
         case _:
-            return html(text)
+            return _letter(m.group("letter"), m.group("low") or "", titles)
 
 
 def _letter(letter: str, low: str, titles: bool) -> Html:

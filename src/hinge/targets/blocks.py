@@ -21,8 +21,8 @@ TOLERANCE = 1e-10
 class Blocks:
     """Which blocks of an operator are zero (·), the identity (I) or neither (■); without entries is zero.
 
-    `rows` and `columns` are labels with the sizes of the blocks: numbers of bodies, w for the world, 1 for the
-    column of a vector.
+    `rows` and `columns` are labels with the sizes of the blocks: numbers of bodies, w for the world, 1 for
+    the column of a vector.
     """
 
     rows: tuple[tuple[str, int], ...]
