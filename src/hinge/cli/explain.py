@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import fill
 
 from hinge.algebra import B, Q, f_ext, leaves
 from hinge.dynamics import CATALOGUE, Compiled, compiled
@@ -14,6 +15,9 @@ from hinge.explain import page
 from hinge.io import load
 from hinge.model import Robot
 from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
+
+#: Verbs that are read off the value of another one.
+READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
 
 NAME = "explain"
 SUMMARY = "show where the algorithm of a verb comes from, for a robot"
@@ -28,9 +32,7 @@ the sweeps over the bodies, what one evaluation costs, and what was compiled.
 The page is one file that needs no network; it shows proofs, pictures and the generated code as well.
 
 verbs:
-  {", ".join(list(CATALOGUE)[:6])},
-  {", ".join(list(CATALOGUE)[6:11])},
-  {", ".join(list(CATALOGUE)[11:])}
+{fill(", ".join([*CATALOGUE, *READ_OFF]), 96, initial_indent="  ", subsequent_indent="  ")}
 """
 
 #: Robots that need no file.
@@ -42,8 +44,6 @@ BUILT_IN: dict[str, Callable[[], Robot]] = {
     "double_pendulum": double_pendulum,
     "chain": lambda: chain(6),
 }
-#: Verbs that are read off the value of another one.
-READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
 #: Verbs of one frame; the others that lead to frames take all bodies where none is named.
 OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
 
@@ -102,6 +102,10 @@ def explained(verb: str, robot: str, frames: list[str], expressed: str, floating
         raise CommandLineError(f"--frame: {verb} leads to no frame; leave it out")
     if expressed != "body" and Q not in letters:
         raise CommandLineError(f"--expressed: {verb} has no axes to choose; leave it out")
+    if expressed == "world" and name.startswith("classical"):
+        raise CommandLineError(
+            "--expressed: 'world' moves the origin away from the frame; take 'world-aligned'"
+        )
     found = _robot(robot, floating)
     if not frames and B in letters and f_ext not in letters:
         names = [b.name for b in found.bodies]

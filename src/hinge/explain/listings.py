@@ -13,7 +13,7 @@ from hinge.sweeps import Call
 from hinge.targets import NumpyProgram
 
 #: A listing is cut after this many letters, the kernels together after this many.
-LONGEST, KERNELS = 160_000, 160_000
+LONGEST, KERNELS = 200_000, 160_000
 
 #: What is coloured in each language: comments, words of the language, labels.
 _COLOURED = {
@@ -54,14 +54,23 @@ def _kernels(c: Compiled, bodies: Sequence[Worked]) -> Html:
                 tag("p", f"… and {len(places) - number + 1} more kernels, left out here", class_="note")
             )
             break
-        text = str(kernel)
+        text = str(_lettered(kernel, calls[0]))
         at = list(dict.fromkeys(f"{_stage(c, x.stage)} at {names[x.body]}" for x in calls))
         more = f" and {len(at) - 3} more" if len(at) > 3 else ""
         title = f"kernel {number}: {len(kernel.instructions)} instructions; "
         where = shortened("; ".join(at[:3]), 120)
         out.append(unfolds(f"{title}{where}{more}", _listing(text, "kernel", min(LONGEST, left))))
         left -= len(text)
-    return join(out)
+    about = "x is what a kernel loads, y what it stores, c a number of the model, t a value in between."
+    return join([tag("p", about, class_="note"), *out])
+
+
+def _lettered(kernel: Kernel, call: Call) -> Kernel:
+    """Return a kernel with names: x for what it loads, c for numbers of the model, y for results."""
+    count = len(call.loads)
+    inputs = [f"x{k}" if k < count else f"c{k - count}" for k in range(len(kernel.inputs))]
+    outputs = [o._replace(key=f"y{k}") for k, o in enumerate(kernel.outputs)]
+    return Kernel(tuple(inputs), kernel.instructions, tuple(outputs))
 
 
 def _stage(c: Compiled, k: int) -> str:
@@ -69,8 +78,9 @@ def _stage(c: Compiled, k: int) -> str:
     return "hinge" if k < 0 else "sum" if k >= count else f"sweep {k + 1}"
 
 
-def _listing(text: str, language: str, longest: int = LONGEST) -> Html:
+def _listing(text: str, language: str, longest: int | None = None) -> Html:
     """Return code with colours, cut at the end of a line if it is too long."""
+    longest = LONGEST if longest is None else longest
     shown = text if len(text) <= longest else text[: text.rfind("\n", 0, longest) + 1]
     rest = text.count("\n", len(shown))
     note = (

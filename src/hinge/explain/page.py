@@ -55,9 +55,10 @@ def _header(c: Compiled, worked: int) -> Html:
     base = "floating" if robot.is_floating else "fixed"
     fixed = len(robot.bodies) - worked
     facts = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {base} base, {robot.mass:.4g} kg"
-    merged = f"; {fixed} bodies on fixed joints are parts of those that carry them" if fixed else ""
+    many = f"; {fixed} bodies on fixed joints are parts of those that carry them"
+    merged = "; 1 body on a fixed joint is part of that which carries it" if fixed == 1 else many
     nodes = f"; nodes: {', '.join(c.binding.nodes[:8])}{' …' if len(c.binding.nodes) > 8 else ''}"
-    said = f"{facts}{merged}{nodes if c.binding.nodes else ''}"
+    said = f"{facts}{merged if fixed else ''}{nodes if c.binding.nodes else ''}"
     verb = tag("span", ", ".join(c.given), class_="verb")
     title = tag("h1", verb, tag("span", " for ", class_="note"), robot.name)
     return tag("header", title, tag("p", said, class_="note"))
