@@ -95,7 +95,8 @@ def test_names_are_text_and_nothing_else(verb):
 
 
 def test_a_name_of_any_length_leaves_the_page_readable():
-    root, _ = explained(hostile())
+    root, text = explained(hostile())
+    assert "n" * 200 not in text
     tree = section(root, "sweeps").all("svg", "tree")[0]
     assert all(len("".join(t.texts)) < 40 for t in tree.all("text"))
     assert all(len(e.texts[0]) < 80 for e in section(root, "operations").all("td") if e.texts)
@@ -114,6 +115,19 @@ def test_blocks_are_drawn_where_the_tree_has_them():
     titles = {t.text() for t in drawn["E"].all("title")}
     names = [b.name for b in robot.bodies]
     assert titles == {f"{names[p]} ← {names[i]}" for i, p in enumerate(tree.parents) if p >= 0}
+
+
+def test_many_bodies_are_not_drawn(monkeypatch):
+    monkeypatch.setattr(operators, "MOST", 2)
+    root, _ = explained(chain(3))
+    assert "3 bodies are too many to draw" in section(root, "operators").text()
+
+
+def test_many_blocks_have_no_names(monkeypatch):
+    monkeypatch.setattr(operators, "NAMED", 5)
+    drawn = pictures(explained(chain(3))[0])
+    assert not drawn["φ"].all("title") and len(filled(drawn["φ"])) == 6
+    assert len(drawn["M"].all("title")) == 3
 
 
 def test_what_does_not_exist_is_said(monkeypatch):

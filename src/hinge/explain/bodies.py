@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hinge.binding import RobotBinding
+from hinge.explain.markup import shortened
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Worked:
     def title(self) -> str:
         """The body in words, for who points at it."""
         carried = f", with {', '.join(self.fixed)} fixed on it" if self.fixed else ""
-        return f"{self.number}: {self.name}{carried}; joint {self.joint}, {self.kind}"
+        return shortened(f"{self.number}: {self.name}{carried}; joint {self.joint}, {self.kind}", 300)
 
 
 def worked_bodies(binding: RobotBinding) -> list[Worked]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
+from typing import TypeAlias
 
 from hinge.algebra import DEFINITIONS, STANDARD, Body, Expr, Leaf, Mi, One, Structure, leaves, whole
 from hinge.dynamics import Compiled
 from hinge.explain.bodies import Worked
-from hinge.explain.markup import Html, join, tag
+from hinge.explain.markup import Html, join, shortened, tag
 from hinge.explain.typeset import typeset
 from hinge.model import random_configuration
 from hinge.targets import Blocks, SingularError, System, block_marks, system_of
@@ -21,14 +22,22 @@ SMALL = 140.0
 NUMBERED = 11.0
 #: A picture of more blocks than this has no names for who points at them.
 NAMED = 2500
+#: The matrices of more bodies than this are not made: that takes as long as the fourth power of their number.
+MOST = 80
 #: The order in which operators are shown.
 ORDER = ("H", "M", "E", "E0", "phi", "B", "Q", "R", "P", "D", "Di", "G", "K", "Es", "psi")
+
+#: Labels of rows or columns, and how long they are drawn.
+Lines: TypeAlias = Sequence[tuple[str, float]]
 
 
 def operators_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
     """Return a picture of every operator of the derivation, at one random configuration of the robot."""
-    binding = c.binding
-    system = system_of(binding, {"q": random_configuration(c.robot, 1)})
+    if len(bodies) > MOST:
+        return tag(
+            "p", f"{len(bodies)} bodies are too many to draw; there is room for {MOST}.", class_="note"
+        )
+    system = system_of(c.binding, {"q": random_configuration(c.robot, 1)})
     unit = min(LARGEST, WIDTH / max(sum(map(sqrt, system.blocks(Body))), 1.0))
     pictures = [_picture(system, name, e, unit, bodies) for name, e in _shown(c).items()]
     return tag("div", *pictures, class_="pictures")
@@ -98,37 +107,37 @@ def _drawn(blocks: Blocks, unit: float, bodies: Sequence[Worked], kind: str) -> 
     rows, columns = ([(label, unit * sqrt(n)) for label, n in x] for x in (blocks.rows, blocks.columns))
     height, width = (sum(n for _, n in x) for x in (rows, columns))
     margin = 14.0
-    names = _names(bodies)
-    named = sum(mark != "·" for marks in blocks.marks for mark in marks) <= NAMED
     out = [tag("rect", x=0, y=0, width=width, height=height, class_="paper")]
-    y = 0.0
-    for (row, h), marks in zip(rows, blocks.marks, strict=True):
-        x = 0.0
-        for (column, w), mark in zip(columns, marks, strict=True):
-            if mark != "·" and w and h:
-                gap = min(1.0, w / 8, h / 8)
-                title = (
-                    [tag("title", f"{names.get(row, row)} ← {names.get(column, column)}")] if named else []
-                )
-                shape = {"x": x + gap / 2, "y": y + gap / 2, "width": w - gap, "height": h - gap}
-                out.append(
-                    tag("rect", *title, **shape, class_="one")
-                    if mark == "I"
-                    else tag("rect", *title, **shape)
-                )
-            x += w
-        y += h
+    out += _rectangles(rows, columns, blocks.marks, _names(bodies))
     out += _numbers(rows, across=False) + _numbers(columns, across=True)
     box = f"{-margin:g} {-margin:g} {width + margin + 1:.1f} {height + margin + 1:.1f}"
     size = {"width": width + margin + 1, "height": height + margin + 1}
     return tag("svg", *out, viewBox=box, **size, class_=f"blocks is-{kind}", role="img")
 
 
+def _rectangles(
+    rows: Lines, columns: Lines, marks: Sequence[Sequence[str]], names: Mapping[str, str]
+) -> Iterator[Html]:
+    """Yield a rectangle for each block that is not zero; where there are many, without names."""
+    named = sum(mark != "·" for line in marks for mark in line) <= NAMED
+    y = 0.0
+    for (row, h), line in zip(rows, marks, strict=True):
+        x = 0.0
+        for (column, w), mark in zip(columns, line, strict=True):
+            if mark != "·" and w and h:
+                gap = min(1.0, w / 8, h / 8)
+                title = [tag("title", f"{names[row]} ← {names[column]}")] if named else []
+                shape = {"x": x + gap / 2, "y": y + gap / 2, "width": w - gap, "height": h - gap}
+                yield tag("rect", *title, **shape, **({"class_": "one"} if mark == "I" else {}))
+            x += w
+        y += h
+
+
 def _names(bodies: Sequence[Worked]) -> Mapping[str, str]:
-    return {**{str(b.number): b.name for b in bodies}, "w": "world"}
+    return {**{str(b.number): shortened(b.name, 60) for b in bodies}, "w": "world"}
 
 
-def _numbers(lines: Sequence[tuple[str, float]], *, across: bool) -> list[Html]:
+def _numbers(lines: Lines, *, across: bool) -> list[Html]:
     """Return the numbers of bodies along an edge of a picture, where there is room."""
     out: list[Html] = []
     at = 0.0

@@ -10,7 +10,7 @@ from hinge.explain.bodies import worked_bodies
 from hinge.explain.counts import counts_section, facts_section
 from hinge.explain.derivation import derivation_section
 from hinge.explain.listings import listings_section
-from hinge.explain.markup import Html, join, table, tag, unfolds
+from hinge.explain.markup import Html, join, shortened, table, tag, unfolds
 from hinge.explain.operators import legend, operators_section
 from hinge.explain.sweeps import sweeps_section
 from hinge.explain.typeset import formula, typeset
@@ -57,10 +57,11 @@ def _header(c: Compiled, worked: int) -> Html:
     facts = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {base} base, {robot.mass:.4g} kg"
     many = f"; {fixed} bodies on fixed joints are parts of those that carry them"
     merged = "; 1 body on a fixed joint is part of that which carries it" if fixed == 1 else many
-    nodes = f"; nodes: {', '.join(c.binding.nodes[:8])}{' …' if len(c.binding.nodes) > 8 else ''}"
+    first = ", ".join(shortened(name, 60) for name in c.binding.nodes[:8])
+    nodes = f"; nodes: {first}{' …' if len(c.binding.nodes) > 8 else ''}"
     said = f"{facts}{merged if fixed else ''}{nodes if c.binding.nodes else ''}"
     verb = tag("span", ", ".join(c.given), class_="verb")
-    title = tag("h1", verb, tag("span", " for ", class_="note"), robot.name)
+    title = tag("h1", verb, tag("span", " for ", class_="note"), shortened(robot.name, 120))
     return tag("header", title, tag("p", said, class_="note"))
 
 
