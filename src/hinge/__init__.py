@@ -115,8 +115,8 @@ __all__ = [
 
 #: Rooms that are loaded when they are first asked for: those of the compiler, and those for tests.
 _ON_DEMAND = (
-    "algebra", "binding", "dynamics", "kernels", "pipeline", "reference", "rules", "sweeps", "targets",
-    "testing",
+    "algebra", "binding", "dynamics", "explain", "kernels", "pipeline", "reference", "rules", "sweeps",
+    "targets", "testing",
 )  # fmt: skip
 
 

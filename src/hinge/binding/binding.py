@@ -85,6 +85,11 @@ class RobotBinding:
         """These bodies in the frames that are worked in."""
         return self._bodies[1]
 
+    @property
+    def carriers(self) -> Sequence[int]:
+        """For each body of the robot the number of the one that it is worked with as a part of."""
+        return self._bodies[2]
+
     @cached_property
     def node_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
         """For each body its nodes: number, and transform from the chosen frame to the node's."""
@@ -92,7 +97,7 @@ class RobotBinding:
         for n, name in enumerate(self.nodes):
             frame = self.robot.frame(name)
             i = self.robot.body_index(frame.body)
-            found[self._bodies[2][i]].append((n, frame.placement @ self._own_places[i].chosen.inv()))
+            found[self.carriers[i]].append((n, frame.placement @ self._own_places[i].chosen.inv()))
         return tuple(map(tuple, found))
 
     @cached_property

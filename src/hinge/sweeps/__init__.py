@@ -16,6 +16,7 @@ from hinge.sweeps.program import (
     Statement,
     VectorOutput,
     WorldOutput,
+    read_off,
     verify_program,
 )
 from hinge.sweeps.trace import trace
@@ -44,6 +45,7 @@ __all__ = [
     "WorldOutput",
     "cost",
     "lower",
+    "read_off",
     "symmetric_inverse",
     "trace",
     "unit_block",

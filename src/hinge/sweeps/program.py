@@ -59,6 +59,14 @@ class Statement:
         """What the statement is made of: its value, or what its formula needs."""
         return (self.value,) if self.value is not None else self.needs
 
+    def at_body(self) -> str:
+        """Return the statement with its edges written by bodies: k, its children c and its parent p."""
+        if self.value is None:
+            return f"{self.target}(k) = {self.target.meaning or self.target}, a function of " + ", ".join(
+                _indexed(n) for n in self.needs
+            )
+        return f"{self.target}(k) = {_indexed(self.value)}"
+
     def __str__(self) -> str:
         right = str(self.value) if self.value else f"{self.target}({', '.join(map(str, self.needs))})"
         return f"{self.target} := {right}"
@@ -74,6 +82,11 @@ class Pass:
     def title(self, number: int) -> str:
         """Return what to call the stage in a list."""
         return f"sweep {number}, {self.direction.value}"
+
+    @property
+    def edges(self) -> frozenset[Expr]:
+        """The edges that it goes along: which of E, E₀, Eᵀ, E₀ᵀ."""
+        return frozenset(x.factors[0] for s in self.statements for e in s.expressions for x in edges(e))
 
 
 @dataclass(frozen=True)
@@ -261,14 +274,15 @@ def write(program: Program) -> str:
         lines.append(f"sweep {number}, {stage.direction.value}: {order[stage.direction.value]}")
         for s in stage.statements:
             mark = f"   for each column of {s.source}" if s.source else ""
-            lines.append(f"    {_at_body(s)}{mark}")
+            lines.append(f"    {s.at_body()}{mark}")
         lines.append("end")
     for o in program.outputs:
-        lines.append(f"output {o.name}" + _read_off(o))
+        lines.append(f"output {o.name}{read_off(o)}")
     return "\n".join(lines)
 
 
-def _read_off(o: ProgramOutput) -> str:
+def read_off(o: ProgramOutput) -> str:
+    """Return how an output comes from the variables, as text that follows its name."""
     match o:
         case VectorOutput():
             return "" if o.variable.name == o.name else f" = {o.variable}"
@@ -285,15 +299,6 @@ def _read_off(o: ProgramOutput) -> str:
 
 def _factor(c: float) -> str:
     return "" if c == 1 else f"{c:g} "
-
-
-def _at_body(s: Statement) -> str:
-    """Return a statement with the edges written by bodies: k, its children c and its parent p."""
-    if s.value is None:
-        return f"{s.target}(k) = {s.target.meaning or s.target}, a function of " + ", ".join(
-            _indexed(n) for n in s.needs
-        )
-    return f"{s.target}(k) = {_indexed(s.value)}"
 
 
 def _indexed(e: Expr, at: str = "k") -> str:
