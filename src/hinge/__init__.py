@@ -25,9 +25,11 @@ from hinge.model import (
     attach,
     carry_state,
     check,
+    check_inertial_parameters,
     describe,
     detach,
     difference,
+    inertial_parameters,
     integrate,
     lock,
     merge,
@@ -35,6 +37,7 @@ from hinge.model import (
     random_configuration,
     reduce,
     reroot,
+    with_inertial_parameters,
 )
 from hinge.spatial import Inertia, Transform
 
@@ -79,6 +82,7 @@ __all__ = [
     "carry_state",
     "center_of_mass",
     "check",
+    "check_inertial_parameters",
     "classical_accelerations",
     "classical_jacobian_bias",
     "compile",
@@ -90,6 +94,7 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "gravity_force",
+    "inertial_parameters",
     "integrate",
     "inverse_dynamics",
     "jacobian",
@@ -110,6 +115,7 @@ __all__ = [
     "set_threads",
     "to_urdf",
     "velocities",
+    "with_inertial_parameters",
     "write_urdf",
 ]
 

@@ -57,6 +57,7 @@ from hinge.algebra.leaves import (
     b,
     f_ext,
     g,
+    inertias,
     passive,
     phi,
     psi,
@@ -91,7 +92,7 @@ from hinge.algebra.polynomial import (
 )
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
-from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Passive, Space, World
+from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Parameter, Passive, Space, World
 
 __all__ = [
     "DEFINITIONS",
@@ -138,6 +139,7 @@ __all__ = [
     "Number",
     "One",
     "P",
+    "Parameter",
     "Passive",
     "Polynomial",
     "Pp",
@@ -165,6 +167,7 @@ __all__ = [
     "factored",
     "g",
     "identity",
+    "inertias",
     "is_frame_free",
     "leaf",
     "leaf_of",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf
-from hinge.algebra.space import Active, Body, Joint, Node, One, Passive, Space, World
+from hinge.algebra.space import Active, Body, Joint, Node, One, Parameter, Passive, Space, World
 
 DIAGONAL, STEP, RESOLVENT = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT
 
@@ -208,6 +208,9 @@ v_n = _letter(
     needs=(B.T @ phi.T @ H.T @ qd,),
     meaning="ω × v of the nodes: classical less spatial acceleration",
 )
+
+# Numbers of the model that may be given in a call; they stand behind M and b.
+inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\\pi", meaning="inertias of the bodies")
 
 #: What the derived letters are defined by; E, H, M and the vectors are given.
 DEFINITIONS: dict[Leaf, Expr] = {

@@ -32,6 +32,7 @@ from hinge.algebra import (
     tau,
     v_n,
 )
+from hinge.errors import ArgumentError
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -77,3 +78,10 @@ CATALOGUE: dict[str, Expr] = {
     "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
     "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
 }
+
+
+def expression_of(verb: str) -> Expr:
+    """Return the expression of a verb of the catalogue."""
+    if verb not in CATALOGUE:
+        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
+    return CATALOGUE[verb]
