@@ -44,6 +44,7 @@ from hinge.spatial import Inertia, Transform
 if TYPE_CHECKING:
     from hinge.dynamics import (
         accelerations,
+        base_parameters,
         bias_force,
         center_of_mass,
         classical_accelerations,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         forward_dynamics,
         forward_kinematics,
         gravity_force,
+        inertial_regressor,
         inverse_dynamics,
         jacobian,
         jacobian_bias,
@@ -78,6 +80,7 @@ __all__ = [
     "Transform",
     "accelerations",
     "attach",
+    "base_parameters",
     "bias_force",
     "carry_state",
     "center_of_mass",
@@ -95,6 +98,7 @@ __all__ = [
     "forward_kinematics",
     "gravity_force",
     "inertial_parameters",
+    "inertial_regressor",
     "integrate",
     "inverse_dynamics",
     "jacobian",

@@ -209,7 +209,17 @@ v_n = _letter(
     meaning="ω × v of the nodes: classical less spatial acceleration",
 )
 
-# Numbers of the model that may be given in a call; they stand behind M and b.
+# Ten numbers for each body: as an operator, what forces they make; as a vector, M and b for a call.
+A = _letter(
+    "A",
+    Body,
+    Parameter,
+    DIAGONAL,
+    unicode="𝒜",
+    latex=r"\mathcal{A}",
+    needs=(phi.T @ (H.T @ qdd + a + E0.T @ g), phi.T @ H.T @ qd),
+    meaning="forces that move the bodies for each of their inertial parameters: M α + b = 𝒜 π",
+)
 inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\\pi", meaning="inertias of the bodies")
 
 #: What the derived letters are defined by; E, H, M and the vectors are given.

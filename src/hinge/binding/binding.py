@@ -34,7 +34,8 @@ class RobotBinding:
     `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap steps.
     With `own_gravity` g is the robot's own and no input. With `merged` bodies on fixed joints are parts of
     those that carry them, which only expressions that hide them allow (see `hides_fixed_bodies`). With
-    `given_inertias` the inertias of the bodies are an input, not the robot's own.
+    `by_parameters` bodies have no inertia of their own but parameters, which A is a function of; with
+    `given_inertias` these are an input.
     """
 
     robot: Robot
@@ -44,6 +45,7 @@ class RobotBinding:
     own_frames: bool = False
     own_gravity: bool = False
     merged: bool = False
+    by_parameters: bool = False
     given_inertias: bool = False
 
     def __post_init__(self) -> None:
@@ -74,7 +76,7 @@ class RobotBinding:
         """For each body that is worked with the bodies of the robot that it consists of."""
         carrier = self._bodies[2]
         return tuple(
-            tuple(k for k, c in enumerate(carrier) if c == i) if self.given_inertias else ()
+            tuple(k for k, c in enumerate(carrier) if c == i) if self.by_parameters else ()
             for i in range(len(self.places))
         )
 
@@ -219,7 +221,7 @@ class RobotBinding:
         for k in self._members[body]:
             chosen = self._own_places[k].chosen
             found += [*_tidy_ones(chosen.E).ravel().tolist(), *_tidy_ones(chosen.r).tolist()]
-        if not self.given_inertias:
+        if not self.by_parameters:
             found += self._inertias[body]
         found += [float(place.joint.rotor_inertia[dof]) for dof in self.rotors[body]]
         for _, x in self.node_places[body]:
@@ -276,6 +278,7 @@ def bind(
     prescribed: Iterable[str] = (),
     own_frames: bool = False,
     merged: bool = False,
+    by_parameters: bool = False,
     given_inertias: bool = False,
 ) -> RobotBinding:
     """Return what the letters mean for a robot."""
@@ -295,6 +298,7 @@ def bind(
         frozenset(prescribed),
         own_frames=own_frames,
         merged=merged,
+        by_parameters=by_parameters or given_inertias,
         given_inertias=given_inertias,
     )
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import B, H, Ha, Hp, Leaf, M, Q, a, a_n, b, v_n
+from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Q, a, a_n, b, v_n
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
@@ -214,6 +214,8 @@ class RobotSite:
             return _centripetal(needs[0])
         if leaf is Q:
             return self._axes(*needs)
+        if leaf is A:
+            return self._regressor(*needs)
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} has no formula for it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
@@ -241,6 +243,16 @@ class RobotSite:
         found = zeros(len(v))
         found[:3] = cross(w, self.inertia[:3, :3] @ w)
         found[3:6] = cross(w, cross(w, h))
+        return found
+
+    def _regressor(self, alpha: Block, v: Block) -> Block:
+        """Return 𝒜 (n, 10 k): M α + b for each of the parameters alone, which it is linear in."""
+        found = zeros(self.size, 10 * len(self.members))
+        for k in range(found.shape[1]):
+            unit = zeros(found.shape[1])
+            unit[k] = 1.0
+            alone = self.with_derived(self.derived(unit))
+            found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
 
     def _node_bias(self, v: Block) -> Block:

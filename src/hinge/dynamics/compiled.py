@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import (
+    A,
     B,
     Body,
     Expr,
@@ -394,6 +395,7 @@ def compile(
         prescribed=prescribed,
         own_frames=own,
         merged=merged,
+        by_parameters=A in letters,
         given_inertias=inertias.name in _checked_parameters(parameters),
     )
     if expressed != "body" and Q not in letters:

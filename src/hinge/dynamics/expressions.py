@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hinge.algebra import (
     E0,
+    A,
     B,
     Body,
     Di,
@@ -76,6 +77,7 @@ CATALOGUE: dict[str, Expr] = {
     "classical_jacobian_bias": Q @ node_bias,
     "kinetic_energy": qd.T @ mass @ qd / 2,
     "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
+    "inertial_regressor": H @ phi @ A,
     "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
 }
 

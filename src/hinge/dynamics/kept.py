@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from hinge.algebra import A, leaves
 from hinge.binding import Expressed, bind, hides_fixed_bodies
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.expressions import expression_of
@@ -37,7 +38,13 @@ def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expr
 @lru_cache(maxsize=KEPT)
 def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed, target: Target) -> Compiled:
     e = expression_of(verb)
-    binding = bind(robot, nodes=nodes, expressed=expressed, merged=hides_fixed_bodies(e))
+    binding = bind(
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        merged=hides_fixed_bodies(e),
+        by_parameters=A in leaves(e),
+    )
     return Compiled({verb: e}, binding, target=target)
 
 
