@@ -220,7 +220,7 @@ A = _letter(
     needs=(phi.T @ (H.T @ qdd + a + E0.T @ g), phi.T @ H.T @ qd),
     meaning="forces that move the bodies for each of their inertial parameters: M α + b = 𝒜 π",
 )
-inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\\pi", meaning="inertias of the bodies")
+inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\pi", meaning="inertias of the bodies")
 
 #: What the derived letters are defined by; E, H, M and the vectors are given.
 DEFINITIONS: dict[Leaf, Expr] = {
