@@ -25,9 +25,11 @@ from hinge.model import (
     attach,
     carry_state,
     check,
+    check_inertial_parameters,
     describe,
     detach,
     difference,
+    inertial_parameters,
     integrate,
     lock,
     merge,
@@ -35,12 +37,14 @@ from hinge.model import (
     random_configuration,
     reduce,
     reroot,
+    with_inertial_parameters,
 )
 from hinge.spatial import Inertia, Transform
 
 if TYPE_CHECKING:
     from hinge.dynamics import (
         accelerations,
+        base_parameters,
         bias_force,
         center_of_mass,
         classical_accelerations,
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
         forward_dynamics,
         forward_kinematics,
         gravity_force,
+        inertial_regressor,
         inverse_dynamics,
         jacobian,
         jacobian_bias,
@@ -75,10 +80,12 @@ __all__ = [
     "Transform",
     "accelerations",
     "attach",
+    "base_parameters",
     "bias_force",
     "carry_state",
     "center_of_mass",
     "check",
+    "check_inertial_parameters",
     "classical_accelerations",
     "classical_jacobian_bias",
     "compile",
@@ -90,6 +97,8 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "gravity_force",
+    "inertial_parameters",
+    "inertial_regressor",
     "integrate",
     "inverse_dynamics",
     "jacobian",
@@ -110,6 +119,7 @@ __all__ = [
     "set_threads",
     "to_urdf",
     "velocities",
+    "with_inertial_parameters",
     "write_urdf",
 ]
 

@@ -28,6 +28,7 @@ from hinge.algebra.leaves import (
     DEFINITIONS,
     E0,
     SERIAL_ONLY,
+    A,
     Articulated,
     B,
     D,
@@ -57,6 +58,7 @@ from hinge.algebra.leaves import (
     b,
     f_ext,
     g,
+    inertias,
     passive,
     phi,
     psi,
@@ -91,7 +93,7 @@ from hinge.algebra.polynomial import (
 )
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
-from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Passive, Space, World
+from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Parameter, Passive, Space, World
 
 __all__ = [
     "DEFINITIONS",
@@ -102,6 +104,7 @@ __all__ = [
     "STANDARD",
     "TEXT",
     "UNICODE",
+    "A",
     "Active",
     "Adjoint",
     "Articulated",
@@ -138,6 +141,7 @@ __all__ = [
     "Number",
     "One",
     "P",
+    "Parameter",
     "Passive",
     "Polynomial",
     "Pp",
@@ -165,6 +169,7 @@ __all__ = [
     "factored",
     "g",
     "identity",
+    "inertias",
     "is_frame_free",
     "leaf",
     "leaf_of",

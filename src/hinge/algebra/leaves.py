@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf
-from hinge.algebra.space import Active, Body, Joint, Node, One, Passive, Space, World
+from hinge.algebra.space import Active, Body, Joint, Node, One, Parameter, Passive, Space, World
 
 DIAGONAL, STEP, RESOLVENT = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT
 
@@ -208,6 +208,19 @@ v_n = _letter(
     needs=(B.T @ phi.T @ H.T @ qd,),
     meaning="ω × v of the nodes: classical less spatial acceleration",
 )
+
+# Ten numbers for each body: as an operator, what forces they make; as a vector, M and b for a call.
+A = _letter(
+    "A",
+    Body,
+    Parameter,
+    DIAGONAL,
+    unicode="𝒜",
+    latex=r"\mathcal{A}",
+    needs=(phi.T @ (H.T @ qdd + a + E0.T @ g), phi.T @ H.T @ qd),
+    meaning="forces that move the bodies for each of their inertial parameters: M α + b = 𝒜 π",
+)
+inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\pi", meaning="inertias of the bodies")
 
 #: What the derived letters are defined by; E, H, M and the vectors are given.
 DEFINITIONS: dict[Leaf, Expr] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Active, Body, Joint, Leaf, Node, Passive, Space, World, g
+from hinge.algebra import Active, Body, Joint, Leaf, Node, Parameter, Passive, Space, World, g, inertias
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.merge import merged
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
@@ -33,7 +33,9 @@ class RobotBinding:
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics. With
     `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap steps.
     With `own_gravity` g is the robot's own and no input. With `merged` bodies on fixed joints are parts of
-    those that carry them, which only expressions that hide them allow (see `hides_fixed_bodies`).
+    those that carry them, which only expressions that hide them allow (see `hides_fixed_bodies`). With
+    `by_parameters` bodies have no inertia of their own but parameters, which A is a function of; with
+    `given_inertias` these are an input.
     """
 
     robot: Robot
@@ -43,6 +45,8 @@ class RobotBinding:
     own_frames: bool = False
     own_gravity: bool = False
     merged: bool = False
+    by_parameters: bool = False
+    given_inertias: bool = False
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -61,6 +65,20 @@ class RobotBinding:
     def known(self, leaf: Leaf) -> Sequence[float] | None:
         """Return the value of an input that the robot gives: g, if it is the robot's own."""
         return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
+
+    @property
+    def parameters(self) -> tuple[Leaf, ...]:
+        """The numbers of the robot that each call gives."""
+        return (inertias,) if self.given_inertias else ()
+
+    @cached_property
+    def _members(self) -> tuple[tuple[int, ...], ...]:
+        """For each body that is worked with the bodies of the robot that it consists of."""
+        carrier = self._bodies[2]
+        return tuple(
+            tuple(k for k, c in enumerate(carrier) if c == i) if self.by_parameters else ()
+            for i in range(len(self.places))
+        )
 
     @cached_property
     def _own_places(self) -> tuple[Place, ...]:
@@ -131,16 +149,16 @@ class RobotBinding:
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
         """Return where a block stands in the user's vector."""
-        if space is World:
-            return range(6) if body == WORLD else ()
-        if body == WORLD:
-            return ()
+        if space is World or body == WORLD:
+            return range(6) if space is World and body == WORLD else ()
         if space is Joint:
             return self._dofs(space, body)
         if space is Body:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in self.rotors[body])]
         if space is Node:
             return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
+        if space is Parameter:
+            return [10 * k + n for k in self._members[body] for n in range(10)]
         if space in (Passive, Active):
             return [self._order[space][dof] for dof in self._dofs(space, body)]
         raise self._unbound(space)
@@ -157,6 +175,7 @@ class RobotBinding:
     def length(self, space: Space) -> int:
         """Return the length of the user's vector of a space."""
         fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
+        fixed[Parameter] = 10 * len(self.robot.bodies)
         if space not in fixed and space not in self._order:
             raise self._unbound(space)
         return fixed[space] if space in fixed else len(self._order[space])
@@ -188,6 +207,7 @@ class RobotBinding:
             len(self.node_places[body]),
             place.joint.name in self.prescribed,
             self.size(Body, self.tree.parents[body]),
+            len(self._members[body]),
         )
 
     def kind(self, body: int) -> Kind:
@@ -203,7 +223,11 @@ class RobotBinding:
         found += [x for link in place.after for x in _link_numbers(link)]
         if place.last is not None:
             found += _transform_numbers(place.last)
-        found += self._inertias[body]
+        for k in self._members[body]:
+            chosen = self._own_places[k].chosen
+            found += [*_tidy_ones(chosen.E).ravel().tolist(), *_tidy_ones(chosen.r).tolist()]
+        if not self.by_parameters:
+            found += self._inertias[body]
         found += [float(place.joint.rotor_inertia[dof]) for dof in self.rotors[body]]
         for _, x in self.node_places[body]:
             found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
@@ -259,6 +283,8 @@ def bind(
     prescribed: Iterable[str] = (),
     own_frames: bool = False,
     merged: bool = False,
+    by_parameters: bool = False,
+    given_inertias: bool = False,
 ) -> RobotBinding:
     """Return what the letters mean for a robot."""
     checked_robot(robot)
@@ -271,7 +297,14 @@ def bind(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
     return RobotBinding(
-        robot, tuple(nodes), expressed, frozenset(prescribed), own_frames=own_frames, merged=merged
+        robot,
+        tuple(nodes),
+        expressed,
+        frozenset(prescribed),
+        own_frames=own_frames,
+        merged=merged,
+        by_parameters=by_parameters or given_inertias,
+        given_inertias=given_inertias,
     )
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise, product
 
 from hinge.algebra import (
     E0,
+    A,
     B,
     Body,
     Expr,
@@ -39,7 +40,7 @@ from hinge.tree import WORLD, Tree
 #: What may stand side by side in the Body space: what sees only bodies that move, φ, what bodies have.
 BESIDE = {
     *product((H, Hp, Ha, E0), (phi,)),
-    *product((phi,), (M, B, b)),
+    *product((phi,), (M, B, b, A)),
     *product((M, B.T), (phi.T,)),
     *product((phi.T,), (H.T, Hp.T, Ha.T, E0.T, a)),
 }

@@ -9,17 +9,18 @@ holds them too, and every identity stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import B, H, Ha, Hp, Leaf, M, Q, a, a_n, b, v_n
+from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Q, a, a_n, b, v_n
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
-from hinge.spatial import cross, skew
+from hinge.spatial import Inertia, Transform, cross, skew
 from hinge.sweeps import Block, unit_block, zeros
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
@@ -34,6 +35,7 @@ class Kind:
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
     that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
     frame is not the joint's; `active` says that the joint is prescribed; `above` is the parent's block size.
+    With `members` each call gives the inertias of so many bodies of the robot that are one here.
     """
 
     type: JointType
@@ -45,6 +47,7 @@ class Kind:
     nodes: int
     active: bool
     above: int
+    members: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,8 @@ class RobotSite:
         self.angle = next(left) if kind.turned is None else 0.0
         self.after = [_link(k, left) for k in kind.after]
         self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
-        self.body = _taken(left, 10)
+        self.members = [(_taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.members)]
+        self.body = zeros(10) if kind.members else _taken(left, 10)
         self.rotors = _taken(left, len(kind.rotors))
         self.nodes = [
             NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.nodes)
@@ -82,6 +86,24 @@ class RobotSite:
     def size(self) -> int:
         """The size of the body's block."""
         return 6 + len(self.kind.rotors)
+
+    # Parameters.
+
+    def derived(self, parameters: Block) -> Block:
+        """Return m, h and I of the body from those of its members in their own frames."""
+        total = zeros(10)
+        for k, (turn, r) in enumerate(self.members):
+            m, h, second = _inertia(parameters[10 * k : 10 * k + 10])
+            moved = Transform(turn, r).inertia(Inertia(m, h, second))
+            upper = moved.I.ravel()[[0, 1, 2, 4, 5, 8]]
+            total = total + np.concatenate([moved.m.reshape(1), moved.h, upper])
+        return total
+
+    def with_derived(self, derived: Block) -> RobotSite:
+        """Return the site with the inertia that was derived."""
+        found = copy(self)
+        found.body = derived
+        return found
 
     # The joint.
 
@@ -167,13 +189,13 @@ class RobotSite:
     @cached_property
     def inertia(self) -> Block:
         """M at the body: [I h×; h×ᵀ m1], and the rotors."""
-        m, h, (xx, xy, xz, yy, yz, zz) = self.body[0], self.body[1:4], self.body[4:]
+        m, h, second = _inertia(self.body)
         found = zeros(self.size, self.size)
-        found[:3, :3] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        found[:3, :3] = second
         found[:3, 3:6] = skew(h)
         found[3:6, :3] = found[:3, 3:6].T
         for k in range(3):
-            found[3 + k, 3 + k] = m
+            found[3 + k, 3 + k] = m[()]
         for k, x in enumerate(self.rotors, 6):
             found[k, k] = x
         return found
@@ -192,6 +214,8 @@ class RobotSite:
             return _centripetal(needs[0])
         if leaf is Q:
             return self._axes(*needs)
+        if leaf is A:
+            return self._regressor(*needs)
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} has no formula for it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
@@ -219,6 +243,16 @@ class RobotSite:
         found = zeros(len(v))
         found[:3] = cross(w, self.inertia[:3, :3] @ w)
         found[3:6] = cross(w, cross(w, h))
+        return found
+
+    def _regressor(self, alpha: Block, v: Block) -> Block:
+        """Return 𝒜 (n, 10 k): M α + b for each of the parameters alone, which it is linear in."""
+        found = zeros(self.size, 10 * len(self.members))
+        for k in range(found.shape[1]):
+            unit = zeros(found.shape[1])
+            unit[k] = 1.0
+            alone = self.with_derived(self.derived(unit))
+            found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
 
     def _node_bias(self, v: Block) -> Block:
@@ -251,6 +285,14 @@ def position(pose: Block) -> Block:
     """Return r of a motion transform [E 0; −E r× E]."""
     rx = -(pose[:3, :3].T @ pose[3:, :3])
     return np.array([rx[2, 1], rx[0, 2], rx[1, 0]], dtype=pose.dtype)
+
+
+def _inertia(numbers: Block) -> tuple[Block, Block, Block]:
+    """Return m (), h (3,) and I (3, 3) of ten numbers."""
+    m, second = zeros(), zeros(3, 3)
+    m[()] = numbers[0]
+    second.flat[:] = numbers[[4, 5, 6, 5, 7, 8, 6, 8, 9]]
+    return m, numbers[1:4], second
 
 
 def _taken(numbers: Iterator[Any], *shape: int) -> Block:

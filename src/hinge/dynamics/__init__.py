@@ -2,6 +2,7 @@
 
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
+from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.kept import compiled, forget
 from hinge.dynamics.verbs import (
     accelerations,
@@ -13,6 +14,7 @@ from hinge.dynamics.verbs import (
     forward_dynamics,
     forward_kinematics,
     gravity_force,
+    inertial_regressor,
     inverse_dynamics,
     jacobian,
     jacobian_bias,
@@ -28,8 +30,10 @@ __all__ = [
     "BODY_ACCELERATIONS",
     "CATALOGUE",
     "FORWARD_DYNAMICS",
+    "BaseParameters",
     "Compiled",
     "accelerations",
+    "base_parameters",
     "bias_force",
     "center_of_mass",
     "classical_accelerations",
@@ -41,6 +45,7 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "gravity_force",
+    "inertial_regressor",
     "inverse_dynamics",
     "jacobian",
     "jacobian_bias",

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import (
+    A,
     B,
     Body,
     Expr,
@@ -21,6 +22,7 @@ from hinge.algebra import (
     Space,
     f_ext,
     g,
+    inertias,
     is_frame_free,
     leaf_of,
     leaves,
@@ -28,7 +30,8 @@ from hinge.algebra import (
     polynomial,
 )
 from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
-from hinge.dynamics.arguments import dense_blocks, flattened, precision, shaped
+from hinge.dynamics.arguments import ROWS, dense_blocks, flattened, precision, shaped
+from hinge.dynamics.expressions import expression_of
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Robot,
@@ -69,7 +72,7 @@ class Compiled:
         self.given, self.binding = given, binding
         self._derivation = derivation
         self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
-        self._letters = _letters(given.values())
+        self._letters = _letters(given.values()) | {x.name: x for x in binding.parameters}
         self._programs: dict[bool, Executable] = {}
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
@@ -126,7 +129,8 @@ class Compiled:
         """Return what tells this code apart from all other code."""
         form = {} if self._derivation is None else self._derivation.expressions
         b = self.binding
-        choices = (b.nodes, b.expressed, sorted(b.prescribed), b.own_frames, b.merged, own_gravity)
+        choices = (b.nodes, b.expressed, sorted(b.prescribed), b.own_frames, b.merged, b.given_inertias)
+        choices = (*choices, own_gravity)
         return repr((dict(self.given), dict(form), fingerprint(self.robot), choices))
 
     @property
@@ -262,7 +266,7 @@ class Compiled:
 
     def _is_vector(self, x: Leaf) -> bool:
         """Tell whether the value of a letter is a vector (…, n) that needs no look at what it holds."""
-        return x.domain is One and x.range not in (Node, Body)
+        return x.domain is One and x.range not in ROWS
 
     def _is_empty(self, name: str) -> bool:
         """Tell whether an input is of a space that has nothing here, such as Node without nodes."""
@@ -294,8 +298,8 @@ class Compiled:
         if x.domain is not One:
             return self._operator(name, x, given.pop(name), dtype)
         value, size = given.pop(name), self.binding.length(x.range)
-        if x.range in (Node, Body):
-            return flattened(value, name, size // 6, dtype)
+        if x.range in ROWS:
+            return flattened(value, name, size // ROWS[x.range], ROWS[x.range], dtype)
         why = f"robot {self.robot.name!r} has {size} in the space {x.range}"
         return as_vector(value, name, size, why, dtype=dtype)
 
@@ -352,7 +356,7 @@ class Compiled:
 
 
 def compile(
-    expressions: Expressions | Derivation,
+    expressions: Expressions | Derivation | str,
     robot: Robot,
     *,
     nodes: Iterable[str] = (),
@@ -361,8 +365,9 @@ def compile(
     target: Target | None = None,
     shape: str | None = None,
     lanes: int | None = None,
+    parameters: Iterable[str] = (),
 ) -> Compiled:
-    """Return expressions (or a derivation of them) as a function for a robot.
+    """Return expressions, a derivation of them, or a verb by name, as a function for a robot.
 
     `nodes` are the frames that the Node space stands for, in order; `expressed` the axes that Q shows them
     in; `prescribed` the joints that are active in hybrid dynamics. Several expressions share their work.
@@ -370,15 +375,28 @@ def compile(
     `target` is "llvm" or "numpy", the best that is there unless given. For "llvm", `shape` "U" (unrolled),
     "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what
     is chosen.
+
+    `parameters` names numbers of the model that each call gives instead of the robot: "inertias" (…, bodies,
+    10), m, h and the upper triangle of I row by row of every body in its own frame, in the layout of
+    `inertial_parameters`; one set for all states, or one for each.
     """
     if target is not None:
         checked_target("target", target)
+    if isinstance(expressions, str):
+        expressions = {expressions: expression_of(expressions)}
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
     letters = {x for e in derivation.given.values() for x in leaves(e)}
     own = _needs_own_frames(derivation)
     merged = not own and hides_fixed_bodies(*derivation.given.values())
     binding = bind(
-        robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=own, merged=merged
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        prescribed=prescribed,
+        own_frames=own,
+        merged=merged,
+        by_parameters=A in letters,
+        given_inertias=inertias.name in _checked_parameters(parameters),
     )
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
@@ -391,6 +409,18 @@ def compile(
         )
     kept = derivation if isinstance(expressions, Derivation) else None
     return Compiled(derivation.given, binding, derivation=kept, target=target, shape=shape, lanes=lanes)
+
+
+def _checked_parameters(parameters: Iterable[str]) -> list[str]:
+    if isinstance(parameters, str):
+        raise ArgumentError(
+            f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"
+        )
+    found = list(parameters)
+    for name in found:
+        if name != inertias.name:
+            raise ArgumentError(f"parameters: {name!r} is unknown; there is {inertias.name!r}")
+    return found
 
 
 def _needs_own_frames(derivation: Derivation) -> bool:

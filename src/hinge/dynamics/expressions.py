@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hinge.algebra import (
     E0,
+    A,
     B,
     Body,
     Di,
@@ -32,6 +33,7 @@ from hinge.algebra import (
     tau,
     v_n,
 )
+from hinge.errors import ArgumentError
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -75,5 +77,13 @@ CATALOGUE: dict[str, Expr] = {
     "classical_jacobian_bias": Q @ node_bias,
     "kinetic_energy": qd.T @ mass @ qd / 2,
     "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
+    "inertial_regressor": H @ phi @ A,
     "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
 }
+
+
+def expression_of(verb: str) -> Expr:
+    """Return the expression of a verb of the catalogue."""
+    if verb not in CATALOGUE:
+        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
+    return CATALOGUE[verb]

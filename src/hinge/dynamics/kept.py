@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from hinge.algebra import A, leaves
 from hinge.binding import Expressed, bind, hides_fixed_bodies
 from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.expressions import CATALOGUE
+from hinge.dynamics.expressions import expression_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
@@ -30,16 +31,21 @@ def compiled(robot: Robot, verb: str, nodes: Sequence[str] = (), expressed: Expr
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
     checked_axes(expressed)
-    if verb not in CATALOGUE:
-        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(CATALOGUE)}")
+    expression_of(verb)
     return _kept(checked_robot(robot), verb, tuple(nodes), expressed, best_target())
 
 
 @lru_cache(maxsize=KEPT)
 def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed, target: Target) -> Compiled:
-    merged = hides_fixed_bodies(CATALOGUE[verb])
-    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged)
-    return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
+    e = expression_of(verb)
+    binding = bind(
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        merged=hides_fixed_bodies(e),
+        by_parameters=A in leaves(e),
+    )
+    return Compiled({verb: e}, binding, target=target)
 
 
 #: Every table of verbs there is.

@@ -26,6 +26,7 @@ _MASS_MATRIX_INVERSE = Quick("mass_matrix_inverse")
 _KINETIC_ENERGY = Quick("kinetic_energy")
 _MOMENTUM = Quick("momentum")
 _COMPOSITE_INERTIA = Quick("composite_inertia")
+_INERTIAL_REGRESSOR = Quick("inertial_regressor")
 _FORWARD_KINEMATICS = Quick("forward_kinematics")
 
 #: What chooses the code of a verb beside the robot.
@@ -118,6 +119,23 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Arra
 def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
     return _verb(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
+
+
+@_INERTIAL_REGRESSOR.natively
+def inertial_regressor(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    gravity: ArrayLike | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Return Y (…, nv, 10 bodies): τ = Y π + J q̈, π the `inertial_parameters` row by row, J rotor inertias.
+
+    Y = H φ 𝒜; the forces of a motion are linear in the inertias of bodies.
+    """
+    return _verb(_INERTIAL_REGRESSOR, robot, q, {"qd": qd, "qdd": qdd}, gravity=gravity, out=out)
 
 
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:

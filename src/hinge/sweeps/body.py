@@ -40,6 +40,8 @@ from hinge.tree import WORLD
 MOST_NEGATED = 0.1
 #: The joint's own coordinates, and what depends on them alone, in the memory of values.
 COORDINATES, HINGE = leaf("coordinates", One, One), leaf("hinge", One, One)
+#: What comes from parameters of the model that each call gives.
+DERIVED = leaf("derived", One, One)
 
 
 class Read(NamedTuple):
@@ -78,6 +80,9 @@ class BodyKernel:
             constants = self.memory.constants[self.body]
             numbers = constants.entries(self._input, lambda k, negative: self._param(False, k, negative))
             self._site = self.binding.site(self.body, numbers)
+            derived = self.at(DERIVED, self.body) if self.binding.parameters else None
+            if derived is not None:
+                self._site = self._site.with_derived(derived)
         return self._site
 
     def _input(self, number: int, negative: bool) -> Any:

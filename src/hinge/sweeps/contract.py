@@ -52,6 +52,14 @@ class Site(Protocol):
         """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
         ...
 
+    def derived(self, parameters: Block) -> Block:
+        """Return what a model that takes parameters derives from those of a body for all passes."""
+        ...
+
+    def with_derived(self, derived: Block) -> Site:
+        """Return the site with what was derived from its parameters."""
+        ...
+
     def step(self, hinge: Block) -> Step:
         """Return the way to the parent, given the numbers of `hinge`."""
         ...
@@ -67,6 +75,11 @@ class Site(Protocol):
 
 class Binding(Protocol):
     """What each letter means at each body of a model."""
+
+    @property
+    def parameters(self) -> tuple[Leaf, ...]:
+        """The vectors of numbers of the model that each call gives, beside the letters of expressions."""
+        ...
 
     @property
     def tree(self) -> Tree:

@@ -19,7 +19,7 @@ from hinge.algebra import E0, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
 from hinge.kernels import Kernel
 from hinge.kernels import Scalar as Traced
-from hinge.sweeps.body import COORDINATES, HINGE, BodyKernel, Family
+from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.contract import Binding, zeros
 from hinge.sweeps.factor import pivots_of
@@ -91,7 +91,7 @@ class _Tracer:
     def _take_inputs(self) -> None:
         nq = sum(len(self.binding.coordinates(i)) for i in range(len(self.binding.tree)))
         self._take("q", nq)
-        for x in self.program.inputs:
+        for x in (*self.program.inputs, *self.binding.parameters):
             if x.domain is not One:
                 self._take_operator(x)
                 continue
@@ -331,6 +331,9 @@ def _hinge(body: BodyKernel) -> None:
     q = body.at(COORDINATES, body.body)
     assert q is not None
     body.store(HINGE, body.site.hinge(q))
+    given = [body.at(x, body.body) for x in body.binding.parameters]
+    if given:
+        body.store(DERIVED, body.site.derived(np.concatenate([x for x in given if x is not None])))
 
 
 def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
