@@ -30,7 +30,7 @@ from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
 from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
 from hinge.sweeps.factor import symmetric_inverse
-from hinge.sweeps.memory import Memory, Reading, Stored, same_number
+from hinge.sweeps.memory import Memory, Reading, Stored
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.signs import flipped, negate, unsigned
 from hinge.sweeps.template import Param, Place, Template, no_inertia
@@ -119,7 +119,7 @@ class BodyKernel:
             return None
         slot_order, number_order = self.reading.slot_order(), self.reading.number_order()
         slots = [slot_order[x] for x in stored.slots]
-        firsts = [(*number_order[same_number(x)], x) for x in stored.numbers]
+        firsts = [(*number_order[abs(x)], x) for x in stored.numbers]
         numbers = [(k, x != first) for k, first, x in firsts]
         found = np.empty(len(stored.layout.codes), dtype=object)
         found[:] = stored.entries(

@@ -47,20 +47,18 @@ SINGLE = (None, World)
 TOTAL = leaf("total", One, One)
 
 
-def trace(program: Program, binding: Binding, *, generic: bool = False) -> Code:
+def trace(program: Program, binding: Binding) -> Code:
     """Return a program as straight-line code for a bound model.
 
-    Zeros and ones among the model's numbers are folded into the kernels, unless `generic`: then bodies with
-    the same joints and links share their kernels whatever their numbers, at the price of more operations.
+    Zeros and ones among the model's numbers are folded into the kernels.
     """
-    return _Tracer(program, binding, generic).run()
+    return _Tracer(program, binding).run()
 
 
 @dataclass
 class _Tracer:
     program: Program
     binding: Binding
-    generic: bool = False
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
 
@@ -69,7 +67,7 @@ class _Tracer:
         solves = [s for s in self.program.stages if isinstance(s, Solve)]
         sources = {s.target: s.source for s in (*statements, *solves) if s.source is not None}
         sources |= {unit: space for space, unit in self.program.sources.items()}
-        self.memory = Memory(self.program, self.binding, sources, self.generic)
+        self.memory = Memory(self.program, self.binding, sources)
 
     def run(self) -> Code:
         self._take_inputs()
