@@ -1,8 +1,30 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.compiled import Compiled, compile
-from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
+from hinge.dynamics.estimation import (
+    AccelerationShares,
+    FilterQuantities,
+    acceleration_shares,
+    filter_quantities,
+)
+from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, SEVERAL, Parts
+from hinge.dynamics.factors import (
+    MassFactors,
+    from_quasi_velocities,
+    log_determinant,
+    mass_factors,
+    mass_root,
+    mass_root_inverse,
+    mass_solve,
+    mass_times,
+    quasi_velocities,
+    sample_velocities,
+)
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.loads import (
+    HingeForces,
+    hinge_forces,
+)
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -28,7 +50,14 @@ __all__ = [
     "BODY_ACCELERATIONS",
     "CATALOGUE",
     "FORWARD_DYNAMICS",
+    "SEVERAL",
+    "AccelerationShares",
     "Compiled",
+    "FilterQuantities",
+    "HingeForces",
+    "MassFactors",
+    "Parts",
+    "acceleration_shares",
     "accelerations",
     "bias_force",
     "center_of_mass",
@@ -37,17 +66,28 @@ __all__ = [
     "compile",
     "compiled",
     "coriolis_force",
+    "filter_quantities",
     "forget",
     "forward_dynamics",
     "forward_kinematics",
+    "from_quasi_velocities",
     "gravity_force",
+    "hinge_forces",
     "inverse_dynamics",
     "jacobian",
     "jacobian_bias",
     "kinetic_energy",
+    "log_determinant",
+    "mass_factors",
     "mass_matrix",
     "mass_matrix_inverse",
+    "mass_root",
+    "mass_root_inverse",
+    "mass_solve",
+    "mass_times",
     "momentum",
     "potential_energy",
+    "quasi_velocities",
+    "sample_velocities",
     "velocities",
 ]

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from hinge.binding import Expressed, bind, hides_fixed_bodies
-from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.expressions import CATALOGUE
+from hinge.dynamics.compiled import Compiled, compile
+from hinge.dynamics.expressions import CATALOGUE, SEVERAL
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
@@ -40,6 +40,17 @@ def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed,
     merged = hides_fixed_bodies(CATALOGUE[verb])
     binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged)
     return Compiled({verb: CATALOGUE[verb]}, binding, target=target)
+
+
+def compiled_parts(robot: Robot, verb: str, nodes: Sequence[str] = ()) -> Compiled:
+    """Return the compiled parts of a verb that has several; the last ones used are kept."""
+    return _kept_parts(checked_robot(robot), verb, tuple(nodes), best_target())
+
+
+@lru_cache(maxsize=KEPT)
+def _kept_parts(robot: Robot, verb: str, nodes: tuple[str, ...], target: Target) -> Compiled:
+    parts = SEVERAL[verb]
+    return compile(parts.expressions, robot, blocks=parts.blocks, nodes=nodes, target=target)
 
 
 #: Every table of verbs there is.
@@ -95,6 +106,7 @@ class Quick(dict[Any, Callable[..., Any]]):
 def forget() -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
     _kept.cache_clear()
+    _kept_parts.cache_clear()
     for verb in _ALL:
         verb.forget()
 
