@@ -1,8 +1,8 @@
-"""Factors, estimation and loads against explicit matrices: python -m tests.dynamics.sweep_factors.
+"""Factors, estimation and loads against explicit matrices: python -m tests.dynamics.sweep_factors [robots].
 
-For each item its verb, its expression, the cost of what was derived, and the largest error over the zoo and over
-random trees with every joint type. The judges are matrices of `hinge.targets` in the bodies' own frames, made
-from the definitions of the letters, and the book.
+For each item its verb, its expression, the cost of what was derived, and the largest error over the zoo and
+over random trees with every joint type. The judges are matrices of `hinge.targets` in the bodies' own frames,
+made from the definitions of the letters, and the book.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from hinge.robots import random_tree
 from hinge.spatial import Array
 from hinge.targets import System, system_of
 from hinge.testing import State, random_state
+from tests.dynamics.sweep_fuzz import target
 from tests.dynamics.zoo import ZOO, pushes, robot_of
 
 #: The largest error, relative to the largest entry; what is solved with 𝓜 is judged after a product with it.
@@ -241,6 +242,8 @@ def items() -> Iterator[Item]:
 
 
 ITEMS = {i.name: i for i in items()}
+#: The verbs of these items, and the one that draws samples.
+FACTORS = (*dict.fromkeys(i.verb for i in ITEMS.values() if i.verb in dynamics.__all__), "sample_velocities")
 
 
 def errors(robot: Robot, seed: int = 1, *, pushed: bool = False) -> dict[str, float]:
@@ -267,12 +270,16 @@ def main() -> int:
     """Print the table."""
     start = time.perf_counter()
     worst: dict[str, tuple[float, str]] = dict.fromkeys(ITEMS, (0.0, ""))
-    subjects = {name: robot_of(name) for name in ZOO}
-    subjects |= {f"random {n}": random_tree(4 + n, 100 + n) for n in range(RANDOM_TREES)}
-    for name, robot in subjects.items():
-        print(f"{name}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-        for item, off in errors(robot, pushed=bool(len(name) % 2)).items():
-            worst[item] = max(worst[item], (off, name))
+    subjects = {name: robot_of(name) for name in (sys.argv[1:] or ZOO)}
+    subjects |= {f"random {n}": random_tree(2 + n % 5, 100 + n) for n in range(RANDOM_TREES)}
+    for k, (name, robot) in enumerate(subjects.items()):
+        where = f"{name}, {('llvm', 'numpy')[k % 2]}"
+        with target(("llvm", "numpy")[k % 2]):
+            found = errors(robot, pushed=k % 4 < 2)
+        passed = time.perf_counter() - start
+        print(f"{where}: {max(found.values()):.1e}, {passed:.0f} s", file=sys.stderr, flush=True)
+        for item, off in found.items():
+            worst[item] = max(worst[item], (off, where))
     print(f"{'item':34} {'largest error':>13}  where")
     for name, item in ITEMS.items():
         e = {item.verb: CATALOGUE[item.verb]} if item.verb in CATALOGUE else SEVERAL[item.verb].expressions
@@ -285,7 +292,11 @@ def main() -> int:
         print(f"sample_velocities, {name}: covariance off by {sampled[name]:.1f} standard deviations at most")
     bad = [n for n, (off, _) in worst.items() if not off < BOUND]
     bad += [n for n, off in sampled.items() if not off < DEVIATIONS]
-    print(f"{len(subjects)} robots, {len(ITEMS)} items, out of bounds: {', '.join(bad) or 'none'}, ", end="")
+    kinds = {j.type.kind for robot in subjects.values() for j in robot.joints}
+    print(
+        f"{len(subjects)} robots with {len(kinds)} types of joints, {len(ITEMS)} items, out of bounds: {', '.join(bad) or 'none'}, ",
+        end="",
+    )
     print(f"{time.perf_counter() - start:.0f} s")
     return 1 if bad else 0
 

@@ -40,7 +40,15 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
-from hinge.pipeline import Derivation, Expressions, Target, build, checked_target, derive
+from hinge.pipeline import (
+    Derivation,
+    Expressions,
+    Target,
+    build,
+    checked_target,
+    depends_on_origins,
+    derive,
+)
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, trace
 from hinge.targets import Executable
@@ -439,7 +447,9 @@ def _needs_own_frames(derivation: Derivation) -> bool:
     forms = [polynomial(e, no_inverse) for e in expressions]
     used = {leaf_of(x) for p in forms for w in p.terms for x in w}
     forms += [p for x, p in inverses.items() if x in used]
-    return Body in shown or not all(is_frame_free(p, inverses) for p in forms)
+    if Body in shown or not all(is_frame_free(p, inverses) for p in forms):
+        return True
+    return any(depends_on_origins(e) for e in derivation.given.values())
 
 
 def _letters(expressions: Iterable[Expr]) -> dict[str, Leaf]:

@@ -1,7 +1,7 @@
 """Forward dynamics as a filter and a smoother over the bodies: JPL 86-48 sections 8 to 10.
 
-The state of the filter is the force that a body passes on, its observations are the hinge forces; inertias are
-covariances, and the accelerations of the bodies are the co-states of the smoother.
+The state of the filter is the force that a body passes on, its observations are the hinge forces; inertias
+are covariances, and the accelerations of the bodies are the co-states of the smoother.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class FilterQuantities:
     (9.18).
 
     In hinge coordinates: `D` (…, nv, nv) the covariance of the innovations, a block for each joint, (8.5);
-    `G` (…, 6, nv) the gains, each column at the body of its joint; `innovations` ε⁻ = τ − H z⁻ (…, nv), (8.6);
-    `residuals` ε⁺ = D⁻¹ ε⁻, (8.8); `qdd` the accelerations, (8.12); `c` (…, nv, nv) and `d` (…, nv, 6) of
-    (10.3): c = D⁻¹ + Kᵀ Λ K are the diagonal blocks of 𝓜⁻¹, and its block between a joint k and one i that it
-    carries is d(k) ψ(k, i) K(i).
+    `G` (…, 6, nv) the gains, each column at the body of its joint; `innovations` ε⁻ = τ − H z⁻ (…, nv),
+    (8.6); `residuals` ε⁺ = D⁻¹ ε⁻, (8.8); `qdd` the accelerations, (8.12); `c` (…, nv, nv) and `d`
+    (…, nv, 6) of (10.3): c = D⁻¹ + Kᵀ Λ K are the diagonal blocks of 𝓜⁻¹, and its block between a joint k
+    and one i that k carries is that of d ψ K, (10.2).
     """
 
     state: Array
@@ -51,8 +51,9 @@ class FilterQuantities:
 class AccelerationShares:
     """The accelerations of the joints (…, nv) by their causes, JPL 86-48 (10.1); they add up to q̈.
 
-    `forces`: the hinge forces; `bias_forces`: gyroscopic and external forces; `bias_accelerations`: Coriolis
-    and centrifugal accelerations, and gravity.
+    `forces`: the hinge forces; `bias_forces`: gyroscopic, centrifugal and external forces on the bodies;
+    `bias_accelerations`: Coriolis and centrifugal accelerations of the bodies' frames, and gravity. What is
+    centrifugal of the last two depends on where a body's frame has its origin; their sum does not.
     """
 
     forces: Array

@@ -7,7 +7,9 @@ triangular root makes square roots of them: 𝓜 = L Lᵀ with L = (I + H φ K) 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
 
@@ -107,9 +109,7 @@ def sample_velocities(
     `kT` is the mean energy of two degrees of freedom, in J; `seed` a number or a generator of NumPy; `size`
     how many samples there are for each configuration. q̇ = √kT (I − H ψ K)ᵀ D⁻½ᵀ w with w normal.
     """
-    shape = (size,) if isinstance(size, int) else tuple(size)
-    if not all(isinstance(n, int) and n >= 0 for n in shape):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"size: {size!r} came; wanted a whole number or a tuple of them, none negative")
+    shape = _shape(size)
     try:
         energy = float(kT)
     except (TypeError, ValueError):
@@ -125,3 +125,14 @@ def sample_velocities(
         ) from None
     normal = rng.standard_normal((*shape, *batch, robot.nv))
     return np.sqrt(energy) * from_quasi_velocities(robot, q, normal)
+
+
+def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many samples there are as a shape, or raise an ArgumentError."""
+    try:
+        shape = tuple(map(index, size)) if isinstance(size, Sequence) else (index(size),)
+    except TypeError:
+        shape = (-1,)
+    if any(n < 0 for n in shape):
+        raise ArgumentError(f"size: {size!r} came; wanted a whole number or a tuple of them, none negative")
+    return shape
