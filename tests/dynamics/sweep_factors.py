@@ -293,11 +293,8 @@ def main() -> int:
     bad = [n for n, (off, _) in worst.items() if not off < BOUND]
     bad += [n for n, off in sampled.items() if not off < DEVIATIONS]
     kinds = {j.type.kind for robot in subjects.values() for j in robot.joints}
-    print(
-        f"{len(subjects)} robots with {len(kinds)} types of joints, {len(ITEMS)} items, out of bounds: {', '.join(bad) or 'none'}, ",
-        end="",
-    )
-    print(f"{time.perf_counter() - start:.0f} s")
+    print(f"{len(subjects)} robots with {len(kinds)} types of joints, {len(ITEMS)} items", end=", ")
+    print(f"out of bounds: {', '.join(bad) or 'none'}, {time.perf_counter() - start:.0f} s")
     return 1 if bad else 0
 
 
