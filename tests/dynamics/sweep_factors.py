@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.binding import bind
-from hinge.dynamics import CATALOGUE, SEVERAL
+from hinge.dynamics import CATALOGUE, SEVERAL, Parts
 from hinge.model import Robot
 from hinge.pipeline import derive
 from hinge.robots import random_tree
@@ -282,9 +282,10 @@ def main() -> int:
             worst[item] = max(worst[item], (off, where))
     print(f"{'item':34} {'largest error':>13}  where")
     for name, item in ITEMS.items():
-        e = {item.verb: CATALOGUE[item.verb]} if item.verb in CATALOGUE else SEVERAL[item.verb].expressions
+        parts = SEVERAL.get(item.verb) or Parts({item.verb: CATALOGUE[item.verb]})
+        derived = replace(derive(parts.expressions), blocks=parts.blocks)
         print(f"{name:34} {worst[name][0]:13.1e}  {worst[name][1]}")
-        print(f"    {item.verb}: {expression_of(item)}\n    {derive(e).cost}")
+        print(f"    {item.verb}: {expression_of(item)}\n    {derived.cost}")
     sampled = {}
     for name in ("panda", "partial_rotors", "every_joint"):
         robot = robot_of(name)
