@@ -122,11 +122,11 @@ def test_formulas_say_what_they_need():
 
 def test_structures():
     wanted = {
-        Structure.DIAGONAL: "H M E0 B Q A R Ups P D Di G Hp Ha Pp Dp Dip Gp Dphi Dpsi L r",
+        Structure.DIAGONAL: "H M E0 B Q A R Ups P D Di Dr Dri G Hp Ha Pp Dp Dip Gp Dphi Dpsi L r",
         Structure.STEP: "E K Es Kp Esp S Phi Psi",
         Structure.RESOLVENT: "phi psi psip",
         Structure.DENSE: "Mi Mip",
-        Structure.VECTOR: "tau qd qdd tau_p qdd_a g f_ext a b a_n v_n inertias",
+        Structure.VECTOR: "tau qd qdd x tau_p qdd_a g f_ext a b a_n v_n inertias",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

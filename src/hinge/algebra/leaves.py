@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf
+from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf, root
 from hinge.algebra.space import Active, Body, Joint, Node, One, Parameter, Passive, Space, World
 
 DIAGONAL, STEP, RESOLVENT = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT
@@ -159,6 +159,26 @@ P, D, Di, G, K, Es, psi, Mi = (
     whole.Mi,
 )
 
+# The square root of D, one triangular block for each hinge: 𝓜 = L Lᵀ with L = (I + H φ K) D½.
+Dr = _letter(
+    "Dr",
+    Joint,
+    Joint,
+    DIAGONAL,
+    unicode="D½",
+    latex="D^{1/2}",
+    meaning="lower triangular square root, D = D½ D½ᵀ",
+)
+Dri = _letter(
+    "Dri",
+    Joint,
+    Joint,
+    DIAGONAL,
+    unicode="D⁻½",
+    latex="D^{-1/2}",
+    meaning="the inverse of D½",
+)
+
 # Hybrid dynamics: the hinge map split into rows whose force and whose acceleration is given.
 Hp = _letter(
     "Hp", Passive, Body, DIAGONAL, unicode="Hₚ", latex="H_p", meaning="passive rows of the hinge map"
@@ -180,6 +200,7 @@ Pp, Dp, Dip, Gp, Kp, Esp, psip, Mip = (
 tau = _letter("tau", Joint, One, unicode="τ", latex=r"\tau", meaning="hinge forces")
 qd = _letter("qd", Joint, One, unicode="q̇", latex=r"\dot q", meaning="hinge velocities")
 qdd = _letter("qdd", Joint, One, unicode="q̈", latex=r"\ddot q", meaning="hinge accelerations")
+x = _letter("x", Joint, One, meaning="any vector of hinge coordinates")
 tau_p = _letter(
     "tau_p", Passive, One, unicode="τₚ", latex=r"\tau_p", meaning="given forces of passive hinges"
 )
@@ -229,6 +250,8 @@ DEFINITIONS: dict[Leaf, Expr] = {
     R: M + E @ R @ E.T,
     Ups: H.T @ Di @ H + Es.T @ Ups @ Es,
     **passive.definitions(),
+    Dr: root(D),
+    Dri: Dr.inv(),
 }
 
 #: Definitions that hold on serial chains only: on a tree Eψᵀ Υ Eψ has blocks between siblings, of which

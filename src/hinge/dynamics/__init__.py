@@ -1,9 +1,31 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.compiled import Compiled, compile
-from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
+from hinge.dynamics.estimation import (
+    AccelerationShares,
+    FilterQuantities,
+    acceleration_shares,
+    filter_quantities,
+)
+from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, SEVERAL, Parts
+from hinge.dynamics.factors import (
+    MassFactors,
+    from_quasi_velocities,
+    log_determinant,
+    mass_factors,
+    mass_root,
+    mass_root_inverse,
+    mass_solve,
+    mass_times,
+    quasi_velocities,
+    sample_velocities,
+)
 from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.loads import (
+    HingeForces,
+    hinge_forces,
+)
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -30,8 +52,15 @@ __all__ = [
     "BODY_ACCELERATIONS",
     "CATALOGUE",
     "FORWARD_DYNAMICS",
+    "SEVERAL",
+    "AccelerationShares",
     "BaseParameters",
     "Compiled",
+    "FilterQuantities",
+    "HingeForces",
+    "MassFactors",
+    "Parts",
+    "acceleration_shares",
     "accelerations",
     "base_parameters",
     "bias_force",
@@ -41,18 +70,29 @@ __all__ = [
     "compile",
     "compiled",
     "coriolis_force",
+    "filter_quantities",
     "forget",
     "forward_dynamics",
     "forward_kinematics",
+    "from_quasi_velocities",
     "gravity_force",
+    "hinge_forces",
     "inertial_regressor",
     "inverse_dynamics",
     "jacobian",
     "jacobian_bias",
     "kinetic_energy",
+    "log_determinant",
+    "mass_factors",
     "mass_matrix",
     "mass_matrix_inverse",
+    "mass_root",
+    "mass_root_inverse",
+    "mass_solve",
+    "mass_times",
     "momentum",
     "potential_energy",
+    "quasi_velocities",
+    "sample_velocities",
     "velocities",
 ]

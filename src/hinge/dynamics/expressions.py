@@ -6,12 +6,18 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from hinge.algebra import (
     E0,
     A,
     B,
     Body,
+    D,
     Di,
+    Dr,
+    Dri,
+    E,
     Expr,
     G,
     H,
@@ -20,18 +26,21 @@ from hinge.algebra import (
     M,
     P,
     Q,
+    Ups,
     a,
     a_n,
     b,
     f_ext,
     g,
     identity,
+    logdet,
     phi,
     psi,
     qd,
     qdd,
     tau,
     v_n,
+    x,
 )
 from hinge.errors import ArgumentError
 
@@ -48,6 +57,7 @@ node_bias = B.T @ phi.T @ a + a_n
 #: (5.8)–(5.10), (5.14)–(5.15); K stands for S L. FD2, (5.5)–(5.6), gives the accelerations α of the bodies.
 _one = identity(Body)
 whiten = identity(Joint) - H @ psi @ K
+innovate = identity(Joint) + H @ phi @ K
 FORWARD_DYNAMICS: dict[str, Expr] = {
     "FD1": whiten.T @ Di @ whiten @ (tau - coriolis),
     "FD3": whiten.T @ Di @ (tau - H @ psi @ (K @ tau + M @ phi.T @ a + b)),
@@ -79,6 +89,70 @@ CATALOGUE: dict[str, Expr] = {
     "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
     "inertial_regressor": H @ phi @ A,
     "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
+    "mass_times": mass @ x,
+    "mass_solve": mass.inv() @ x,
+    "mass_root": innovate @ Dr,
+    "mass_root_inverse": Dri @ whiten,
+    "quasi_velocities": Dr.T @ innovate.T @ qd,
+    "from_quasi_velocities": whiten.T @ Dri.T @ x,
+    "log_determinant": logdet(mass),
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A verb whose value has several parts: expressions, and operators of which the blocks are shown."""
+
+    expressions: dict[str, Expr]
+    blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
+
+
+#: Bias accelerations and forces with gravity and external forces in them.
+_acceleration = a + E0.T @ g
+_force = b - B @ f_ext
+
+#: The filter and the smoother of JPL 86-48 (8.2)–(8.13), at all bodies at once: the predicted state z⁻, the
+#: innovations ε⁻ = τ − H z⁻, the residuals ε⁺ = D⁻¹ ε⁻, and the co-states λ⁻, accelerations of the bodies.
+predicted = psi @ (K @ tau + P @ _acceleration + _force) - P @ _acceleration
+innovations = tau - H @ predicted
+residuals = Di @ innovations
+_nu = Di @ (tau - H @ psi @ (K @ tau + P @ _acceleration + _force))
+costates = psi.T @ (H.T @ _nu + _acceleration)
+#: The smoothed states z⁻ + P λ⁻, (8.1): the forces between bodies, φ (M λ⁻ + b).
+smoothed = predicted + P @ costates
+
+#: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
+SEVERAL: dict[str, Parts] = {
+    "mass_factors": Parts({"factor": innovate, "inverse": whiten}, {"diagonal": D}),
+    "acceleration_shares": Parts(
+        {
+            "forces": mass.inv() @ tau,
+            "bias_forces": -(mass.inv() @ H @ phi @ _force),
+            "bias_accelerations": -(mass.inv() @ H @ phi @ M @ phi.T @ _acceleration),
+        }
+    ),
+    "filter_quantities": Parts(
+        {
+            "state": predicted,
+            "innovations": innovations,
+            "residuals": residuals,
+            "costates": costates,
+            "smoothed": smoothed,
+            "qdd": _nu - K.T @ costates,
+        },
+        {
+            "P": P,
+            "P_updated": P - G @ D @ G.T,
+            "D": D,
+            "G": G,
+            "Lambda": Ups,
+            "S": P - P @ Ups @ P,
+            "c": Di + K.T @ Ups @ K,
+            "d": K.T @ Ups @ (E - K @ H) - Di @ H,
+        },
+    ),
+    "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
+    "hinge_forces_under": Parts({"force": smoothed}),
 }
 
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar, cast
 
 from hinge.algebra import A, leaves
 from hinge.binding import Expressed, bind, hides_fixed_bodies
-from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.expressions import expression_of
+from hinge.dynamics.compiled import Compiled, compile
+from hinge.dynamics.expressions import SEVERAL, expression_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
@@ -46,6 +46,17 @@ def _kept(robot: Robot, verb: str, nodes: tuple[str, ...], expressed: Expressed,
         by_parameters=A in leaves(e),
     )
     return Compiled({verb: e}, binding, target=target)
+
+
+def compiled_parts(robot: Robot, verb: str, nodes: Sequence[str] = ()) -> Compiled:
+    """Return the compiled parts of a verb that has several; the last ones used are kept."""
+    return _kept_parts(checked_robot(robot), verb, tuple(nodes), best_target())
+
+
+@lru_cache(maxsize=KEPT)
+def _kept_parts(robot: Robot, verb: str, nodes: tuple[str, ...], target: Target) -> Compiled:
+    parts = SEVERAL[verb]
+    return compile(parts.expressions, robot, blocks=parts.blocks, nodes=nodes, target=target)
 
 
 #: Every table of verbs there is.
@@ -101,6 +112,7 @@ class Quick(dict[Any, Callable[..., Any]]):
 def forget() -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
     _kept.cache_clear()
+    _kept_parts.cache_clear()
     for verb in _ALL:
         verb.forget()
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import precision
+from hinge.dynamics.calls import External, call
 from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_vector, checked_robot, common_batch, gravity_of
+from hinge.model import Robot, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
-
-External = Mapping[str, ArrayLike] | None
 
 _INVERSE_DYNAMICS = Quick("inverse_dynamics")
 _FORWARD_DYNAMICS = Quick("forward_dynamics")
@@ -55,7 +52,7 @@ def inverse_dynamics(
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (…, 3) replaces the robot's own; `out` is an array for the result.
     """
-    return _verb(
+    return call(
         _INVERSE_DYNAMICS, robot, q, {"qd": qd, "qdd": qdd}, external=external, gravity=gravity, out=out
     )
 
@@ -76,7 +73,7 @@ def forward_dynamics(
     Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `out` as in
     `inverse_dynamics`.
     """
-    return _verb(
+    return call(
         _FORWARD_DYNAMICS, robot, q, {"qd": qd, "tau": tau}, external=external, gravity=gravity, out=out
     )
 
@@ -92,7 +89,7 @@ def bias_force(
     out: Array | None = None,
 ) -> Array:
     """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    return _verb(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, out=out)
+    return call(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, out=out)
 
 
 @_GRAVITY_FORCE.natively
@@ -100,25 +97,25 @@ def gravity_force(
     robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
 ) -> Array:
     """Return the hinge forces (…, nv) that hold the robot against gravity at rest."""
-    return _verb(_GRAVITY_FORCE, robot, q, {}, gravity=gravity, out=out)
+    return call(_GRAVITY_FORCE, robot, q, {}, gravity=gravity, out=out)
 
 
 @_CORIOLIS_FORCE.natively
 def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the Coriolis and centrifugal share (…, nv) of C."""
-    return _verb(_CORIOLIS_FORCE, robot, q, {"qd": qd}, out=out)
+    return call(_CORIOLIS_FORCE, robot, q, {"qd": qd}, out=out)
 
 
 @_MASS_MATRIX.natively
 def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the mass matrix 𝓜 = H φ M φᵀ Hᵀ (…, nv, nv), rotor inertias on its diagonal."""
-    return _verb(_MASS_MATRIX, robot, q, {}, out=out)
+    return call(_MASS_MATRIX, robot, q, {}, out=out)
 
 
 @_MASS_MATRIX_INVERSE.natively
 def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
-    return _verb(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
+    return call(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
 
 
 @_INERTIAL_REGRESSOR.natively
@@ -135,7 +132,7 @@ def inertial_regressor(
 
     Y = H φ 𝒜; the forces of a motion are linear in the inertias of bodies.
     """
-    return _verb(_INERTIAL_REGRESSOR, robot, q, {"qd": qd, "qdd": qdd}, gravity=gravity, out=out)
+    return call(_INERTIAL_REGRESSOR, robot, q, {"qd": qd, "qdd": qdd}, gravity=gravity, out=out)
 
 
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:
@@ -232,7 +229,7 @@ def classical_jacobian_bias(
 @_KINETIC_ENERGY.natively
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, rotors included."""
-    return _verb(_KINETIC_ENERGY, robot, q, {"qd": qd})
+    return call(_KINETIC_ENERGY, robot, q, {"qd": qd})
 
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
@@ -247,7 +244,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
 @_MOMENTUM.natively
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the momentum [angular about the world's origin; linear] (…, 6) in world axes."""
-    return _verb(_MOMENTUM, robot, q, {"qd": qd})
+    return call(_MOMENTUM, robot, q, {"qd": qd})
 
 
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
@@ -268,46 +265,6 @@ def _pose(x: Array) -> Transform:
     e = x[..., :3, :3]
     with np.errstate(all="ignore"):  # a state that is not finite stays its own
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
-
-
-def _verb(
-    table: Quick,
-    robot: Robot,
-    q: ArrayLike,
-    vectors: Mapping[str, ArrayLike],
-    *,
-    external: External = None,
-    gravity: ArrayLike | None = None,
-    out: Array | None = None,
-) -> Array:
-    """Evaluate a verb, with gravity and with forces at frames if there are any."""
-    if external is None and gravity is None and out is None:
-        return table[checked_robot(robot)](q, *vectors.values())
-    names, forces = _external(external)
-    given = {**vectors, **forces, **({} if gravity is None else {"gravity": gravity})}
-    f = compiled(robot, table.verb, names)
-    return f.evaluate(q, given, called={"f_ext": "external"}, out={table.verb: out})[table.verb]
-
-
-def _external(external: External) -> tuple[tuple[str, ...], dict[str, ArrayLike]]:
-    """Return the names of frames and their forces as one array (…, n, 6)."""
-    if external is None:
-        return (), {}
-    if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
-    if not external:
-        return (), {}
-    dtype = precision(*external.values())
-    forces = [
-        as_vector(f, f"external[{name!r}]", 6, "a spatial force is [n; f]", dtype=dtype)
-        for name, f in external.items()
-    ]
-    try:
-        stacked = np.stack(np.broadcast_arrays(*forces), axis=-2)
-    except ValueError:
-        shapes = ", ".join(f"{name!r} {f.shape[:-1]}" for name, f in zip(external, forces, strict=True))
-        raise ArgumentError(f"external: batch shapes do not broadcast: {shapes}") from None
-    return tuple(external), {"f_ext": stacked}
 
 
 def _refuse_world(expressed: Expressed) -> None:

@@ -6,6 +6,7 @@ from hinge.sweeps.cost import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
+    BlockOutput,
     Direction,
     OperatorOutput,
     Pass,
@@ -24,6 +25,7 @@ from hinge.sweeps.trace import trace
 __all__ = [
     "Binding",
     "Block",
+    "BlockOutput",
     "Call",
     "Code",
     "Column",

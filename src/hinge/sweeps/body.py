@@ -16,6 +16,7 @@ from hinge.algebra import (
     Leaf,
     One,
     Product,
+    Root,
     Structure,
     Sum,
     World,
@@ -29,7 +30,7 @@ from hinge.kernels import BOUND, Graph
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
 from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
-from hinge.sweeps.factor import symmetric_inverse
+from hinge.sweeps.factor import symmetric_inverse, triangular_inverse, triangular_root
 from hinge.sweeps.memory import Memory, Reading, Stored
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.signs import flipped, negate, unsigned
@@ -192,8 +193,12 @@ class BodyKernel:
                 found = self._edge(e)
             case Product():
                 found = _times(self.value(e.factors[0]), self.value(product(*e.factors[1:])))
-            case Inverse():
+            case Inverse() if is_symmetric(e.argument):
                 found = self._inverse(self.value(e.argument))
+            case Inverse():
+                found = triangular_inverse(self.value(e.argument))
+            case Root():
+                found = triangular_root(self.value(e.argument))
             case Identity():
                 found = unit_block(self.binding.size(e.range, self.body))
             case Zero():

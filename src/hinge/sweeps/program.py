@@ -9,7 +9,8 @@
                     E X Eᵀ           gather: the same for a symmetric block X
                     Eᵀ v, E₀ᵀ v      scatter: the parent's (world's) v, seen at the body
                     Eᵀ X E           scatter: the same for a symmetric block X
-               |  X.inv() for a block-diagonal variable X
+               |  X.inv() for a block-diagonal variable X, self-adjoint or lower triangular
+               |  root(X), lower triangular, for a self-adjoint block-diagonal variable X
                |  a formula of the binding, of the vectors that it needs
     solve      =  target := X⁻¹ rhs                X dense, assembled from its columns
 
@@ -30,6 +31,7 @@ from hinge.algebra import (
     Inverse,
     Leaf,
     Product,
+    Root,
     Space,
     Structure,
     Sum,
@@ -129,7 +131,19 @@ class ScalarOutput:
     determinants: tuple[tuple[float, Leaf], ...] = ()
 
 
-ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput
+@dataclass(frozen=True)
+class BlockOutput:
+    """An output that is a block-diagonal operator, shown as its blocks.
+
+    Body ← Body: (bodies, 6, 6). Body ← Joint: (6, nv), each column at the body of its joint; Joint ← Body:
+    (nv, 6). Joint ← Joint: (nv, nv) with zeros beside the blocks.
+    """
+
+    name: str
+    variable: Leaf
+
+
+ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | BlockOutput
 
 
 @dataclass(frozen=True)
@@ -195,7 +209,7 @@ def edges(e: Expr, kinds: tuple[Expr, ...] = EDGES) -> Iterator[Product]:
         case Sum():
             for _, t in e.terms:
                 yield from edges(t, kinds)
-        case Inverse():
+        case Inverse() | Root():
             yield from edges(e.argument, kinds)
         case _:
             pass
@@ -291,6 +305,8 @@ def read_off(o: ProgramOutput) -> str:
             return f": {how} {o.variable}" + (", mirrored" if o.mirror else "")
         case WorldOutput():
             return f" = {o.variable}"
+        case BlockOutput():
+            return f": blocks {o.variable}"
         case ScalarOutput():
             parts = [f"{_factor(c)}Σₖ {x}(k)ᵀ {y}(k)" for c, x, y in o.products]
             parts += [f"{_factor(c)}Σₖ log det {x}(k)" for c, x in o.determinants]
@@ -317,7 +333,7 @@ def _indexed(e: Expr, at: str = "k") -> str:
             return " ".join(_bracket(f, at) for f in _grouped(e))
         case Inverse():
             return f"{_indexed(e.argument, at)}⁻¹"
-        case Leaf():
+        case Leaf() | Root():
             return f"{e}({at})"
         case _:
             text = str(e)

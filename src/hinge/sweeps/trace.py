@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Leaf, One, Product, Space, Structure, World, leaf
+from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
 from hinge.kernels import Kernel
 from hinge.kernels import Scalar as Traced
@@ -26,6 +26,7 @@ from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.memory import Memory
 from hinge.sweeps.program import (
     GATHERING,
+    BlockOutput,
     Direction,
     OperatorOutput,
     Pass,
@@ -226,6 +227,8 @@ class _Tracer:
                 return found.shown()
             case OperatorOutput():
                 return self._operator(o)
+            case BlockOutput():
+                return self._blocks(o.variable)
             case ScalarOutput():
                 return self._scalar(o)
 
@@ -238,6 +241,23 @@ class _Tracer:
                     if p >= 0:
                         found[p] = value
         return found
+
+    def _blocks(self, x: Leaf) -> KnownBlock:
+        """Return a block-diagonal operator as blocks, see `BlockOutput`."""
+        lengths = [6 if space is Body else self.binding.length(space) for space in (x.range, x.domain)]
+        n = len(self.binding.tree)
+        found = zeros(n if x.range is Body and x.domain is Body else 1, *lengths)
+        for i in range(n):
+            block = self.memory.get(x, i)
+            places = [
+                [p - 6 * i if space is Body and p >= 0 else p for p in self.binding.positions(space, i)]
+                for space in (x.range, x.domain)
+            ]
+            for (r, c), value in np.ndenumerate(() if block is None else block.shown()):
+                p, q = places[0][r], places[1][c]
+                if p >= 0 and q >= 0:
+                    found[i if len(found) > 1 else 0, p, q] = value
+        return found if x.range is Body and x.domain is Body else found[0]
 
     def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
         """Return an operator as a matrix in the user's order, or with all rows that blocks have."""

@@ -33,6 +33,7 @@ from hinge.algebra import (
     LogDet,
     One,
     Product,
+    Root,
     Space,
     Structure,
     Sum,
@@ -124,6 +125,8 @@ class System:
                 if x.size and not np.linalg.cond(x / np.where(largest > 0, largest, 1)) < SINGULAR:
                     raise SingularError(f"{e}: what is inverted is singular on this system")
                 found = np.linalg.inv(x)
+            case Root():
+                found = np.linalg.cholesky(self.matrix(e.argument))
             case LogDet():
                 found = np.linalg.slogdet(self.matrix(e.argument))[1].reshape(1, 1)
             case _:
