@@ -49,5 +49,9 @@ class MissingExtraError(HingeError, ImportError):
     """Report an optional package that a feature needs and that is not installed."""
 
 
+class CommandLineError(HingeError):
+    """Report a command line that asks for what is not there."""
+
+
 class ModelWarning(UserWarning):
     """Warn of a doubtful robot that is loaded all the same."""

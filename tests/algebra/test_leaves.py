@@ -115,18 +115,18 @@ def test_the_two_families_are_alike():
 
 def test_formulas_say_what_they_need():
     needy = {x.name: x.needs for x in STANDARD.values() if x.needs}
-    assert set(needy) == {"a", "b", "a_n", "v_n", "Q"}
+    assert set(needy) == {"a", "b", "a_n", "v_n", "Q", "A"}
     for needs in needy.values():
         assert all(leaves(e) <= set(STANDARD.values()) for e in needs)
 
 
 def test_structures():
     wanted = {
-        Structure.DIAGONAL: "H M E0 B Q R Ups P D Di G Hp Ha Np Na Pp Dp Dip Gp Dphi Dpsi L r",
+        Structure.DIAGONAL: "H M E0 B Q A R Ups P D Di Dr Dri G Hp Ha Np Na Pp Dp Dip Gp Dphi Dpsi L r",
         Structure.STEP: "E K Es Kp Esp S Phi Psi",
         Structure.RESOLVENT: "phi psi psip",
         Structure.DENSE: "Mi Mip",
-        Structure.VECTOR: "tau qd qdd tau_p qdd_a held g f_ext a b a_n v_n",
+        Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n inertias",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

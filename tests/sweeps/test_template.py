@@ -7,17 +7,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hinge.algebra import H, logdet, phi, qd, tau
+from hinge.algebra import logdet, qd, tau
 from hinge.binding import bind
 from hinge.errors import ArgumentError
 from hinge.model import Builder, joints
 from hinge.pipeline import derive
-from hinge.robots import chain, panda, quadruped, random_tree
+from hinge.robots import chain, quadruped, random_tree
 from hinge.spatial import Inertia, rotation
 from hinge.sweeps import Call, body, trace
 from hinge.targets import NumpyProgram
-from tests.sweeps.expressions import SHAPES, forward, mass, node
-from tests.sweeps.models import distance, every_joint_type, model, random_inertia, state
+from tests.sweeps.expressions import forward, mass, node
+from tests.sweeps.models import model, random_inertia
 
 #: A few of each kind: vectors, operators, scalars, dense solves.
 NAMES = (
@@ -25,7 +25,6 @@ NAMES = (
     "node accelerations", "kinetic energy", "momentum matrix", "composite inertia", "log determinant",
     "S_aa", "active forces", "a dense solve", "weight", "hinge inertia",
 )  # fmt: skip
-generic = pytest.mark.parametrize("generic", [False, True], ids=["folded", "generic"])
 
 
 def run(code, inputs):
@@ -53,27 +52,6 @@ def traced(monkeypatch):
 # The same numbers.
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_generic_code_gives_the_same_numbers(name):
-    e = SHAPES[name][0]
-    program = derive(e).program
-    for binding in (model(2, 6), model(5, 7, branching=0.7), every_joint_type(4)):
-        inputs = state(binding, 1, program.inputs)
-        folded, lifted = (run(trace(program, binding, generic=g), inputs) for g in (False, True))
-        assert distance(lifted, folded) < 1e-9
-
-
-@pytest.mark.parametrize("robot", [panda(), quadruped(), chain(5)], ids=lambda r: r.name)
-@pytest.mark.parametrize("e", [forward, mass.inv(), H @ phi @ H.T], ids=str)
-def test_generic_code_gives_the_same_numbers_where_there_are_many_zeros(robot, e):
-    program = derive(e).program
-    for own in (False, True):
-        binding = bind(robot, own_frames=own)
-        inputs = state(binding, 3, program.inputs)
-        folded, lifted = (run(trace(program, binding, generic=g), inputs) for g in (False, True))
-        assert distance(lifted, folded) < 1e-9
-
-
 def alike():
     """Return a tree on which many bodies are alike, with different numbers."""
     rng = np.random.default_rng(1)
@@ -89,13 +67,12 @@ def alike():
     return bind(builder.build(), nodes=["body3", "body9"])
 
 
-@generic
 @pytest.mark.parametrize("e", [forward, mass.inv(), node @ qd, logdet(mass), tau.T @ tau], ids=str)
-def test_a_replayed_body_is_a_traced_body(e, generic, monkeypatch):
+def test_a_replayed_body_is_a_traced_body(e, monkeypatch):
     program = derive(e).program
-    shared = trace(program, alike(), generic=generic)
+    shared = trace(program, alike())
     monkeypatch.setattr(body.Family, "_surroundings", lambda self, body, near, column: (body, column))
-    apart = trace(program, alike(), generic=generic)
+    apart = trace(program, alike())
     assert shared.slots == apart.slots and len(shared.calls) == len(apart.calls)
     for one, other in zip(shared.calls, apart.calls, strict=True):
         assert one == other
@@ -104,11 +81,10 @@ def test_a_replayed_body_is_a_traced_body(e, generic, monkeypatch):
 # Few kernels.
 
 
-@generic
 @pytest.mark.parametrize("e", [forward, mass, mass.inv(), qd.T @ mass @ qd], ids=str)
-def test_the_kernels_of_a_chain_do_not_grow_in_number(e, generic):
+def test_the_kernels_of_a_chain_do_not_grow_in_number(e):
     program = derive(e).program
-    short, long = (trace(program, bind(chain(n)), generic=generic) for n in (14, 30))
+    short, long = (trace(program, bind(chain(n))) for n in (14, 30))
     assert len(kernels(short)) == len(kernels(long))
     assert len(long.calls) > len(short.calls)
 
@@ -134,12 +110,6 @@ def test_equal_kernels_are_the_same_object():
         assert len(kernels(found)) == len({c.kernel for c in found.calls})
 
 
-def test_generic_code_has_fewer_kernels():
-    robot = chain(14)
-    folded, lifted = (trace(derive(forward).program, bind(robot), generic=g) for g in (False, True))
-    assert len(kernels(lifted)) < len(kernels(folded))
-
-
 def test_slots_of_a_run_of_equal_calls_are_evenly_spaced():
     found = trace(derive(forward).program, bind(chain(40)))
     for stage in range(-1, 3):
@@ -151,9 +121,8 @@ def test_slots_of_a_run_of_equal_calls_are_evenly_spaced():
             assert list(call.stores) == sorted(call.stores)
 
 
-@generic
-def test_parameters_are_floats_after_the_loads(generic):
-    found = trace(derive([forward, logdet(mass)]).program, model(2, 6), generic=generic)
+def test_parameters_are_floats_after_the_loads():
+    found = trace(derive([forward, logdet(mass)]).program, model(2, 6))
     for call in found.calls:
         assert len(call.kernel.inputs) == len(call.loads) + len(call.params)
         assert all(type(x) is float for x in call.params)
@@ -181,23 +150,21 @@ def tips(bad, inertia, joint, n=5):
 POINT = Inertia.from_com(1.3, (0.2, 0.3, 0.4), np.zeros((3, 3)))
 
 
-@generic
 @pytest.mark.parametrize("bad", range(5))
 @pytest.mark.parametrize(
     ("inertia", "joint"),
     [(Inertia.zero(), joints.Revolute((0, 0, 1))), (POINT, joints.Planar((0.0, 0.6, 0.8)))],
     ids=["massless", "a point"],
 )
-def test_a_hinge_without_inertia_is_named_wherever_it_is(bad, inertia, joint, generic):
+def test_a_hinge_without_inertia_is_named_wherever_it_is(bad, inertia, joint):
     program = derive(forward).program
     with pytest.raises(ArgumentError, match=rf"joint{bad}.* carries no inertia"):
-        trace(program, bind(tips(bad, inertia, joint)), generic=generic)
-    trace(program, bind(tips(-1, inertia, joint)), generic=generic)
+        trace(program, bind(tips(bad, inertia, joint)))
+    trace(program, bind(tips(-1, inertia, joint)))
 
 
-@generic
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_a_massless_tip_of_a_chain_is_named(n, generic):
+def test_a_massless_tip_of_a_chain_is_named(n):
     builder, parent = Builder("chain"), None
     for k in range(n):
         inertia = Inertia.zero() if k == n - 1 else random_inertia(np.random.default_rng(k))
@@ -206,4 +173,4 @@ def test_a_massless_tip_of_a_chain_is_named(n, generic):
             position=(0.0, 0.0, 0.5), joint_name=f"joint{k}",
         )  # fmt: skip
     with pytest.raises(ArgumentError, match=rf"joint{n - 1}.* carries no inertia"):
-        trace(derive(forward).program, bind(builder.build(strict=None)), generic=generic)
+        trace(derive(forward).program, bind(builder.build(strict=None)))

@@ -30,6 +30,7 @@ from hinge.algebra import (
     Node,
     One,
     P,
+    Parameter,
     Passive,
     Polynomial,
     Space,
@@ -301,7 +302,8 @@ PARENTS = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
 
 def test_a_random_system_gives_every_letter():
     system = random_system((-1, 0, 0, 1, -1), 7)
-    given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, Hp, Ha, soa.Np, soa.Na]
+    given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, soa.A, Hp, Ha]
+    given += [soa.Np, soa.Na]
     assert set(given) == set(system.values)
     for x in STANDARD.values():
         assert np.isfinite(system.evaluate(x)).all()
@@ -403,9 +405,11 @@ class PlanarChain:
 
     tree = SimpleNamespace(parents=(-1, 0, 1))
     nodes = (0, 0, 1)
+    parameters = ()
 
     def size(self, space, body):
         sizes = {Joint: (1, 1, 1), Body: (6, 7, 6), Node: (0, 0, 6), Passive: (1, 0, 1), Active: (0, 1, 0)}
+        sizes[Parameter] = (0, 0, 0)
         return sizes[space][body]
 
     def positions(self, space, body):
@@ -418,13 +422,21 @@ class PlanarChain:
         return range(before, before + self.size(space, body))
 
     def length(self, space):
-        return {Joint: 3, Body: 18, Node: 6, Passive: 2, Active: 1, World: 6}[space]
+        return {Joint: 3, Body: 18, Node: 6, Passive: 2, Active: 1, World: 6, Parameter: 0}[space]
 
     def coordinates(self, body):
         return range(2 - body, 3 - body)  # q stands tip first
 
-    def switches(self, body):
-        return range(0)
+    def constants(self, body):
+        return ()
+
+    def site(self, body, numbers):
+        return SimpleNamespace(
+            hinge=lambda q: self.hinge(body, q),
+            step=lambda hinge: self.step(body, hinge),
+            value=lambda x, hinge: self.value(x, body, hinge),
+            formula=lambda x, hinge, needs: self.formula(x, body, hinge, needs),
+        )
 
     def hinge(self, body, q):
         assert q.shape == (1,)
@@ -469,6 +481,8 @@ class PlanarChain:
             n, f = p[:3], p[3:6]
             b = [np.cross(v[:3], n) + np.cross(v[3:6], f), np.cross(v[:3], f), np.zeros(int(body == 1))]
             return np.concatenate(b)
+        if x is soa.A:
+            return np.zeros((self.size(Body, body), 0))
         assert body == 2
         if x is soa.Q:
             assert needs[0].shape == (6, 6)

@@ -12,6 +12,7 @@ from hinge.algebra.expression import (
     LogDet,
     Number,
     Product,
+    Root,
     Structure,
     Sum,
     Zero,
@@ -20,6 +21,7 @@ from hinge.algebra.expression import (
     linear,
     logdet,
     product,
+    root,
     simplest,
     zero,
 )
@@ -28,12 +30,15 @@ from hinge.algebra.leaves import (
     DEFINITIONS,
     E0,
     SERIAL_ONLY,
+    A,
     Articulated,
     B,
     D,
     Di,
     Dip,
     Dp,
+    Dr,
+    Dri,
     E,
     Es,
     Esp,
@@ -60,6 +65,7 @@ from hinge.algebra.leaves import (
     f_ext,
     g,
     held,
+    inertias,
     passive,
     phi,
     psi,
@@ -71,6 +77,7 @@ from hinge.algebra.leaves import (
     tau_p,
     v_n,
     whole,
+    x,
 )
 from hinge.algebra.polynomial import (
     InverseOf,
@@ -94,7 +101,7 @@ from hinge.algebra.polynomial import (
 )
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
-from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Passive, Space, World
+from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Parameter, Passive, Space, World
 
 __all__ = [
     "DEFINITIONS",
@@ -105,6 +112,7 @@ __all__ = [
     "STANDARD",
     "TEXT",
     "UNICODE",
+    "A",
     "Active",
     "Adjoint",
     "Articulated",
@@ -116,6 +124,8 @@ __all__ = [
     "Di",
     "Dip",
     "Dp",
+    "Dr",
+    "Dri",
     "E",
     "Es",
     "Esp",
@@ -143,12 +153,14 @@ __all__ = [
     "Number",
     "One",
     "P",
+    "Parameter",
     "Passive",
     "Polynomial",
     "Pp",
     "Product",
     "Q",
     "R",
+    "Root",
     "Space",
     "Structure",
     "Style",
@@ -171,6 +183,7 @@ __all__ = [
     "g",
     "held",
     "identity",
+    "inertias",
     "is_frame_free",
     "leaf",
     "leaf_of",
@@ -189,6 +202,7 @@ __all__ = [
     "qd",
     "qdd",
     "qdd_a",
+    "root",
     "simplest",
     "substituted",
     "subterms",
@@ -200,5 +214,6 @@ __all__ = [
     "word_expression",
     "word_order",
     "wrapped",
+    "x",
     "zero",
 ]

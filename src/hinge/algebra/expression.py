@@ -5,7 +5,7 @@ The grammar:
     e  =  leaf | leaf.T | identity(space) | zero(range, domain)
        |  e @ e @ …            flat products
        |  c*e + c*e + …        linear combinations with exact rational coefficients
-       |  e.inv() | logdet(e)
+       |  e.inv() | logdet(e) | root(e)
 
 Constructors only canonicalise: products and sums are flat, adjoints stand on leaves, scalars in front
 of products, identities and zeros are absorbed. Identities between operators are the `rules` room's.
@@ -308,6 +308,23 @@ class LogDet(_Frozen):
         ), MARKED
 
 
+@final
+class Root(_Frozen):
+    """The lower triangular L of X = L Lᵀ for a self-adjoint block-diagonal letter X; it defines a letter."""
+
+    __slots__ = ("argument",)
+    argument: Leaf
+
+    @property
+    def T(self) -> Expr:
+        """The adjoint, which has no expression of its own: it is that of the letter so defined."""
+        raise NotImplementedError(f"{self}: has no adjoint of its own; write a letter that it defines, Dr.T")
+
+    def written(self, style: Style) -> tuple[str, int]:
+        """Return the text and how tightly it binds."""
+        return style.root.format(self.argument.written(style)[0]), MARKED
+
+
 #: The leaves that `hinge.algebra` hands out under their own names.
 STANDARD: dict[str, Leaf] = {}
 
@@ -354,6 +371,14 @@ def logdet(argument: Expr) -> LogDet:
     """Return log |det argument|, a scalar expression; the argument must be square."""
     _square(argument, "a determinant")
     return _cons(LogDet, One, One, argument=argument)
+
+
+def root(argument: Leaf) -> Root:
+    """Return the lower triangular square root of a self-adjoint block-diagonal letter."""
+    blocks = isinstance(argument, Leaf) and argument.structure is Structure.DIAGONAL  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not (blocks and argument.self_adjoint):
+        raise ArgumentError(f"{argument}: came; wanted a self-adjoint block-diagonal letter, such as D")
+    return _cons(Root, argument.range, argument.domain, argument=argument)
 
 
 def inverse(argument: Expr) -> Expr:

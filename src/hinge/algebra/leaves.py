@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf
-from hinge.algebra.space import Active, Body, Joint, Node, One, Passive, Space, World
+from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf, root
+from hinge.algebra.space import Active, Body, Joint, Node, One, Parameter, Passive, Space, World
 
 DIAGONAL, STEP, RESOLVENT = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT
 
@@ -159,6 +159,26 @@ P, D, Di, G, K, Es, psi, Mi = (
     whole.Mi,
 )
 
+# The square root of D, one triangular block for each hinge: 𝓜 = L Lᵀ with L = (I + H φ K) D½.
+Dr = _letter(
+    "Dr",
+    Joint,
+    Joint,
+    DIAGONAL,
+    unicode="D½",
+    latex="D^{1/2}",
+    meaning="lower triangular square root, D = D½ D½ᵀ",
+)
+Dri = _letter(
+    "Dri",
+    Joint,
+    Joint,
+    DIAGONAL,
+    unicode="D⁻½",
+    latex="D^{-1/2}",
+    meaning="the inverse of D½",
+)
+
 # Hybrid dynamics: the hinge map split into rows whose force and whose acceleration is given.
 Hp = _letter(
     "Hp", Passive, Body, DIAGONAL, unicode="Hₚ", latex="H_p", meaning="passive rows of the hinge map"
@@ -187,6 +207,7 @@ Na = _letter(
 tau = _letter("tau", Joint, One, unicode="τ", latex=r"\tau", meaning="hinge forces")
 qd = _letter("qd", Joint, One, unicode="q̇", latex=r"\dot q", meaning="hinge velocities")
 qdd = _letter("qdd", Joint, One, unicode="q̈", latex=r"\ddot q", meaning="hinge accelerations")
+x = _letter("x", Joint, One, meaning="any vector of hinge coordinates")
 tau_p = _letter(
     "tau_p", Passive, One, unicode="τₚ", latex=r"\tau_p", meaning="given forces of passive hinges"
 )
@@ -224,6 +245,19 @@ v_n = _letter(
     meaning="ω × v of the nodes: classical less spatial acceleration",
 )
 
+# Ten numbers for each body: as an operator, what forces they make; as a vector, M and b for a call.
+A = _letter(
+    "A",
+    Body,
+    Parameter,
+    DIAGONAL,
+    unicode="𝒜",
+    latex=r"\mathcal{A}",
+    needs=(phi.T @ (H.T @ qdd + a + E0.T @ g), phi.T @ H.T @ qd),
+    meaning="forces that move the bodies for each of their inertial parameters: M α + b = 𝒜 π",
+)
+inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\pi", meaning="inertias of the bodies")
+
 #: What the derived letters are defined by; E, H, M and the vectors are given.
 DEFINITIONS: dict[Leaf, Expr] = {
     phi: (identity(Body) - E).inv(),
@@ -231,6 +265,8 @@ DEFINITIONS: dict[Leaf, Expr] = {
     R: M + E @ R @ E.T,
     Ups: H.T @ Di @ H + Es.T @ Ups @ Es,
     **passive.definitions(),
+    Dr: root(D),
+    Dri: Dr.inv(),
 }
 
 #: Definitions that hold on serial chains only: on a tree Eψᵀ Υ Eψ has blocks between siblings, of which

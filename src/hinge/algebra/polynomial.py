@@ -19,6 +19,7 @@ from hinge.algebra.expression import (
     Leaf,
     LogDet,
     Product,
+    Root,
     Sum,
     Zero,
     identity,
@@ -123,6 +124,10 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
             return inverse_of(e.argument, polynomial(e.argument, inverse_of))
         case LogDet():
             terms = {(_scalar_letter(e),): 1}
+        case Root():
+            raise NotImplementedError(
+                f"{e}: a square root is a letter's definition; write the letter, such as Dr"
+            )
         case _:
             raise AssertionError(type(e))
     return Polynomial(e.range, e.domain, terms)
@@ -204,7 +209,7 @@ def leaves_in_order(e: Expr) -> list[Leaf]:
             return [x for _, t in e.terms for x in leaves_in_order(t)]
         case Product():
             return [x for f in e.factors for x in leaves_in_order(f)]
-        case Inverse() | LogDet():
+        case Inverse() | LogDet() | Root():
             return leaves_in_order(e.argument)
         case _:
             return []

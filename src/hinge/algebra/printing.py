@@ -22,6 +22,7 @@ class Style:
     identity: str
     zero: str
     logdet: str
+    root: str
 
     def fenced(self, text: str, binds: int, at_least: int) -> str:
         """Return the text, in brackets when it binds less tightly than wanted."""
@@ -49,7 +50,9 @@ class Style:
         return out
 
 
-PYTHON = Style("python", "{}.T", "{}.inv()", " @ ", " * ", "identity({})", "zero({}, {})", "logdet({})")
-TEXT = Style("text", "{}'", "{}^-1", " ", " ", "I", "0", "logdet({})")
-UNICODE = Style("unicode", "{}ᵀ", "{}⁻¹", " ", " ", "I", "0", "log det {}")
-LATEX = Style("latex", "{}^{{T}}", "{}^{{-1}}", r" \, ", r" \, ", "I", "0", r"\log\det {}")
+PYTHON = Style(
+    "python", "{}.T", "{}.inv()", " @ ", " * ", "identity({})", "zero({}, {})", "logdet({})", "root({})"
+)
+TEXT = Style("text", "{}'", "{}^-1", " ", " ", "I", "0", "logdet({})", "root({})")
+UNICODE = Style("unicode", "{}ᵀ", "{}⁻¹", " ", " ", "I", "0", "log det {}", "√{}")
+LATEX = Style("latex", "{}^{{T}}", "{}^{{-1}}", r" \, ", r" \, ", "I", "0", r"\log\det {}", r"\sqrt{{{}}}")

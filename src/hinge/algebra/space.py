@@ -39,6 +39,7 @@ Node = Space("Node", "a 6-vector for each frame that is asked for")
 World = Space("World", "a 6-vector at the world's origin")
 Constraint = Space("Constraint", "constraint equations")
 Passive = Space("Passive", "hinge coordinates whose force is given")
+Parameter = Space("Parameter", "ten numbers for each body: m, h, and the upper triangle of I")
 Active = Space("Active", "hinge coordinates whose acceleration is prescribed")
 
-_KNOWN = frozenset({One, Joint, Body, Node, World, Constraint, Passive, Active})
+_KNOWN = frozenset({One, Joint, Body, Node, World, Constraint, Passive, Active, Parameter})

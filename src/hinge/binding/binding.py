@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Active, Body, Joint, Leaf, Node, Passive, Space, World, g
+from hinge.algebra import Active, Body, Joint, Leaf, Node, Parameter, Passive, Space, World, g, held, inertias
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.merge import merged
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
@@ -31,10 +31,11 @@ class RobotBinding:
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics; if it is None,
-    an input `held` says for each coordinate whether it is (see `site`). With
-    `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap steps.
-    With `own_gravity` g is the robot's own and no input. With `merged` bodies on fixed joints are parts of
-    those that carry them, which only expressions that hide them allow (see `hides_fixed_bodies`).
+    an input `held` says for each coordinate whether it is (see `site`). With `own_frames` vectors of the Body
+    space are in the bodies' own frames, else in frames with cheap steps. With `own_gravity` g is the robot's
+    own and no input. With `merged` bodies on fixed joints are parts of those that carry them, which only
+    expressions that hide them allow (see `hides_fixed_bodies`). With `by_parameters` bodies have no inertia
+    of their own but parameters, which A is a function of; with `given_inertias` these are an input.
     """
 
     robot: Robot
@@ -44,6 +45,8 @@ class RobotBinding:
     own_frames: bool = False
     own_gravity: bool = False
     merged: bool = False
+    by_parameters: bool = False
+    given_inertias: bool = False
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -62,6 +65,21 @@ class RobotBinding:
     def known(self, leaf: Leaf) -> Sequence[float] | None:
         """Return the value of an input that the robot gives: g, if it is the robot's own."""
         return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
+
+    @property
+    def parameters(self) -> tuple[Leaf, ...]:
+        """The numbers of the robot that each call gives: inertias, then which coordinates are prescribed."""
+        given = {inertias: self.given_inertias, held: self.prescribed is None}
+        return tuple(x for x in given if given[x])
+
+    @cached_property
+    def _members(self) -> tuple[tuple[int, ...], ...]:
+        """For each body that is worked with the bodies of the robot that it consists of."""
+        carrier = self._bodies[2]
+        return tuple(
+            tuple(k for k, c in enumerate(carrier) if c == i) if self.by_parameters else ()
+            for i in range(len(self.places))
+        )
 
     @cached_property
     def _own_places(self) -> tuple[Place, ...]:
@@ -86,6 +104,11 @@ class RobotBinding:
         """These bodies in the frames that are worked in."""
         return self._bodies[1]
 
+    @property
+    def carriers(self) -> Sequence[int]:
+        """For each body of the robot the number of the one that it is worked with as a part of."""
+        return self._bodies[2]
+
     @cached_property
     def node_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
         """For each body its nodes: number, and transform from the chosen frame to the node's."""
@@ -93,7 +116,7 @@ class RobotBinding:
         for n, name in enumerate(self.nodes):
             frame = self.robot.frame(name)
             i = self.robot.body_index(frame.body)
-            found[self._bodies[2][i]].append((n, frame.placement @ self._own_places[i].chosen.inv()))
+            found[self.carriers[i]].append((n, frame.placement @ self._own_places[i].chosen.inv()))
         return tuple(map(tuple, found))
 
     @cached_property
@@ -111,6 +134,9 @@ class RobotBinding:
     def _is_active(self, body: int) -> bool:
         return self.places[body].joint.name in (self.prescribed or ())
 
+    def _locks(self, body: int) -> int:
+        return len(self._dofs(Joint, body)) if self.prescribed is None else 0
+
     def name(self, body: int) -> str:
         """Return what to call a body's hinge in a message."""
         j = self.places[body].joint
@@ -121,7 +147,7 @@ class RobotBinding:
         if body == WORLD:
             return 6 if space in (Body, World) else 0
         if space is Body:
-            return 6 + len(self.rotors[body]) + len(self.switches(body))
+            return 6 + len(self.rotors[body]) + self._locks(body)
         if space is Node:
             return 6 * len(self.node_places[body])
         if space in (Joint, Passive, Active):
@@ -130,16 +156,16 @@ class RobotBinding:
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
         """Return where a block stands in the user's vector."""
-        if space is World:
-            return range(6) if body == WORLD else ()
-        if body == WORLD:
-            return ()
+        if space is World or body == WORLD:
+            return range(6) if space is World and body == WORLD else ()
         if space is Joint:
             return self._dofs(space, body)
         if space is Body:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space is Node:
             return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
+        if space is Parameter:
+            return [10 * k + n for k in self._members[body] for n in range(10)]
         if space in (Passive, Active):
             return [self._order[space][dof] for dof in self._dofs(space, body)]
         raise self._unbound(space)
@@ -156,6 +182,7 @@ class RobotBinding:
     def length(self, space: Space) -> int:
         """Return the length of the user's vector of a space."""
         fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
+        fixed[Parameter] = 10 * len(self.robot.bodies)
         if space not in fixed and space not in self._order:
             raise self._unbound(space)
         return fixed[space] if space in fixed else len(self._order[space])
@@ -167,10 +194,6 @@ class RobotBinding:
         """Return where the joint's coordinates stand in q."""
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
-
-    def switches(self, body: int) -> range:
-        """Return where the switches of the joint's coordinates stand in `held`, if that is an input."""
-        return self._dofs(Joint, body) if self.prescribed is None else range(0)
 
     # Sites.
 
@@ -192,6 +215,7 @@ class RobotBinding:
             self._is_active(body),
             self.prescribed is None,
             self.size(Body, self.tree.parents[body]),
+            len(self._members[body]),
         )
 
     def kind(self, body: int) -> Kind:
@@ -207,7 +231,11 @@ class RobotBinding:
         found += [x for link in place.after for x in _link_numbers(link)]
         if place.last is not None:
             found += _transform_numbers(place.last)
-        found += self._inertias[body]
+        for k in self._members[body]:
+            chosen = self._own_places[k].chosen
+            found += [*_tidy_ones(chosen.E).ravel().tolist(), *_tidy_ones(chosen.r).tolist()]
+        if not self.by_parameters:
+            found += self._inertias[body]
         found += [float(place.joint.rotor_inertia[dof]) for dof in self.rotors[body]]
         for _, x in self.node_places[body]:
             found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
@@ -263,6 +291,8 @@ def bind(
     prescribed: Iterable[str] | None = (),
     own_frames: bool = False,
     merged: bool = False,
+    by_parameters: bool = False,
+    given_inertias: bool = False,
 ) -> RobotBinding:
     """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
@@ -274,8 +304,16 @@ def bind(
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
-    active = None if prescribed is None else frozenset(prescribed)
-    return RobotBinding(robot, tuple(nodes), expressed, active, own_frames=own_frames, merged=merged)
+    return RobotBinding(
+        robot,
+        tuple(nodes),
+        expressed,
+        None if prescribed is None else frozenset(prescribed),
+        own_frames=own_frames,
+        merged=merged,
+        by_parameters=by_parameters or given_inertias,
+        given_inertias=given_inertias,
+    )
 
 
 def _link_kind(link: Link) -> LinkKind:

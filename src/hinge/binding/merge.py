@@ -3,7 +3,8 @@
 In the frames that the compiler chooses, a fixed body has its parent's frame, so that inertias just add up.
 With T from the bodies that are left to all bodies, H φ = H φ′ Tᵀ, M′ = Tᵀ M T, b′ = Tᵀ b, B′ = Tᵀ B and
 φᵀ a = T φ′ᵀ a′: an expression in which φ gathers all that bodies have before anything sees it, as in
-H φ M φᵀ Hᵀ, is the same with fewer bodies. H M Hᵀ and H E M Eᵀ Hᵀ are not.
+H φ M φᵀ Hᵀ, is the same with fewer bodies. H M Hᵀ and H E M Eᵀ Hᵀ are not. A fixed hinge has no gain, so that
+H φ K and H ψ K, of which the first is a factor of that operator, are the same too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import pairwise, product
 
 from hinge.algebra import (
     E0,
+    A,
     B,
     Body,
     Expr,
@@ -21,6 +23,7 @@ from hinge.algebra import (
     Ha,
     Hp,
     Inverse,
+    K,
     LogDet,
     M,
     Polynomial,
@@ -31,6 +34,7 @@ from hinge.algebra import (
     leaf,
     phi,
     polynomial,
+    psi,
 )
 from hinge.binding.frames import Place
 from hinge.model.joints import Fixed
@@ -39,9 +43,10 @@ from hinge.tree import WORLD, Tree
 #: What may stand side by side in the Body space: what sees only bodies that move, φ, what bodies have.
 BESIDE = {
     *product((H, Hp, Ha, E0), (phi,)),
-    *product((phi,), (M, B, b)),
+    *product((phi,), (M, B, b, A)),
     *product((M, B.T), (phi.T,)),
     *product((phi.T,), (H.T, Hp.T, Ha.T, E0.T, a)),
+    *((H, psi), (phi, K), (psi, K), (psi.T, H.T), (K.T, phi.T), (K.T, psi.T)),
 }
 
 

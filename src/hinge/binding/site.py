@@ -16,17 +16,18 @@ identity of the passive hinges stays as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_n, b, v_n
+from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_n, b, v_n
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
-from hinge.spatial import cross, skew
+from hinge.spatial import Inertia, Transform, cross, skew
 from hinge.sweeps import Block, unit_block, zeros
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
@@ -40,8 +41,9 @@ class Kind:
 
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
     that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
-    frame is not the joint's; `active` says that the joint is prescribed, `switched` that an input tells;
-    `above` is the parent's block size.
+    frame is not the joint's; `active` says that the joint is prescribed, `switched` that each call tells;
+    `above` is the parent's block size. With `members` inertias are those of so many bodies of the robot that
+    are one here, as parameters.
     """
 
     type: JointType
@@ -54,6 +56,7 @@ class Kind:
     active: bool
     switched: bool
     above: int
+    members: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +83,10 @@ class RobotSite:
         self.angle = next(left) if kind.turned is None else 0.0
         self.after = [_link(k, left) for k in kind.after]
         self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
-        self.body = _taken(left, 10)
+        self.members = [(_taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.members)]
+        self.body = zeros(10) if kind.members else _taken(left, 10)
         self.rotors = _taken(left, len(kind.rotors))
+        self.held = zeros(self.locks)
         self.nodes = [
             NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.nodes)
         ]
@@ -97,15 +102,43 @@ class RobotSite:
         """How many numbers of the block are locks, behind all others."""
         return self.kind.type.nv if self.kind.switched else 0
 
+    # Parameters.
+
+    def derived(self, parameters: Block) -> Block:
+        """Return m, h and I of the body where inertias are given, then σ where that is."""
+        count = len(parameters) - self.locks
+        own = self._together(parameters[:count]) if count else zeros(0)
+        return np.concatenate([own, parameters[count:]])
+
+    def _together(self, parameters: Block) -> Block:
+        """Return m, h and I of the body from those of its members in their own frames."""
+        total = zeros(10)
+        for k, (turn, r) in enumerate(self.members):
+            m, h, second = _inertia(parameters[10 * k : 10 * k + 10])
+            moved = Transform(turn, r).inertia(Inertia(m, h, second))
+            upper = moved.I.ravel()[[0, 1, 2, 4, 5, 8]]
+            total = total + np.concatenate([moved.m.reshape(1), moved.h, upper])
+        return total
+
+    def with_derived(self, derived: Block) -> RobotSite:
+        """Return the site with the inertia and the σ that were derived."""
+        count = len(derived) - self.locks
+        found = self._with_body(derived[:count]) if count else copy(self)
+        found.held = derived[count:]
+        return found
+
+    def _with_body(self, body: Block) -> RobotSite:
+        """Return the site with another inertia."""
+        found = copy(self)
+        found.body = body
+        found.__dict__.pop("inertia", None)
+        return found
+
     # The joint.
 
     def hinge(self, q: Block) -> Block:
-        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace.
-
-        Switches come behind q and stay at the end.
-        """
+        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace."""
         kind = self.kind.type
-        q, switches = q[: kind.nq], q[kind.nq :]
         match kind:
             case Revolute() | Cylindrical():
                 more = self._circle(q[0])
@@ -116,8 +149,8 @@ class RobotSite:
             case _:
                 x, s = kind.placement(q), kind.subspace(q)
                 more = [*x.E.ravel(), *x.r, *s.ravel()]
-        found = zeros(len(q) + len(more) + len(switches))
-        found[:] = [*q, *more, *switches]
+        found = zeros(len(q) + len(more))
+        found[:] = [*q, *more]
         return found
 
     def _circle(self, angle: Any) -> list[Any]:
@@ -187,8 +220,7 @@ class RobotSite:
         rows = self._hinge_map(hinge) if leaf in (Hp, Ha) else unit_block(self.kind.type.nv)
         if not self.kind.switched:
             return rows if self.kind.active == (leaf in (Ha, Na)) else rows[:0]
-        active = hinge[len(hinge) - self.locks :]
-        passive = 1.0 - active
+        active, passive = self.held, 1.0 - self.held
         found = (active if leaf in (Ha, Na) else passive)[:, None] * rows
         for k in range(self.locks if leaf is Hp else 0):
             found[k, self.size - self.locks + k] = active[k]
@@ -197,13 +229,13 @@ class RobotSite:
     @cached_property
     def inertia(self) -> Block:
         """M at the body: [I h×; h×ᵀ m1], the rotors, and ones for locks."""
-        m, h, (xx, xy, xz, yy, yz, zz) = self.body[0], self.body[1:4], self.body[4:]
+        m, h, second = _inertia(self.body)
         found = zeros(self.size, self.size)
-        found[:3, :3] = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+        found[:3, :3] = second
         found[:3, 3:6] = skew(h)
         found[3:6, :3] = found[:3, 3:6].T
         for k in range(3):
-            found[3 + k, 3 + k] = m
+            found[3 + k, 3 + k] = m[()]
         for k, x in enumerate((*self.rotors, *(1.0 for _ in range(self.locks))), 6):
             found[k, k] = x
         return found
@@ -222,6 +254,8 @@ class RobotSite:
             return _centripetal(needs[0])
         if leaf is Q:
             return self._axes(*needs)
+        if leaf is A:
+            return self._regressor(*needs)
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} has no formula for it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
@@ -249,6 +283,16 @@ class RobotSite:
         found = zeros(len(v))
         found[:3] = cross(w, self.inertia[:3, :3] @ w)
         found[3:6] = cross(w, cross(w, h))
+        return found
+
+    def _regressor(self, alpha: Block, v: Block) -> Block:
+        """Return 𝒜 (n, 10 k): M α + b for each of the parameters alone, which it is linear in."""
+        found = zeros(self.size, 10 * len(self.members))
+        for k in range(found.shape[1]):
+            unit = zeros(found.shape[1])
+            unit[k] = 1.0
+            alone = self._with_body(self._together(unit))
+            found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
 
     def _node_bias(self, v: Block) -> Block:
@@ -281,6 +325,14 @@ def position(pose: Block) -> Block:
     """Return r of a motion transform [E 0; −E r× E]."""
     rx = -(pose[:3, :3].T @ pose[3:, :3])
     return np.array([rx[2, 1], rx[0, 2], rx[1, 0]], dtype=pose.dtype)
+
+
+def _inertia(numbers: Block) -> tuple[Block, Block, Block]:
+    """Return m (), h (3,) and I (3, 3) of ten numbers."""
+    m, second = zeros(), zeros(3, 3)
+    m[()] = numbers[0]
+    second.flat[:] = numbers[[4, 5, 6, 5, 7, 8, 6, 8, 9]]
+    return m, numbers[1:4], second
 
 
 def _taken(numbers: Iterator[Any], *shape: int) -> Block:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Protocol
 
-from hinge.cli import cache
-from hinge.errors import HingeError
+from hinge.cli import cache, explain
+from hinge.errors import CommandLineError, HingeError
 
 
 class Command(Protocol):
@@ -43,7 +43,7 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: tuple[Command, ...] = (cache,)
+COMMANDS: tuple[Command, ...] = (cache, explain)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (HingeError, OSError) as error:
         sys.stderr.write(f"hinge {arguments.command}: error: {_reason(error)}\n")
-        return 1
+        return 2 if isinstance(error, CommandLineError) else 1
     return 0
 
 

@@ -1,9 +1,32 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.compiled import Compiled, compile
-from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, PARTITIONED
+from hinge.dynamics.estimation import (
+    AccelerationShares,
+    FilterQuantities,
+    acceleration_shares,
+    filter_quantities,
+)
+from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, SEVERAL, Parts
+from hinge.dynamics.factors import (
+    MassFactors,
+    from_quasi_velocities,
+    log_determinant,
+    mass_factors,
+    mass_root,
+    mass_root_inverse,
+    mass_solve,
+    mass_times,
+    quasi_velocities,
+    sample_velocities,
+)
 from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
+from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.loads import (
+    HingeForces,
+    hinge_forces,
+)
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -14,6 +37,7 @@ from hinge.dynamics.verbs import (
     forward_dynamics,
     forward_kinematics,
     gravity_force,
+    inertial_regressor,
     inverse_dynamics,
     jacobian,
     jacobian_bias,
@@ -29,10 +53,18 @@ __all__ = [
     "BODY_ACCELERATIONS",
     "CATALOGUE",
     "FORWARD_DYNAMICS",
-    "PARTITIONED",
+    "SEVERAL",
+    "AccelerationShares",
+    "BaseParameters",
     "Compiled",
+    "FilterQuantities",
+    "HingeForces",
+    "MassFactors",
     "Partition",
+    "Parts",
+    "acceleration_shares",
     "accelerations",
+    "base_parameters",
     "bias_force",
     "center_of_mass",
     "classical_accelerations",
@@ -40,19 +72,31 @@ __all__ = [
     "compile",
     "compiled",
     "coriolis_force",
+    "filter_quantities",
     "forget",
     "forward_dynamics",
     "forward_kinematics",
+    "from_quasi_velocities",
     "gravity_force",
+    "hinge_forces",
     "hybrid_dynamics",
+    "inertial_regressor",
     "inverse_dynamics",
     "jacobian",
     "jacobian_bias",
     "kinetic_energy",
+    "log_determinant",
+    "mass_factors",
     "mass_matrix",
     "mass_matrix_inverse",
+    "mass_root",
+    "mass_root_inverse",
+    "mass_solve",
+    "mass_times",
     "momentum",
     "partitioned",
     "potential_energy",
+    "quasi_velocities",
+    "sample_velocities",
     "velocities",
 ]

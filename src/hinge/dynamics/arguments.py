@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Body, Node, One, Space
+from hinge.algebra import Body, Node, One, Parameter, Space
 from hinge.errors import ArgumentError
 from hinge.model import as_vector
 from hinge.spatial import Array, ArrayLike
@@ -27,12 +27,17 @@ def dense_blocks(value: ArrayLike) -> ArrayLike:
     return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
 
 
-def flattened(value: ArrayLike, name: str, count: int, dtype: Any) -> Array:
-    """Return spatial vectors (…, count, 6) as flat ones."""
-    rows = as_vector(value, name, 6, "spatial vectors have six numbers", dtype=dtype)
+#: What users give in rows: spatial vectors, and the inertias of bodies.
+ROWS = {Node: 6, Body: 6, Parameter: 10}
+WHY = {6: "spatial vectors have six numbers", 10: "an inertia has ten numbers"}
+
+
+def flattened(value: ArrayLike, name: str, count: int, width: int, dtype: Any) -> Array:
+    """Return rows (…, count, width) as flat vectors."""
+    rows = as_vector(value, name, width, WHY[width], dtype=dtype)
     if rows.ndim < 2 or rows.shape[-2] != count:
-        raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, 6)")
-    return rows.reshape(*rows.shape[:-2], 6 * count)
+        raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, {width})")
+    return rows.reshape(*rows.shape[:-2], width * count)
 
 
 def shaped(x: Array, spaces: Sequence[Space]) -> Array:

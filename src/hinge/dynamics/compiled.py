@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import (
+    A,
     B,
     Body,
     Expr,
+    Joint,
     Leaf,
     Node,
     One,
@@ -21,7 +23,7 @@ from hinge.algebra import (
     Space,
     f_ext,
     g,
-    held,
+    inertias,
     is_frame_free,
     leaf_of,
     leaves,
@@ -29,7 +31,8 @@ from hinge.algebra import (
     polynomial,
 )
 from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
-from hinge.dynamics.arguments import dense_blocks, flattened, precision, shaped
+from hinge.dynamics.arguments import ROWS, dense_blocks, flattened, precision, shaped
+from hinge.dynamics.expressions import parts_of
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Robot,
@@ -40,7 +43,15 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
-from hinge.pipeline import Derivation, Expressions, Target, build, checked_target, derive
+from hinge.pipeline import (
+    Derivation,
+    Expressions,
+    Target,
+    build,
+    checked_target,
+    depends_on_origins,
+    derive,
+)
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, trace
 from hinge.targets import Executable
@@ -62,15 +73,18 @@ class Compiled:
         given: Mapping[str, Expr],
         binding: RobotBinding,
         *,
+        blocks: Mapping[str, Expr] | None = None,
         derivation: Derivation | None = None,
         target: Target | None = None,
         shape: str | None = None,
         lanes: int | None = None,
     ) -> None:
         self.given, self.binding = given, binding
+        self.blocks: Mapping[str, Expr] = blocks or {}
         self._derivation = derivation
         self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
-        self._letters = _letters(given.values()) | ({held.name: held} if binding.prescribed is None else {})
+        self._letters = _letters([*given.values(), *self.blocks.values()])
+        self._letters |= {x.name: x for x in binding.parameters}
         self._programs: dict[bool, Executable] = {}
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
@@ -87,7 +101,7 @@ class Compiled:
     @cached_property
     def derivation(self) -> Derivation:
         """The steps from the expressions to their cheapest form."""
-        found = self._derivation or derive(self.given)
+        found = self._derivation or replace(derive(self.given), blocks=self.blocks)
         if found.holds_on == "serial chains" and not self.binding.tree.is_serial:
             raise ArgumentError(
                 f"robot: {self.robot.name!r} branches, but the derivation uses identities that hold on "
@@ -128,8 +142,9 @@ class Compiled:
         form = {} if self._derivation is None else self._derivation.expressions
         b = self.binding
         prescribed = None if b.prescribed is None else sorted(b.prescribed)
-        choices = (b.nodes, b.expressed, prescribed, b.own_frames, b.merged, own_gravity)
-        return repr((dict(self.given), dict(form), fingerprint(self.robot), choices))
+        choices = (b.nodes, b.expressed, prescribed, b.own_frames, b.merged, b.given_inertias)
+        shown = (dict(self.given), dict(form), dict(self.blocks))
+        return repr((*shown, fingerprint(self.robot), choices, own_gravity))
 
     @property
     def inputs(self) -> dict[str, Leaf]:
@@ -163,7 +178,7 @@ class Compiled:
 
     @property
     def _is_one(self) -> bool:
-        return len(self.given) == 1
+        return len(self.given) == 1 and not self.blocks
 
     def _one(self, results: dict[str, Array]) -> Any:
         """Return the result where there is one, else all by name."""
@@ -265,7 +280,7 @@ class Compiled:
 
     def _is_vector(self, x: Leaf) -> bool:
         """Tell whether the value of a letter is a vector (…, n) that needs no look at what it holds."""
-        return x.domain is One and x.range not in (Node, Body)
+        return x.domain is One and x.range not in ROWS
 
     def _is_empty(self, name: str) -> bool:
         """Tell whether an input is of a space that has nothing here, such as Node without nodes."""
@@ -279,7 +294,7 @@ class Compiled:
         return [self._argument_name(name) for name in self.inputs]
 
     def _spaces(self, name: str) -> tuple[Space, Space]:
-        e: Expr = self.given[name]
+        e: Expr = self.blocks[name] if name in self.blocks else self.given[name]
         return e.range, e.domain
 
     def _input(self, name: str, x: Leaf, given: dict[str, ArrayLike], dtype: Any) -> Array:
@@ -297,8 +312,8 @@ class Compiled:
         if x.domain is not One:
             return self._operator(name, x, given.pop(name), dtype)
         value, size = given.pop(name), self.binding.length(x.range)
-        if x.range in (Node, Body):
-            return flattened(value, name, size // 6, dtype)
+        if x.range in ROWS:
+            return flattened(value, name, size // ROWS[x.range], ROWS[x.range], dtype)
         why = f"robot {self.robot.name!r} has {size} in the space {x.range}"
         return as_vector(value, name, size, why, dtype=dtype)
 
@@ -355,17 +370,23 @@ class Compiled:
 
 
 def compile(
-    expressions: Expressions | Derivation,
+    expressions: Expressions | Derivation | str,
     robot: Robot,
     *,
+    blocks: Mapping[str, Expr] | None = None,
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] | None = (),
     target: Target | None = None,
     shape: str | None = None,
     lanes: int | None = None,
+    parameters: Iterable[str] = (),
 ) -> Compiled:
-    """Return expressions (or a derivation of them) as a function for a robot.
+    """Return expressions, a derivation of them, or a verb by name, as a function for a robot.
+
+    `blocks` are block-diagonal operators whose blocks are results too, by name: (…, bodies, 6, 6) for one
+    such as P in the frames of the bodies, (…, 6, nv) for G, a column for each degree of freedom, (…, nv, nv)
+    for D. They are taken as they stand, on any tree.
 
     `nodes` are the frames that the Node space stands for, in order; `expressed` the axes that Q shows them
     in; `prescribed` the joints that are active in hybrid dynamics, None if a call says so for each coordinate
@@ -374,15 +395,31 @@ def compile(
     `target` is "llvm" or "numpy", the best that is there unless given. For "llvm", `shape` "U" (unrolled),
     "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what
     is chosen.
+
+    `parameters` names numbers of the model that each call gives instead of the robot: "inertias" (…, bodies,
+    10), m, h and the upper triangle of I row by row of every body in its own frame, in the layout of
+    `inertial_parameters`; one set for all states, or one for each.
     """
     if target is not None:
         checked_target("target", target)
+    if isinstance(expressions, str):
+        parts = parts_of(expressions)
+        expressions, blocks = parts.expressions, {**parts.blocks, **(blocks or {})}
     derivation = expressions if isinstance(expressions, Derivation) else derive(expressions)
+    if blocks:
+        derivation = replace(derivation, blocks=_checked_blocks(blocks, derivation))
     letters = {x for e in derivation.given.values() for x in leaves(e)}
     own = _needs_own_frames(derivation)
-    merged = not own and hides_fixed_bodies(*derivation.given.values())
+    merged = not own and hides_fixed_bodies(*derivation.given.values(), *derivation.blocks.values())
     binding = bind(
-        robot, nodes=nodes, expressed=expressed, prescribed=prescribed, own_frames=own, merged=merged
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        prescribed=prescribed,
+        own_frames=own,
+        merged=merged,
+        by_parameters=A in letters,
+        given_inertias=inertias.name in _checked_parameters(parameters),
     )
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
@@ -394,18 +431,60 @@ def compile(
             "nodes: none came, but the expression leads to nodes; name frames, nodes=['tool']"
         )
     kept = derivation if isinstance(expressions, Derivation) else None
-    return Compiled(derivation.given, binding, derivation=kept, target=target, shape=shape, lanes=lanes)
+    return Compiled(
+        derivation.given,
+        binding,
+        blocks=derivation.blocks,
+        derivation=kept and derivation,
+        target=target,
+        shape=shape,
+        lanes=lanes,
+    )
+
+
+def _checked_blocks(blocks: Mapping[str, Expr], beside: Derivation) -> dict[str, Expr]:
+    """Return operators that are shown as blocks, or raise an ArgumentError."""
+    if not isinstance(blocks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"blocks: {type(blocks).__name__} came; wanted a dict of operators by name")
+    for name, e in blocks.items():
+        if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"blocks[{name!r}]: {type(e).__name__} came; wanted an expression")
+        if name in beside.given or not name.isidentifier():
+            raise ArgumentError(
+                f"blocks[{name!r}]: wanted a Python identifier that is not among {', '.join(beside.given)}"
+            )
+        if not {e.range, e.domain} <= {Body, Joint}:
+            raise ArgumentError(
+                f"blocks[{name!r}]: {e} is {e.range} ← {e.domain}; wanted an operator between Body and Joint"
+            )
+    return dict(blocks)
+
+
+def _checked_parameters(parameters: Iterable[str]) -> list[str]:
+    if isinstance(parameters, str):
+        raise ArgumentError(
+            f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"
+        )
+    found = list(parameters)
+    for name in found:
+        if name != inertias.name:
+            raise ArgumentError(f"parameters: {name!r} is unknown; there is {inertias.name!r}")
+    return found
 
 
 def _needs_own_frames(derivation: Derivation) -> bool:
     """Tell whether the frames of bodies matter: the user sees them, or the expression depends on them."""
-    shown = [s for e in derivation.given.values() for s in (e.range, e.domain)]
+    wholes = [*derivation.given.values(), *derivation.blocks.values()]
+    shown = [s for e in wholes for s in (e.range, e.domain)]
     shown += [s for x in derivation.program.inputs for s in (x.range, x.domain)]
     inverses = {x: polynomial(e, no_inverse) for x, e in derivation.inverses.items()}
-    forms = [polynomial(e, no_inverse) for e in derivation.expressions.values()]
+    expressions = [*derivation.expressions.values(), *derivation.blocks.values()]
+    forms = [polynomial(e, no_inverse) for e in expressions]
     used = {leaf_of(x) for p in forms for w in p.terms for x in w}
     forms += [p for x, p in inverses.items() if x in used]
-    return Body in shown or not all(is_frame_free(p, inverses) for p in forms)
+    if Body in shown or not all(is_frame_free(p, inverses) for p in forms):
+        return True
+    return any(depends_on_origins(e) for e in derivation.given.values())
 
 
 def _letters(expressions: Iterable[Expr]) -> dict[str, Leaf]:

@@ -6,11 +6,18 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from hinge.algebra import (
     E0,
+    A,
     B,
     Body,
+    D,
     Di,
+    Dr,
+    Dri,
+    E,
     Expr,
     G,
     H,
@@ -18,17 +25,21 @@ from hinge.algebra import (
     Hp,
     Joint,
     K,
+    Leaf,
     M,
     Na,
     Np,
     P,
     Q,
+    Ups,
     a,
     a_n,
     b,
     f_ext,
     g,
     identity,
+    leaves,
+    logdet,
     passive,
     phi,
     psi,
@@ -36,7 +47,9 @@ from hinge.algebra import (
     qdd,
     tau,
     v_n,
+    x,
 )
+from hinge.errors import ArgumentError
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -51,6 +64,7 @@ node_bias = B.T @ phi.T @ a + a_n
 #: (5.8)–(5.10), (5.14)–(5.15); K stands for S L. FD2, (5.5)–(5.6), gives the accelerations α of the bodies.
 _one = identity(Body)
 whiten = identity(Joint) - H @ psi @ K
+innovate = identity(Joint) + H @ phi @ K
 FORWARD_DYNAMICS: dict[str, Expr] = {
     "FD1": whiten.T @ Di @ whiten @ (tau - coriolis),
     "FD3": whiten.T @ Di @ (tau - H @ psi @ (K @ tau + M @ phi.T @ a + b)),
@@ -80,26 +94,112 @@ CATALOGUE: dict[str, Expr] = {
     "classical_jacobian_bias": Q @ node_bias,
     "kinetic_energy": qd.T @ mass @ qd / 2,
     "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
+    "inertial_regressor": H @ phi @ A,
     "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
+    "mass_times": mass @ x,
+    "mass_solve": mass.inv() @ x,
+    "mass_root": innovate @ Dr,
+    "mass_root_inverse": Dri @ whiten,
+    "quasi_velocities": Dr.T @ innovate.T @ qd,
+    "from_quasi_velocities": whiten.T @ Dri.T @ x,
+    "log_determinant": logdet(mass),
 }
 
-# Hybrid dynamics: 𝓜 q̈ + C = τ by passive (p) and active (a) coordinates, SOA slides, pages 55–70.
-_load = M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext
+
+@dataclass(frozen=True)
+class Parts:
+    """What a verb's value consists of: expressions, and operators of which the blocks are shown."""
+
+    expressions: dict[str, Expr]
+    blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
+
+    @property
+    def letters(self) -> set[Leaf]:
+        """The letters that occur."""
+        return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
+
+    @property
+    def splits(self) -> bool:
+        """Whether coordinates are split into passive and active ones."""
+        return not self.letters.isdisjoint((Hp, Ha, Np, Na))
+
+
+#: Bias accelerations and forces with gravity and external forces in them.
+_acceleration = a + E0.T @ g
+_force = b - B @ f_ext
+
+#: The filter and the smoother of JPL 86-48 (8.2)–(8.13), at all bodies at once: the predicted state z⁻, the
+#: innovations ε⁻ = τ − H z⁻, the residuals ε⁺ = D⁻¹ ε⁻, and the co-states λ⁻, accelerations of the bodies.
+predicted = psi @ (K @ tau + P @ _acceleration + _force) - P @ _acceleration
+innovations = tau - H @ predicted
+residuals = Di @ innovations
+_nu = Di @ (tau - H @ psi @ (K @ tau + P @ _acceleration + _force))
+costates = psi.T @ (H.T @ _nu + _acceleration)
+#: The smoothed states z⁻ + P λ⁻, (8.1): the forces between bodies, φ (M λ⁻ + b).
+smoothed = predicted + P @ costates
+
+# Hybrid dynamics: 𝓜 q̈ + C = τ by passive (p) and active (a) coordinates, SOA slides, pages 55–70. Vectors are
+# of full length: Nₚᵀ and Nₐᵀ put the parts into their places.
+_load = M @ phi.T @ _acceleration + _force
 _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
 _qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
 _tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
 
-#: Verb → result → expression, of verbs whose coordinates are split into passive and active ones. Vectors are
-#: of full length: Nₚᵀ and Nₐᵀ put the parts into their places.
-PARTITIONED: dict[str, dict[str, Expr]] = {
-    "hybrid_dynamics": {
-        "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
-        "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
-    },
-    "partitioned": {
-        "S_aa": _M_aa - _M_ap @ passive.mass.inv() @ _M_ap.T,
-        "S_ap": _M_ap @ passive.mass.inv(),
-        "S_pp": passive.mass.inv(),
-    },
+#: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
+SEVERAL: dict[str, Parts] = {
+    "mass_factors": Parts({"factor": innovate, "inverse": whiten}, {"diagonal": D}),
+    "acceleration_shares": Parts(
+        {
+            "forces": mass.inv() @ tau,
+            "bias_forces": -(mass.inv() @ H @ phi @ _force),
+            "bias_accelerations": -(mass.inv() @ H @ phi @ M @ phi.T @ _acceleration),
+        }
+    ),
+    "filter_quantities": Parts(
+        {
+            "state": predicted,
+            "innovations": innovations,
+            "residuals": residuals,
+            "costates": costates,
+            "smoothed": smoothed,
+            "qdd": _nu - K.T @ costates,
+        },
+        {
+            "P": P,
+            "P_updated": P - G @ D @ G.T,
+            "D": D,
+            "G": G,
+            "Lambda": Ups,
+            "S": P - P @ Ups @ P,
+            "c": Di + K.T @ Ups @ K,
+            "d": K.T @ Ups @ (E - K @ H) - Di @ H,
+        },
+    ),
+    "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
+    "hinge_forces_under": Parts({"force": smoothed}),
+    "hybrid_dynamics": Parts(
+        {
+            "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
+            "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
+        }
+    ),
+    "partitioned": Parts(
+        {
+            "S_aa": _M_aa - _M_ap @ passive.mass.inv() @ _M_ap.T,
+            "S_ap": _M_ap @ passive.mass.inv(),
+            "S_pp": passive.mass.inv(),
+        }
+    ),
 }
+
+
+#: Every verb.
+VERBS: dict[str, Parts] = {verb: Parts({verb: e}) for verb, e in CATALOGUE.items()} | SEVERAL
+
+
+def parts_of(verb: str) -> Parts:
+    """Return what a verb's value consists of."""
+    if verb not in VERBS:
+        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(VERBS)}")
+    return VERBS[verb]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import hinge.pipeline
-from hinge.dynamics.expressions import CATALOGUE, PARTITIONED
+from hinge.dynamics.expressions import VERBS
 from hinge.pipeline import frozen_table
 
 
@@ -13,8 +13,13 @@ def main() -> None:
     """Write the table into the pipeline's folder."""
     path = Path(hinge.pipeline.__file__).parent / "tables" / "derivations.json"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(frozen_table(*CATALOGUE.values(), *PARTITIONED.values()), encoding="utf-8")
-    print(f"{path.name}: {len(CATALOGUE) + len(PARTITIONED)} derivations")
+    path.write_text(table(), encoding="utf-8")
+    print(f"{path.name}: {len(VERBS)} derivations")
+
+
+def table() -> str:
+    """Return the text of the table: every verb, those with several parts too."""
+    return frozen_table(parts.expressions for parts in VERBS.values())
 
 
 if __name__ == "__main__":

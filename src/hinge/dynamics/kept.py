@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
+from hinge.algebra import A
 from hinge.binding import Expressed, bind, hides_fixed_bodies
-from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.expressions import CATALOGUE, PARTITIONED
+from hinge.dynamics.compiled import Compiled, compile
+from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
@@ -21,8 +22,6 @@ Frames = str | Sequence[str] | None
 
 #: What `help` says of a verb for one robot.
 CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
-#: Every verb's expressions by the names of their results.
-_EXPRESSIONS = {verb: {verb: e} for verb, e in CATALOGUE.items()} | PARTITIONED
 #: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
 KEPT = 256
 
@@ -42,17 +41,15 @@ def compiled(
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
     checked_axes(expressed)
-    if verb not in _EXPRESSIONS:
-        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(_EXPRESSIONS)}")
+    parts = parts_of(verb)
     if isinstance(prescribed, str):
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list of joints, such as [{prescribed!r}]"
         )
     active = None if prescribed is None else frozenset(prescribed)
-    if verb not in PARTITIONED and active != frozenset():
-        raise ArgumentError(
-            f"prescribed: came for {verb}, which does not split coordinates; {', '.join(PARTITIONED)} do"
-        )
+    if active != frozenset() and not parts.splits:
+        those = ", ".join(name for name, p in VERBS.items() if p.splits)
+        raise ArgumentError(f"prescribed: came for {verb}, which does not split coordinates; {those} do")
     return _kept(checked_robot(robot), verb, tuple(nodes), expressed, active, best_target())
 
 
@@ -65,17 +62,15 @@ def _kept(
     prescribed: frozenset[str] | None,
     target: Target,
 ) -> Compiled:
-    expressions = _EXPRESSIONS[verb]
-    merged = hides_fixed_bodies(*expressions.values())
-    binding = bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed, merged=merged)
-    found = Compiled(expressions, binding, target=target)
-    if verb in PARTITIONED:
-        key = robot, verb, nodes
-        while key not in _SETS and len(_SETS) >= KEPT:
-            _SETS.pop(next(iter(_SETS)))
-        _SETS.setdefault(key, set()).add(prescribed)
-        QUICK_SETS.clear()
-    return found
+    parts = parts_of(verb)
+    if verb not in CATALOGUE:
+        found = compile(verb, robot, nodes=nodes, expressed=expressed, prescribed=prescribed, target=target)
+        if parts.splits:
+            _note_set(robot, verb, nodes, prescribed)
+        return found
+    merged = hides_fixed_bodies(*parts.expressions.values())
+    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged, by_parameters=A in parts.letters)
+    return Compiled(parts.expressions, binding, target=target)
 
 
 #: For each robot, verb and nodes the sets of prescribed joints that have code of their own; None among them
@@ -84,6 +79,15 @@ _SETS: dict[tuple[Robot, str, tuple[str, ...]], set[frozenset[str] | None]] = {}
 #: Functions for robots and lists of names of joints that are known to be right; emptied with every new code,
 #: which may be a better way.
 QUICK_SETS: dict[tuple[Robot, tuple[str, ...]], Callable[..., Any]] = {}
+
+
+def _note_set(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str] | None) -> None:
+    """Note that a set of prescribed joints has code of its own."""
+    key = robot, verb, nodes
+    while key not in _SETS and len(_SETS) >= KEPT:
+        _SETS.pop(next(iter(_SETS)))
+    _SETS.setdefault(key, set()).add(prescribed)
+    QUICK_SETS.clear()
 
 
 def has_own_code(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str]) -> bool:

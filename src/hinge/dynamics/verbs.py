@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import External, external_forces
+from hinge.dynamics.arguments import External
+from hinge.dynamics.calls import call
 from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, common_batch, gravity_of
@@ -24,6 +24,7 @@ _MASS_MATRIX_INVERSE = Quick("mass_matrix_inverse")
 _KINETIC_ENERGY = Quick("kinetic_energy")
 _MOMENTUM = Quick("momentum")
 _COMPOSITE_INERTIA = Quick("composite_inertia")
+_INERTIAL_REGRESSOR = Quick("inertial_regressor")
 _FORWARD_KINEMATICS = Quick("forward_kinematics")
 
 #: What chooses the code of a verb beside the robot.
@@ -52,7 +53,7 @@ def inverse_dynamics(
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (…, 3) replaces the robot's own; `out` is an array for the result.
     """
-    return _verb(
+    return call(
         _INVERSE_DYNAMICS, robot, q, {"qd": qd, "qdd": qdd}, external=external, gravity=gravity, out=out
     )
 
@@ -73,7 +74,7 @@ def forward_dynamics(
     Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `out` as in
     `inverse_dynamics`.
     """
-    return _verb(
+    return call(
         _FORWARD_DYNAMICS, robot, q, {"qd": qd, "tau": tau}, external=external, gravity=gravity, out=out
     )
 
@@ -89,7 +90,7 @@ def bias_force(
     out: Array | None = None,
 ) -> Array:
     """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    return _verb(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, out=out)
+    return call(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, out=out)
 
 
 @_GRAVITY_FORCE.natively
@@ -97,25 +98,42 @@ def gravity_force(
     robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None, out: Array | None = None
 ) -> Array:
     """Return the hinge forces (…, nv) that hold the robot against gravity at rest."""
-    return _verb(_GRAVITY_FORCE, robot, q, {}, gravity=gravity, out=out)
+    return call(_GRAVITY_FORCE, robot, q, {}, gravity=gravity, out=out)
 
 
 @_CORIOLIS_FORCE.natively
 def coriolis_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the Coriolis and centrifugal share (…, nv) of C."""
-    return _verb(_CORIOLIS_FORCE, robot, q, {"qd": qd}, out=out)
+    return call(_CORIOLIS_FORCE, robot, q, {"qd": qd}, out=out)
 
 
 @_MASS_MATRIX.natively
 def mass_matrix(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the mass matrix 𝓜 = H φ M φᵀ Hᵀ (…, nv, nv), rotor inertias on its diagonal."""
-    return _verb(_MASS_MATRIX, robot, q, {}, out=out)
+    return call(_MASS_MATRIX, robot, q, {}, out=out)
 
 
 @_MASS_MATRIX_INVERSE.natively
 def mass_matrix_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K) (…, nv, nv), JPL 88-11 (4.16)."""
-    return _verb(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
+    return call(_MASS_MATRIX_INVERSE, robot, q, {}, out=out)
+
+
+@_INERTIAL_REGRESSOR.natively
+def inertial_regressor(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    gravity: ArrayLike | None = None,
+    out: Array | None = None,
+) -> Array:
+    """Return Y (…, nv, 10 bodies): τ = Y π + J q̈, π the `inertial_parameters` row by row, J rotor inertias.
+
+    Y = H φ 𝒜; the forces of a motion are linear in the inertias of bodies.
+    """
+    return call(_INERTIAL_REGRESSOR, robot, q, {"qd": qd, "qdd": qdd}, gravity=gravity, out=out)
 
 
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:
@@ -212,7 +230,7 @@ def classical_jacobian_bias(
 @_KINETIC_ENERGY.natively
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, rotors included."""
-    return _verb(_KINETIC_ENERGY, robot, q, {"qd": qd})
+    return call(_KINETIC_ENERGY, robot, q, {"qd": qd})
 
 
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
@@ -227,7 +245,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
 @_MOMENTUM.natively
 def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the momentum [angular about the world's origin; linear] (…, 6) in world axes."""
-    return _verb(_MOMENTUM, robot, q, {"qd": qd})
+    return call(_MOMENTUM, robot, q, {"qd": qd})
 
 
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
@@ -248,25 +266,6 @@ def _pose(x: Array) -> Transform:
     e = x[..., :3, :3]
     with np.errstate(all="ignore"):  # a state that is not finite stays its own
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
-
-
-def _verb(
-    table: Quick,
-    robot: Robot,
-    q: ArrayLike,
-    vectors: Mapping[str, ArrayLike],
-    *,
-    external: External = None,
-    gravity: ArrayLike | None = None,
-    out: Array | None = None,
-) -> Array:
-    """Evaluate a verb, with gravity and with forces at frames if there are any."""
-    if external is None and gravity is None and out is None:
-        return table[checked_robot(robot)](q, *vectors.values())
-    names, forces = external_forces(external)
-    given = {**vectors, **forces, **({} if gravity is None else {"gravity": gravity})}
-    f = compiled(robot, table.verb, names)
-    return f.evaluate(q, given, called={"f_ext": "external"}, out={table.verb: out})[table.verb]
 
 
 def _refuse_world(expressed: Expressed) -> None:

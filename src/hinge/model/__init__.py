@@ -15,6 +15,11 @@ from hinge.model.describe import describe
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.fingerprint import fingerprint
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
+from hinge.model.inertial import (
+    check_inertial_parameters,
+    inertial_parameters,
+    with_inertial_parameters,
+)
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
 from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
@@ -55,6 +60,7 @@ __all__ = [
     "attach",
     "carry_state",
     "check",
+    "check_inertial_parameters",
     "checked_out",
     "checked_robot",
     "common_batch",
@@ -66,6 +72,7 @@ __all__ = [
     "fingerprint",
     "generalized_force",
     "gravity_of",
+    "inertial_parameters",
     "integrate",
     "is_properly_powered",
     "joints",
@@ -79,4 +86,5 @@ __all__ = [
     "reduce",
     "reroot",
     "stacked",
+    "with_inertial_parameters",
 ]

@@ -93,6 +93,11 @@ def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
         return
     parts = [(b.inertia.m, b.inertia.h, b.inertia.I) for b in bodies]
     m, h, i = (np.stack(column) for column in zip(*parts, strict=True))
+    yield from inertia_problems(m, h, i, [f"body {b.name!r}" for b in bodies])
+
+
+def inertia_problems(m: Array, h: Array, i: Array, names: Sequence[str]) -> Iterator[Problem]:
+    """Check inertias, m (n,), h (n, 3), I (n, 3, 3), of bodies with these names."""
     finite = np.isfinite(m) & np.isfinite(h).all(axis=-1) & np.isfinite(i).all(axis=(-1, -2))
     m, h = np.where(finite, m, 0.0), np.where(finite[:, None], h, 0.0)
     i = np.where(finite[:, None, None], i, 0.0)
@@ -103,7 +108,7 @@ def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
     slack = TOLERANCE * np.maximum(scale, 1e-300)
     odd = (m < 0) | skewed | ((m == 0) & h.any(axis=-1)) | (a < -slack) | (a + b < c - slack)
     for k in map(int, np.flatnonzero(~finite | odd)):
-        where = f"body {bodies[k].name!r}"
+        where = names[k]
         moments = f"principal moments {a[k]:.4g}, {b[k]:.4g}, {c[k]:.4g} kg m² about the centre of mass"
         if not finite[k]:
             yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from hashlib import sha256
+from struct import pack
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def fingerprint(robot: Robot) -> str:
 def _add(x: Any, parts: list[bytes]) -> None:
     """Write a value so that different ones cannot read the same: kind and size first."""
     if isinstance(x, float):
-        parts.append(b"f" + np.float64(x).tobytes())
+        parts.append(b"f" + pack("d", x))
     elif isinstance(x, np.ndarray):
         parts.append(f"a{x.dtype.str}{x.shape}".encode() + np.ascontiguousarray(x).tobytes())
     elif isinstance(x, str):

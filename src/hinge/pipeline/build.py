@@ -18,7 +18,7 @@ TARGETS: tuple[Target, ...] = ("llvm", "numpy")
 #: The environment variable that names the target where a call does not.
 VARIABLE = "HINGE_TARGET"
 #: The order of inputs in a call; what is not here comes after them.
-ORDER = ("q", "qd", "qdd", "tau")
+ORDER = ("q", "qd", "qdd", "tau", "x")
 
 
 def best_target() -> Target:

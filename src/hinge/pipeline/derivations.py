@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves
@@ -37,7 +37,10 @@ class DerivationLine:
 
 @dataclass(frozen=True, eq=False)
 class Derivation:
-    """Expressions brought into their cheapest form, with the steps that led there."""
+    """Expressions brought into their cheapest form, with the steps that led there.
+
+    `blocks` are block-diagonal operators whose blocks are shown beside the expressions, as they stand.
+    """
 
     given: Mapping[str, Expr]
     lines: tuple[DerivationLine, ...]
@@ -45,6 +48,7 @@ class Derivation:
     inverses: Mapping[Leaf, Expr]
     inner: tuple[Derivation, ...] = ()
     holds_on: str = "trees"
+    blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
 
     @property
     def expressions(self) -> Mapping[str, Expr]:
@@ -54,7 +58,7 @@ class Derivation:
     @cached_property
     def program(self) -> Program:
         """The fused sweeps."""
-        return lower(self.expressions, inverses=self.inverses)
+        return lower(self.expressions, inverses=self.inverses, blocks=self.blocks)
 
     @property
     def cost(self) -> Cost:
@@ -124,10 +128,10 @@ def _searched(start: _Start) -> Found[Cost]:
     return normal if normal.best.cost < found.best.cost else found
 
 
-def frozen_table(*catalogue: Expressions) -> str:
-    """Return the text of the table that ships: the search for each of these (sets of) expressions, now."""
-    given = [named(e) for e in catalogue]
-    return dumped({key(tuple(e.items())): row_of(_searched(_Start.of(e))) for e in given})
+def frozen_table(catalogue: Iterable[Expressions]) -> str:
+    """Return the text of the table that ships: the search for each of these expressions, made now."""
+    starts = [_Start.of(named(e)) for e in catalogue]
+    return dumped({key(tuple(s.given.items())): row_of(_searched(s)) for s in starts})
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from hinge.rules.search import Found, SearchStep, search
 from hinge.rules.theory import (
     APPENDIX,
     HYBRID,
+    ROOTS,
     SERIAL,
     THEORIES,
     TREE,
@@ -27,6 +28,7 @@ __all__ = [
     "HYBRID",
     "HYBRID_MOVES",
     "MOVES",
+    "ROOTS",
     "SERIAL",
     "SERIAL_MOVES",
     "THEORIES",

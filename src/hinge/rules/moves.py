@@ -15,7 +15,12 @@ from hinge.algebra import (
     Articulated,
     Body,
     Coefficient,
+    D,
+    Di,
+    Dr,
+    Dri,
     Expr,
+    Joint,
     Leaf,
     M,
     Polynomial,
@@ -30,7 +35,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.rules.completion import Rule, Table
-from hinge.rules.theory import is_hybrid
+from hinge.rules.theory import has_roots, is_hybrid
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +111,28 @@ def serial_moves(x: Articulated) -> Iterator[Move]:
     yield Move("split of ψᵀ Hᵀ D⁻¹ H ψ", kernel, split, "operational-space recursion", "serial chains")
 
 
+def root_moves() -> Iterator[Move]:
+    """Yield the moves of the square root of D."""
+    one = identity(Joint)
+    yield Move("square of the root of D", Dr @ Dr.T, D, "definition of D½")
+    yield Move("square of the root of D⁻¹", Dri.T @ Dri, Di, "definition of D½")
+    yield Move("root of D and its inverse", Dr @ Dri, one, "definition of D⁻½")
+    yield Move("D⁻½ and its inverse", Dri @ Dr, one, "definition of D⁻½")
+    yield Move("root of D from its inverse", D @ Dri.T, Dr, "definition of D½")
+    yield Move("root of D⁻¹ from its inverse", Di @ Dr, Dri.T, "definition of D½")
+
+
 COMMON: tuple[Move, ...] = tuple(common_moves())
 MOVES: tuple[Move, ...] = (*family_moves(whole), *COMMON)
 HYBRID_MOVES: tuple[Move, ...] = (*family_moves(passive), *MOVES)
 SERIAL_MOVES: tuple[Move, ...] = (*MOVES, *serial_moves(whole))
+ROOT_MOVES: tuple[Move, ...] = (*root_moves(), *MOVES)
 
 
 def moves_for(letters: set[Leaf], holds_on: str = "trees") -> tuple[Move, ...]:
     """Return the moves that may apply to expressions with these letters, on trees or on serial chains."""
     if holds_on == "serial chains":
         return SERIAL_MOVES
-    return HYBRID_MOVES if is_hybrid(letters) else MOVES
+    if is_hybrid(letters):
+        return HYBRID_MOVES
+    return ROOT_MOVES if has_roots(letters) else MOVES

@@ -13,6 +13,8 @@ from hinge.algebra import (
     STANDARD,
     Articulated,
     Body,
+    Dr,
+    Dri,
     E,
     Expr,
     G,
@@ -24,6 +26,7 @@ from hinge.algebra import (
     Polynomial,
     Product,
     R,
+    Root,
     Structure,
     Ups,
     appendix,
@@ -77,7 +80,10 @@ def _cited(letter: Leaf) -> str:
 
 
 def definition_axioms(definitions: Mapping[Leaf, Expr]) -> tuple[Axiom, ...]:
-    """Return the axioms that definitions stand for: letter = expression, or X letter = letter X = I."""
+    """Return the axioms that definitions stand for.
+
+    They are letter = expression, X letter = letter X = I, or letter letterᵀ = X.
+    """
     found: list[Axiom] = []
     for letter, e in definitions.items():
         name, source = f"definition of {letter}", _cited(letter)
@@ -85,6 +91,8 @@ def definition_axioms(definitions: Mapping[Leaf, Expr]) -> tuple[Axiom, ...]:
             one = identity(letter.range)
             found += equation(name, e.argument @ letter, one, source)
             found += equation(name, letter @ e.argument, one, source)
+        elif isinstance(e, Root):
+            found += equation(name, letter @ letter.T, e.argument, "linear algebra")
         else:
             found += equation(name, letter, e, source)
     return tuple(found)
@@ -259,12 +267,18 @@ _PASSIVE = _family("passive", passive)
 HYBRID = _joined("hybrid", TREE, articulated_axioms(passive), _PASSIVE)
 #: Trees, with the letters Φ, Ψ, S, Δφ, Δψ, L, r of appendix A.
 APPENDIX = _joined("appendix", TREE, _appendix_axioms())
+#: Trees, with the square root of D.
+ROOTS = _joined(
+    "roots",
+    replace(TREE, inverses=(*TREE.inverses, (Dr, Dri))),
+    definition_axioms({x: DEFINITIONS[x] for x in (Dr, Dri)}),
+)
 #: Serial chains only: Υ, whose recursion splits ψᵀ Hᵀ D⁻¹ H ψ there.
 SERIAL = replace(
     _family("serial", whole, *definition_axioms({Ups: DEFINITIONS[Ups]})), holds_on="serial chains"
 )
 
-THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, SERIAL)
+THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, ROOTS, SERIAL)
 
 
 def is_hybrid(letters: Set[Leaf]) -> bool:
@@ -277,6 +291,11 @@ def has_appendix_letters(letters: Set[Leaf]) -> bool:
     return bool(letters & (APPENDIX.letters - TREE.letters))
 
 
+def has_roots(letters: Set[Leaf]) -> bool:
+    """Tell whether the square root of D or its inverse is among these."""
+    return bool(letters & {Dr, Dri})
+
+
 def theory_of(*expressions: Expr) -> Theory:
     """Return the smallest theory that knows the letters of the expressions."""
     used = {x for e in expressions for x in leaves(e)}
@@ -284,4 +303,6 @@ def theory_of(*expressions: Expr) -> Theory:
         return HYBRID
     if Ups in used:
         return SERIAL
+    if has_roots(used):
+        return ROOTS
     return APPENDIX if has_appendix_letters(used) else TREE

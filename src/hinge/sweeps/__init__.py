@@ -1,11 +1,12 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
 from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
-from hinge.sweeps.contract import SWITCHES, Binding, Block, Site, Step, unit_block, zeros
+from hinge.sweeps.contract import Binding, Block, Site, Step, unit_block, zeros
 from hinge.sweeps.cost import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
+    BlockOutput,
     Direction,
     OperatorOutput,
     Pass,
@@ -16,14 +17,15 @@ from hinge.sweeps.program import (
     Statement,
     VectorOutput,
     WorldOutput,
+    read_off,
     verify_program,
 )
 from hinge.sweeps.trace import trace
 
 __all__ = [
-    "SWITCHES",
     "Binding",
     "Block",
+    "BlockOutput",
     "Call",
     "Code",
     "Column",
@@ -45,6 +47,7 @@ __all__ = [
     "WorldOutput",
     "cost",
     "lower",
+    "read_off",
     "symmetric_inverse",
     "trace",
     "unit_block",

@@ -16,6 +16,7 @@ from hinge.algebra import (
     Leaf,
     One,
     Product,
+    Root,
     Structure,
     Sum,
     World,
@@ -29,8 +30,8 @@ from hinge.kernels import BOUND, Graph
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
 from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
-from hinge.sweeps.factor import symmetric_inverse
-from hinge.sweeps.memory import Memory, Reading, Stored, same_number
+from hinge.sweeps.factor import symmetric_inverse, triangular_inverse, triangular_root
+from hinge.sweeps.memory import Memory, Reading, Stored
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.signs import flipped, negate, unsigned
 from hinge.sweeps.template import Param, Place, Template, no_inertia
@@ -40,6 +41,8 @@ from hinge.tree import WORLD
 MOST_NEGATED = 0.1
 #: The joint's own coordinates, and what depends on them alone, in the memory of values.
 COORDINATES, HINGE = leaf("coordinates", One, One), leaf("hinge", One, One)
+#: What comes from parameters of the model that each call gives.
+DERIVED = leaf("derived", One, One)
 
 
 class Read(NamedTuple):
@@ -78,6 +81,9 @@ class BodyKernel:
             constants = self.memory.constants[self.body]
             numbers = constants.entries(self._input, lambda k, negative: self._param(False, k, negative))
             self._site = self.binding.site(self.body, numbers)
+            derived = self.at(DERIVED, self.body) if self.binding.parameters else None
+            if derived is not None:
+                self._site = self._site.with_derived(derived)
         return self._site
 
     def _input(self, number: int, negative: bool) -> Any:
@@ -114,7 +120,7 @@ class BodyKernel:
             return None
         slot_order, number_order = self.reading.slot_order(), self.reading.number_order()
         slots = [slot_order[x] for x in stored.slots]
-        firsts = [(*number_order[same_number(x)], x) for x in stored.numbers]
+        firsts = [(*number_order[abs(x)], x) for x in stored.numbers]
         numbers = [(k, x != first) for k, first, x in firsts]
         found = np.empty(len(stored.layout.codes), dtype=object)
         found[:] = stored.entries(
@@ -187,8 +193,12 @@ class BodyKernel:
                 found = self._edge(e)
             case Product():
                 found = _times(self.value(e.factors[0]), self.value(product(*e.factors[1:])))
-            case Inverse():
+            case Inverse() if is_symmetric(e.argument):
                 found = self._inverse(self.value(e.argument))
+            case Inverse():
+                found = triangular_inverse(self.value(e.argument))
+            case Root():
+                found = triangular_root(self.value(e.argument))
             case Identity():
                 found = unit_block(self.binding.size(e.range, self.body))
             case Zero():

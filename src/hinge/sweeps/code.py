@@ -81,11 +81,16 @@ class Code:
 
     def operations(self, stage: int | None = None) -> Operations:
         """Return the operations of one evaluation, of all stages or of one."""
+        counted = self.operations_by_body().items()
+        return sum((n for (k, _), n in counted if stage in (None, k)), Operations())
+
+    def operations_by_body(self) -> dict[tuple[int, int], Operations]:
+        """Return the operations of each stage at each body, by (stage, body)."""
         memo: dict[Kernel, Operations] = {}
-        total = Operations()
+        found: dict[tuple[int, int], Operations] = {}
         for c in self.calls:
-            if isinstance(c, Call) and (stage is None or c.stage == stage):
+            if isinstance(c, Call):
                 if c.kernel not in memo:
                     memo[c.kernel] = count(c.kernel)
-                total = total + memo[c.kernel]
-        return total
+                found[c.stage, c.body] = found.get((c.stage, c.body), Operations()) + memo[c.kernel]
+        return found

@@ -19,8 +19,6 @@ from hinge.algebra import Leaf, Space
 from hinge.tree import Tree
 
 Block = NDArray[Any]
-#: The input in which switches come, the name of σ.
-SWITCHES = "held"
 
 
 class Step(Protocol):
@@ -51,10 +49,15 @@ class Site(Protocol):
     """What each letter means at a body of one kind, with numbers given."""
 
     def hinge(self, q: Block) -> Block:
-        """Return the numbers that depend on q alone and that all passes use, such as sin and cos.
+        """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
+        ...
 
-        `q` is of the joint, with its switches behind it where there are any.
-        """
+    def derived(self, parameters: Block) -> Block:
+        """Return what a model that takes parameters derives from those of a body for all passes."""
+        ...
+
+    def with_derived(self, derived: Block) -> Site:
+        """Return the site with what was derived from its parameters."""
         ...
 
     def step(self, hinge: Block) -> Step:
@@ -72,6 +75,11 @@ class Site(Protocol):
 
 class Binding(Protocol):
     """What each letter means at each body of a model."""
+
+    @property
+    def parameters(self) -> tuple[Leaf, ...]:
+        """The vectors of numbers of the model that each call gives, beside the letters of expressions."""
+        ...
 
     @property
     def tree(self) -> Tree:
@@ -102,13 +110,6 @@ class Binding(Protocol):
         """Return where the joint's coordinates stand in q."""
         ...
 
-    def switches(self, body: int) -> range:
-        """Return where the switches of the joint's coordinates stand in `held`; none in most models.
-
-        They are handed to `hinge` behind the joint's q.
-        """
-        ...
-
     def kind(self, body: int) -> Hashable:
         """Return everything but numbers that shapes the code at a body, the sizes of its blocks included."""
         ...
@@ -119,22 +120,6 @@ class Binding(Protocol):
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this kind, with numbers in the order of `constants`."""
-        ...
-
-    def hinge(self, body: int, q: Block) -> Block:
-        """Return `hinge` of the site with the body's own numbers; and so do the next three."""
-        ...
-
-    def step(self, body: int, hinge: Block) -> Step:
-        """Return the way to the parent."""
-        ...
-
-    def value(self, leaf: Leaf, body: int, hinge: Block) -> Block | None:
-        """Return the block of an operator that the model gives."""
-        ...
-
-    def formula(self, leaf: Leaf, body: int, hinge: Block, needs: Sequence[Block]) -> Block:
-        """Return a leaf that is a function of the motion at the body."""
         ...
 
 

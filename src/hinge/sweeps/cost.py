@@ -29,7 +29,7 @@ LETTER = {
     "H": 0, "H'": 0, "Hp": 0, "Hp'": 0, "Ha": 0, "Ha'": 0,
     "Np": 0, "Np'": 0, "Na": 0, "Na'": 0,
     "M": 42, "R": 42, "P": 66, "Pp": 66, "Ups": 66,
-    "D": 1, "Di": 1, "Dp": 1, "Dip": 1,
+    "D": 1, "Di": 1, "Dp": 1, "Dip": 1, "Dr": 1, "Dr'": 1, "Dri": 1, "Dri'": 1,
     "G": 6, "G'": 11, "Gp": 6, "Gp'": 11,
     "B": 48, "B'": 48, "Q": 30,
 }  # fmt: skip
@@ -38,7 +38,20 @@ LETTER = {
 EDGE, ANGULAR_EDGE, CONGRUENCE, RIGID_CONGRUENCE = 36, 12, 209, 110
 FORMULA = {"a": 30, "b": 36, "a_n": 30, "v_n": 9, "Q": 60}
 #: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE.
-BLOCK = {"D": 0, "Di": 1, "G": 6, "P": 42, "R": 0, "Ups": 0, "Dp": 0, "Dip": 1, "Gp": 6, "Pp": 42}
+BLOCK = {
+    "Dr": 1,
+    "Dri": 1,
+    "D": 0,
+    "Di": 1,
+    "G": 6,
+    "P": 42,
+    "R": 0,
+    "Ups": 0,
+    "Dp": 0,
+    "Dip": 1,
+    "Gp": 6,
+    "Pp": 42,
+}
 SIZE = {Body: 6, World: 6}
 
 

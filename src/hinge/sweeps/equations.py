@@ -27,6 +27,7 @@ from hinge.algebra import (
     Passive,
     Polynomial,
     Product,
+    Root,
     Space,
     Structure,
     Sum,
@@ -44,7 +45,7 @@ from hinge.algebra import (
     substituted,
     zero,
 )
-from hinge.errors import UnboundLeafError
+from hinge.errors import ArgumentError, UnboundLeafError
 
 #: Names of states by the propagation that makes them: (plain, Unicode).
 STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
@@ -226,7 +227,7 @@ def block_equations(x: Leaf) -> dict[Leaf, Expr]:
     definition = DEFINITIONS.get(x)
     if definition is None:
         return {}
-    if isinstance(definition, Inverse):
+    if isinstance(definition, Inverse | Root):
         return {x: definition}
     p = in_steps(polynomial(definition, no_inverse))
     gathered = {w[1:-1]: c for w, c in p.terms.items() if w[:1] == (E,) and w[-1:] == (E.T,)}
@@ -234,13 +235,44 @@ def block_equations(x: Leaf) -> dict[Leaf, Expr]:
         rest = Polynomial(x.range, x.domain, {w: c for w, c in p.terms.items() if w[:1] != (E,)})
         moved = product(E, factored(Polynomial(Body, Body, gathered)), E.T)
         return {x: linear((1, factored(rest)), (1, moved))}
-    scattered = (E.T, x, E)
-    if not any(scattered == w[k : k + 3] for w in p.terms for k in range(len(w))):
-        return {x: factored(p)}
-    above = leaf(f"{x.name}_above", Body, Body, Structure.DIAGONAL, self_adjoint=True,
-                 unicode=f"{x}⁺", meaning=f"{x} of the parent, seen at the body")  # fmt: skip
-    terms = {_replaced(w, scattered, above): c for w, c in p.terms.items()}
-    return {x: factored(Polynomial(Body, Body, terms)), above: product(E.T, x, E)}
+    return {x: factored(_seen_from_above(p, x)), **_from_above(p, x)}
+
+
+def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
+    """Return the diagonal blocks of an expression in local letters, and equations that these need.
+
+    Eᵀ X E (and so Kᵀ X K) stands for the parent's X, seen at the body.
+    """
+    p = in_steps(polynomial(e, no_inverse))
+    more: dict[Leaf, Expr] = {}
+    for x in {leaf_of(y) for w in p.terms for y in w}:
+        if x.self_adjoint and x.range is Body and x in DEFINITIONS:
+            more |= _from_above(p, x)
+            p = _seen_from_above(p, x)
+    for word in p.terms:
+        if not all(leaf_of(x).structure is Structure.DIAGONAL for x in word):
+            raise ArgumentError(
+                f"{e}: is not block-diagonal; wanted block-diagonal letters, or Eᵀ X E of derived ones"
+            )
+    return factored(p), more
+
+
+def _above(x: Leaf) -> Leaf:
+    return leaf(f"{x.name}_above", Body, Body, Structure.DIAGONAL, self_adjoint=True,
+                unicode=f"{x}⁺", meaning=f"{x} of the parent, seen at the body")  # fmt: skip
+
+
+def _from_above(p: Polynomial, x: Leaf) -> dict[Leaf, Expr]:
+    """Return the equation of the parent's X, seen at the body, if a polynomial has it."""
+    part = (E.T, x, E)
+    has = any(part == w[k : k + 3] for w in p.terms for k in range(len(w)))
+    return {_above(x): product(*part)} if has else {}
+
+
+def _seen_from_above(p: Polynomial, x: Leaf) -> Polynomial:
+    """Return a polynomial with Eᵀ X E as a letter of its own."""
+    terms = {_replaced(w, (E.T, x, E), _above(x)): c for w, c in p.terms.items()}
+    return Polynomial(p.range, p.domain, terms)
 
 
 def _replaced(word: tuple[Letter, ...], part: tuple[Expr, ...], by: Leaf) -> tuple[Letter, ...]:

@@ -1,9 +1,11 @@
-"""Small symmetric blocks over any scalar: the inverse and the pivots of D at a hinge."""
+"""Small blocks over any scalar: the inverse, the pivots and the square root of D at a hinge."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from hinge.kernels import Scalar
 from hinge.sweeps.contract import Block, zeros
 
 
@@ -43,3 +45,33 @@ def pivots_of(x: Block) -> tuple[Block, list[Any]]:
                 rest = rest - low[i, k] * low[j, k] * pivots[k]
             low[i, j] = rest / pivot
     return low, pivots
+
+
+def triangular_root(x: Block) -> Block:
+    """Return the lower triangular L of x = L Lᵀ for a symmetric positive definite block."""
+    low, pivots = pivots_of(x)
+    found = zeros(len(x), len(x))
+    for k, pivot in enumerate(pivots):
+        found[k, k] = scale = _sqrt(pivot)
+        for i in range(k + 1, len(x)):
+            found[i, k] = low[i, k] * scale
+    return found
+
+
+def triangular_inverse(x: Block) -> Block:
+    """Return the inverse of a lower triangular block, lower triangular too."""
+    n = len(x)
+    found = zeros(n, n)
+    for j in range(n):
+        found[j, j] = 1.0 / x[j, j]
+        for i in range(j + 1, n):
+            found[i, j] = -sum((x[i, k] * found[k, j] for k in range(j, i)), start=0.0) / x[i, i]
+    return found
+
+
+def _sqrt(x: Any) -> Any:
+    if isinstance(x, Scalar):
+        return x.sqrt()
+    if x <= 0:
+        raise ZeroDivisionError("a pivot that is not positive")
+    return math.sqrt(x)

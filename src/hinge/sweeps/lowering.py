@@ -25,6 +25,7 @@ from hinge.algebra import (
     adjoint_word,
     common_terms,
     factored,
+    leaf,
     leaf_of,
     no_inverse,
     polynomial,
@@ -33,9 +34,10 @@ from hinge.algebra import (
     word_expression,
 )
 from hinge.errors import ArgumentError
-from hinge.sweeps.equations import Equations, term_name
+from hinge.sweeps.equations import Equations, block_value, term_name
 from hinge.sweeps.program import (
     EDGES,
+    BlockOutput,
     Direction,
     OperatorOutput,
     Program,
@@ -48,10 +50,16 @@ from hinge.sweeps.program import (
 from hinge.sweeps.schedule import Plan
 
 
-def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None = None) -> Program:
+def lower(
+    outputs: Mapping[str, Expr],
+    *,
+    inverses: Mapping[Leaf, Expr] | None = None,
+    blocks: Mapping[str, Expr] | None = None,
+) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
-    `inverses` says of which operators the letters without closed form are the inverses.
+    `inverses` says of which operators the letters without closed form are the inverses; `blocks` are
+    block-diagonal operators that are shown as their blocks beside the outputs.
     """
     system = Equations(dict(inverses or {}))
     found = tuple(_output(system, name, e) for name, e in outputs.items())
@@ -60,6 +68,7 @@ def lower(outputs: Mapping[str, Expr], *, inverses: Mapping[Leaf, Expr] | None =
     _share(system)
     world = {o.variable: o for o in found if isinstance(o, WorldOutput)}
     system.values.update({x: _world_value(outputs[o.name]) for x, o in world.items()})
+    found += tuple(_blocks(system, name, e) for name, e in (blocks or {}).items())
     system.close([x for o in found if isinstance(o, ScalarOutput) for _, x in o.determinants])
     plans = [Plan(system.copy(), operators, start).program(found) for start in Direction]
     best = min(plans, key=lambda p: (len(p.stages), sum(len(s.statements) for s in p.passes)))
@@ -81,6 +90,16 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
     if e.range is World and p.T.key == p.key and all(_is_world_block(w) for w in p.terms):
         return WorldOutput(name, system.variable(World, name))
     return columns(system, name, p)
+
+
+def _blocks(system: Equations, name: str, e: Expr) -> BlockOutput:
+    """Return an operator as its blocks."""
+    value, more = block_value(e)
+    symmetric = e.range is e.domain and polynomial(e, no_inverse).T.key == polynomial(e, no_inverse).key
+    variable = leaf(f"{name}_blocks", e.range, e.domain, Structure.DIAGONAL, self_adjoint=symmetric,
+                    unicode=name, meaning="blocks")  # fmt: skip
+    system.values.update({variable: value, **more})
+    return BlockOutput(name, variable)
 
 
 def _refuse_outer_products(name: str, p: Polynomial) -> None:

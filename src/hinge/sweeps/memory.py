@@ -22,17 +22,10 @@ from hinge.tree import WORLD
 
 Entry: TypeAlias = float | int
 #: An entry of a layout: a literal below FIRST, a slot from there on, a number below zero; the last bit of a
-#: slot or number is its sign. In generic code a literal of another value stands for itself.
-Code: TypeAlias = int | tuple[float]
-LITERALS: dict[float, Code] = {0.0: 0, 1.0: 1, -1.0: 2}
-VALUES: dict[Code, float] = {code: x for x, code in LITERALS.items()}
+#: slot or number is its sign.
+LITERALS: dict[float, int] = {0.0: 0, 1.0: 1, -1.0: 2}
+VALUES: dict[int, float] = {code: x for x, code in LITERALS.items()}
 FIRST = 4
-
-
-class Lifted(float):
-    """A number that is known but not looked at, zero or one though it may be."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +33,12 @@ class Layout:
     """Which entries of a block are zero or one, and which are the same; equal layouts are one object."""
 
     shape: tuple[int, ...]
-    codes: tuple[Code, ...]
+    codes: tuple[int, ...]
 
     @cached_property
     def unsigned(self) -> tuple[Any, ...]:
         """The layout but for the signs of slots."""
-        codes = [c & ~1 if isinstance(c, int) and c >= FIRST else c for c in self.codes]
+        codes = [c & ~1 if c >= FIRST else c for c in self.codes]
         return self.shape, *codes
 
 
@@ -60,9 +53,7 @@ class Stored(NamedTuple):
         """Return the entries row by row, from what makes one of the k-th slot or number and a sign."""
         found: list[Any] = []
         for code in self.layout.codes:
-            if isinstance(code, tuple):
-                found.append(code[0])
-            elif code >= FIRST:
+            if code >= FIRST:
                 found.append(slot((code - FIRST) >> 1, bool(code & 1)))
             else:
                 found.append(VALUES[code] if code >= 0 else number((-1 - code) >> 1, not code & 1))
@@ -81,34 +72,26 @@ class Stored(NamedTuple):
 class Layouts:
     """The layouts so far, each made once."""
 
-    def __init__(self, generic: bool) -> None:
-        self.generic = generic
-        self._known: dict[tuple[tuple[int, ...], tuple[Code, ...]], Layout] = {}
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[int, ...], tuple[int, ...]], Layout] = {}
 
     def stored(self, shape: tuple[int, ...], entries: Iterable[Entry]) -> Stored:
         """Return a block of entries as a value."""
         slots: dict[int, int] = {}
-        numbers: dict[Any, tuple[int, float]] = {}
+        numbers: dict[float, tuple[int, float]] = {}
         codes = tuple([self._code(x, slots, numbers) for x in entries])
         layout = self._known.get((shape, codes))
         if layout is None:
             layout = self._known[shape, codes] = Layout(shape, codes)
         return Stored(layout, list(slots), [x for _, x in numbers.values()])
 
-    def _code(self, x: Entry, slots: dict[int, int], numbers: dict[Any, tuple[int, float]]) -> Code:
+    def _code(self, x: Entry, slots: dict[int, int], numbers: dict[float, tuple[int, float]]) -> int:
         if type(x) is int:
             return FIRST + 2 * slots.setdefault(x >> 1, len(slots)) + (x & 1)
-        if type(x) is float and x in LITERALS:
+        if x in LITERALS:
             return LITERALS[x]
-        if type(x) is float and self.generic:
-            return (x,)
-        k, first = numbers.setdefault(same_number(x), (len(numbers), x))
+        k, first = numbers.setdefault(abs(x), (len(numbers), x))
         return -1 - 2 * k - (x != first)
-
-
-def same_number(x: float) -> Hashable:
-    """Return what is the same for numbers that are one parameter: equal up to sign, or the same if lifted."""
-    return abs(x) if type(x) is float else -id(x)
 
 
 class Reading:
@@ -144,19 +127,19 @@ class Reading:
             key = [*key, tuple([order[s] for s in self._slots])]
         if numbers:
             known = self.number_order()
-            key = [*key, tuple([(known[same_number(x)][0], x == known[same_number(x)][1]) for x in numbers])]
-            numbers = [float(x) for _, x in known.values()]
+            key = [*key, tuple([(known[abs(x)][0], x == known[abs(x)][1]) for x in numbers])]
+            numbers = [x for _, x in known.values()]
         return tuple(key), slots, numbers
 
     def slot_order(self) -> dict[int, int]:
         """Return for each of the different slots its number."""
         return {s: k for k, s in enumerate(dict.fromkeys(self._slots))}
 
-    def number_order(self) -> dict[Hashable, tuple[int, float]]:
-        """Return for each of the different numbers its own number, and how it came first."""
-        found: dict[Hashable, tuple[int, float]] = {}
+    def number_order(self) -> dict[float, tuple[int, float]]:
+        """Return for each of the numbers that differ by more than sign its number, and how it came first."""
+        found: dict[float, tuple[int, float]] = {}
         for x in self._numbers:
-            found.setdefault(same_number(x), (len(found), x))
+            found.setdefault(abs(x), (len(found), x))
         return found
 
 
@@ -181,7 +164,6 @@ class Memory:
     program: Program
     binding: Binding
     sources: dict[Leaf, Space]
-    generic: bool
     slots: int = 0
     negated: dict[int, int] = field(default_factory=dict[int, int])
     calls: list[Open | DenseCall] = field(default_factory=list[Any])
@@ -191,7 +173,7 @@ class Memory:
     constants: dict[int, Stored] = field(default_factory=dict[int, Stored])
 
     def __post_init__(self) -> None:
-        self.layouts = Layouts(self.generic)
+        self.layouts = Layouts()
         self._widths: dict[Column, int] = {}
         tree, binding = self.binding.tree, self.binding
         children = tree.children
@@ -200,8 +182,7 @@ class Memory:
         known: dict[Hashable, int] = {}
         for i, parent in enumerate(tree.parents):
             numbers = binding.constants(i)
-            found = self.layouts.stored((), map(Lifted, numbers) if self.generic else numbers)
-            self.constants[i] = found._replace(numbers=[float(x) for x in found.numbers])
+            self.constants[i] = found = self.layouts.stored((), numbers)
             kind = known.setdefault((binding.kind(i), found.layout), len(known))
             self.kinds[i] = kind, WORLD if parent == WORLD else binding.size(Body, parent)
         self.constants[WORLD], self.kinds[WORLD] = self.layouts.stored((), ()), (WORLD, WORLD)

@@ -9,7 +9,8 @@
                     E X Eᵀ           gather: the same for a symmetric block X
                     Eᵀ v, E₀ᵀ v      scatter: the parent's (world's) v, seen at the body
                     Eᵀ X E           scatter: the same for a symmetric block X
-               |  X.inv() for a block-diagonal variable X
+               |  X.inv() for a block-diagonal variable X, self-adjoint or lower triangular
+               |  root(X), lower triangular, for a self-adjoint block-diagonal variable X
                |  a formula of the binding, of the vectors that it needs
     solve      =  target := X⁻¹ rhs                X dense, assembled from its columns
 
@@ -30,6 +31,7 @@ from hinge.algebra import (
     Inverse,
     Leaf,
     Product,
+    Root,
     Space,
     Structure,
     Sum,
@@ -59,6 +61,14 @@ class Statement:
         """What the statement is made of: its value, or what its formula needs."""
         return (self.value,) if self.value is not None else self.needs
 
+    def at_body(self) -> str:
+        """Return the statement with its edges written by bodies: k, its children c and its parent p."""
+        if self.value is None:
+            return f"{self.target}(k) = {self.target.meaning or self.target}, a function of " + ", ".join(
+                _indexed(n) for n in self.needs
+            )
+        return f"{self.target}(k) = {_indexed(self.value)}"
+
     def __str__(self) -> str:
         right = str(self.value) if self.value else f"{self.target}({', '.join(map(str, self.needs))})"
         return f"{self.target} := {right}"
@@ -74,6 +84,11 @@ class Pass:
     def title(self, number: int) -> str:
         """Return what to call the stage in a list."""
         return f"sweep {number}, {self.direction.value}"
+
+    @property
+    def edges(self) -> frozenset[Expr]:
+        """The edges that it goes along: which of E, E₀, Eᵀ, E₀ᵀ."""
+        return frozenset(x.factors[0] for s in self.statements for e in s.expressions for x in edges(e))
 
 
 @dataclass(frozen=True)
@@ -116,7 +131,19 @@ class ScalarOutput:
     determinants: tuple[tuple[float, Leaf], ...] = ()
 
 
-ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput
+@dataclass(frozen=True)
+class BlockOutput:
+    """An output that is a block-diagonal operator, shown as its blocks.
+
+    Body ← Body: (bodies, 6, 6). Body ← Joint: (6, nv), each column at the body of its joint; Joint ← Body:
+    (nv, 6). Joint ← Joint: (nv, nv) with zeros beside the blocks.
+    """
+
+    name: str
+    variable: Leaf
+
+
+ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | BlockOutput
 
 
 @dataclass(frozen=True)
@@ -182,7 +209,7 @@ def edges(e: Expr, kinds: tuple[Expr, ...] = EDGES) -> Iterator[Product]:
         case Sum():
             for _, t in e.terms:
                 yield from edges(t, kinds)
-        case Inverse():
+        case Inverse() | Root():
             yield from edges(e.argument, kinds)
         case _:
             pass
@@ -261,14 +288,15 @@ def write(program: Program) -> str:
         lines.append(f"sweep {number}, {stage.direction.value}: {order[stage.direction.value]}")
         for s in stage.statements:
             mark = f"   for each column of {s.source}" if s.source else ""
-            lines.append(f"    {_at_body(s)}{mark}")
+            lines.append(f"    {s.at_body()}{mark}")
         lines.append("end")
     for o in program.outputs:
-        lines.append(f"output {o.name}" + _read_off(o))
+        lines.append(f"output {o.name}{read_off(o)}")
     return "\n".join(lines)
 
 
-def _read_off(o: ProgramOutput) -> str:
+def read_off(o: ProgramOutput) -> str:
+    """Return how an output comes from the variables, as text that follows its name."""
     match o:
         case VectorOutput():
             return "" if o.variable.name == o.name else f" = {o.variable}"
@@ -277,6 +305,8 @@ def _read_off(o: ProgramOutput) -> str:
             return f": {how} {o.variable}" + (", mirrored" if o.mirror else "")
         case WorldOutput():
             return f" = {o.variable}"
+        case BlockOutput():
+            return f": blocks {o.variable}"
         case ScalarOutput():
             parts = [f"{_factor(c)}Σₖ {x}(k)ᵀ {y}(k)" for c, x, y in o.products]
             parts += [f"{_factor(c)}Σₖ log det {x}(k)" for c, x in o.determinants]
@@ -285,15 +315,6 @@ def _read_off(o: ProgramOutput) -> str:
 
 def _factor(c: float) -> str:
     return "" if c == 1 else f"{c:g} "
-
-
-def _at_body(s: Statement) -> str:
-    """Return a statement with the edges written by bodies: k, its children c and its parent p."""
-    if s.value is None:
-        return f"{s.target}(k) = {s.target.meaning or s.target}, a function of " + ", ".join(
-            _indexed(n) for n in s.needs
-        )
-    return f"{s.target}(k) = {_indexed(s.value)}"
 
 
 def _indexed(e: Expr, at: str = "k") -> str:
@@ -312,7 +333,7 @@ def _indexed(e: Expr, at: str = "k") -> str:
             return " ".join(_bracket(f, at) for f in _grouped(e))
         case Inverse():
             return f"{_indexed(e.argument, at)}⁻¹"
-        case Leaf():
+        case Leaf() | Root():
             return f"{e}({at})"
         case _:
             text = str(e)

@@ -17,6 +17,7 @@ from hinge.algebra import (
     Leaf,
     One,
     Product,
+    Root,
     Space,
     Structure,
     Sum,
@@ -94,7 +95,7 @@ class Plan:
                 return self._pass(self.level(operand(e)), way_)
             case Product():
                 return max(self.level(e.factors[0]), self.level(product(*e.factors[1:])))
-            case Inverse():
+            case Inverse() | Root():
                 return self.level(e.argument)
             case _:
                 return 0

@@ -30,7 +30,7 @@ def flipped(blocks: Sequence[Stored | None], wanted: Sequence[Any]) -> set[int] 
         if block is None:
             continue
         for code, as_wanted in zip(block.layout.codes, layout.codes, strict=True):
-            if isinstance(code, int) and code >= FIRST:
+            if code >= FIRST:
                 slot = block.slots[(code - FIRST) >> 1]
                 (same if code == as_wanted else other).add(slot)
     return None if other & same else other

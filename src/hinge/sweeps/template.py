@@ -20,7 +20,7 @@ from hinge.errors import ArgumentError
 from hinge.kernels import BOUND, RUN, Graph, Kernel, Op, Scalar, Uniform, finish, uniform
 from hinge.sweeps.code import Call, Column
 from hinge.sweeps.contract import Binding, Block
-from hinge.sweeps.memory import Layouts, Lifted, Memory, Stored
+from hinge.sweeps.memory import Layouts, Memory, Stored
 
 #: A hinge inertia that is known beforehand and worse conditioned than this is taken for singular.
 SINGULAR = 1e13
@@ -120,16 +120,15 @@ class Template:
             if isinstance(known, Stored):
                 table[at.body] = Stored(known[0], pick(pool), known[2])
             else:
-                entries = pick(self._entries(pool, values, memory.generic))
+                entries = pick(self._entries(pool, values))
                 table[at.body] = memory.layouts.stored(known, entries)
         if self.outputs:
             memory.calls.append(OpenCall(self, start, slots, values, at))
 
-    def _entries(self, slots: Sequence[int], values: Sequence[float], generic: bool) -> list[float]:
+    def _entries(self, slots: Sequence[int], values: Sequence[float]) -> list[float]:
         """Return everything that blocks are picked from, with both signs, and the literals."""
-        number = Lifted if generic else float
         found: list[float] = [x for s in slots for x in (2 * s, 2 * s + 1)]
-        found += [x for k in self.known for x in (number(values[k]), number(0.0 - values[k]))]
+        found += [x for k in self.known for x in (values[k], 0.0 - values[k])]
         return found + self.literals
 
     def _check(self, block: Block, values: Sequence[float]) -> None:

@@ -15,17 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Joint, Leaf, One, Product, Space, Structure, World, leaf
+from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
 from hinge.kernels import Kernel
 from hinge.kernels import Scalar as Traced
-from hinge.sweeps.body import COORDINATES, HINGE, BodyKernel, Family
+from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
-from hinge.sweeps.contract import SWITCHES, Binding, zeros
+from hinge.sweeps.contract import Binding, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.memory import Memory
 from hinge.sweeps.program import (
     GATHERING,
+    BlockOutput,
     Direction,
     OperatorOutput,
     Pass,
@@ -47,20 +48,18 @@ SINGLE = (None, World)
 TOTAL = leaf("total", One, One)
 
 
-def trace(program: Program, binding: Binding, *, generic: bool = False) -> Code:
+def trace(program: Program, binding: Binding) -> Code:
     """Return a program as straight-line code for a bound model.
 
-    Zeros and ones among the model's numbers are folded into the kernels, unless `generic`: then bodies with
-    the same joints and links share their kernels whatever their numbers, at the price of more operations.
+    Zeros and ones among the model's numbers are folded into the kernels.
     """
-    return _Tracer(program, binding, generic).run()
+    return _Tracer(program, binding).run()
 
 
 @dataclass
 class _Tracer:
     program: Program
     binding: Binding
-    generic: bool = False
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
 
@@ -69,7 +68,7 @@ class _Tracer:
         solves = [s for s in self.program.stages if isinstance(s, Solve)]
         sources = {s.target: s.source for s in (*statements, *solves) if s.source is not None}
         sources |= {unit: space for space, unit in self.program.sources.items()}
-        self.memory = Memory(self.program, self.binding, sources, self.generic)
+        self.memory = Memory(self.program, self.binding, sources)
 
     def run(self) -> Code:
         self._take_inputs()
@@ -91,14 +90,12 @@ class _Tracer:
     def _take_inputs(self) -> None:
         nq = sum(len(self.binding.coordinates(i)) for i in range(len(self.binding.tree)))
         self._take("q", nq)
-        if any(self.binding.switches(i) for i in range(len(self.binding.tree))):
-            self._take(SWITCHES, self.binding.length(Joint))
-        for x in self.program.inputs:
+        for x in dict.fromkeys((*self.program.inputs, *self.binding.parameters)):
             if x.domain is not One:
                 self._take_operator(x)
                 continue
             known = self.binding.known(x)
-            if known is None and x.name not in self.inputs:
+            if known is None:
                 self._take(x.name, self.binding.length(x.range))
             for i in self._places(x.range):
                 places = self.binding.positions(x.range, i)
@@ -136,9 +133,8 @@ class _Tracer:
         """Trace what depends on q alone, body by body, before all passes."""
         family = Family(self.memory, -1, _hinge)
         for i in range(len(self.binding.tree)):
-            entries = [self._input("q", p) for p in self.binding.coordinates(i)]
-            entries += [self._input(SWITCHES, p) for p in self.binding.switches(i)]
-            self._put(COORDINATES, i, (len(entries),), entries)
+            places = self.binding.coordinates(i)
+            self._put(COORDINATES, i, (len(places),), [self._input("q", p) for p in places])
             family.run(i)
 
     # Passes.
@@ -231,6 +227,8 @@ class _Tracer:
                 return found.shown()
             case OperatorOutput():
                 return self._operator(o)
+            case BlockOutput():
+                return self._blocks(o.variable)
             case ScalarOutput():
                 return self._scalar(o)
 
@@ -243,6 +241,23 @@ class _Tracer:
                     if p >= 0:
                         found[p] = value
         return found
+
+    def _blocks(self, x: Leaf) -> KnownBlock:
+        """Return a block-diagonal operator as blocks, see `BlockOutput`."""
+        lengths = [6 if space is Body else self.binding.length(space) for space in (x.range, x.domain)]
+        n = len(self.binding.tree)
+        found = zeros(n if x.range is Body and x.domain is Body else 1, *lengths)
+        for i in range(n):
+            block = self.memory.get(x, i)
+            places = [
+                [p - 6 * i if space is Body and p >= 0 else p for p in self.binding.positions(space, i)]
+                for space in (x.range, x.domain)
+            ]
+            for (r, c), value in np.ndenumerate(() if block is None else block.shown()):
+                p, q = places[0][r], places[1][c]
+                if p >= 0 and q >= 0:
+                    found[i if len(found) > 1 else 0, p, q] = value
+        return found if x.range is Body and x.domain is Body else found[0]
 
     def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
         """Return an operator as a matrix in the user's order, or with all rows that blocks have."""
@@ -334,6 +349,9 @@ def _hinge(body: BodyKernel) -> None:
     q = body.at(COORDINATES, body.body)
     assert q is not None
     body.store(HINGE, body.site.hinge(q))
+    given = [body.at(x, body.body) for x in body.binding.parameters]
+    if given:
+        body.store(DERIVED, body.site.derived(np.concatenate([x for x in given if x is not None])))
 
 
 def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:

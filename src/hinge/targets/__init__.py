@@ -1,6 +1,6 @@
 """Targets: what runs a program. `llvm` for speed, `numpy` without a compiler, `dense` for checking."""
 
-from hinge.targets.blocks import block_structure, plot_blocks
+from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
 from hinge.targets.llvm.threads import set_threads, threads
 from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_program
@@ -9,6 +9,7 @@ from hinge.targets.random_systems import Counterexample, SingularError, countere
 from hinge.targets.signature import Executable, Signature
 
 __all__ = [
+    "Blocks",
     "Counterexample",
     "Dispatcher",
     "Executable",
@@ -16,6 +17,7 @@ __all__ = [
     "Signature",
     "SingularError",
     "System",
+    "block_marks",
     "block_structure",
     "counterexample",
     "dispatcher",

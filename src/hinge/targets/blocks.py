@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,20 +17,41 @@ Order: TypeAlias = Literal["base-first", "tip-first"]
 TOLERANCE = 1e-10
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """Which blocks of an operator are zero (·), the identity (I) or neither (■); without entries is zero.
+
+    `rows` and `columns` are labels with the sizes of the blocks: numbers of bodies, w for the world, 1 for
+    the column of a vector.
+    """
+
+    rows: tuple[tuple[str, int], ...]
+    columns: tuple[tuple[str, int], ...]
+    marks: tuple[tuple[str, ...], ...]
+
+
+def block_marks(system: System, expr: Expr, *, order: Order = "base-first") -> Blocks:
+    """Return which blocks of an operator are zero on a system; the orders are those of `block_structure`."""
+    whole = system.matrix(expr)
+    scale = TOLERANCE * float(np.abs(whole).max(initial=0.0))
+    rows, columns = _ordered(system, expr.range, order), _ordered(system, expr.domain, order)
+    marks = tuple(tuple(_mark(whole[at][:, there], scale) for _, there in columns) for _, at in rows)
+    down, across = (tuple((label, len(at)) for label, at in x) for x in (rows, columns))
+    return Blocks(down, across, marks)
+
+
 def block_structure(system: System, expr: Expr, *, order: Order = "base-first") -> str:
     """Return a picture of the blocks: · zero, ■ not zero, I identity; a block without entries is zero.
 
     Rows and columns carry the numbers of bodies, w for the world, 1 for the column of a vector. Tip first
     is the order of the papers, in which φ is lower triangular; base first it is upper triangular.
     """
-    whole = system.matrix(expr)
-    scale = TOLERANCE * float(np.abs(whole).max(initial=0.0))
-    rows, columns = _ordered(system, expr.range, order), _ordered(system, expr.domain, order)
-    margin, width = (max((len(label) for label, _ in x), default=0) for x in (rows, columns))
-    head = [" " * margin, *(label.rjust(width) for label, _ in columns)]
+    found = block_marks(system, expr, order=order)
+    margin, width = (max((len(label) for label, _ in x), default=0) for x in (found.rows, found.columns))
+    head = [" " * margin, *(label.rjust(width) for label, _ in found.columns)]
     lines = [
-        [label.rjust(margin), *(_mark(whole[at][:, there], scale).rjust(width) for _, there in columns)]
-        for label, at in rows
+        [label.rjust(margin), *(mark.rjust(width) for mark in marks)]
+        for (label, _), marks in zip(found.rows, found.marks, strict=True)
     ]
     return "\n".join(
         [f"{expr}: {expr.range} ← {expr.domain}", *(" ".join(x).rstrip() for x in (head, *lines))]

@@ -29,11 +29,11 @@ from hinge.algebra import (
     Expr,
     Identity,
     Inverse,
-    Joint,
     Leaf,
     LogDet,
     One,
     Product,
+    Root,
     Space,
     Structure,
     Sum,
@@ -44,7 +44,7 @@ from hinge.algebra import (
     linear,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.sweeps import SWITCHES, Binding
+from hinge.sweeps import Binding, Site
 from hinge.tree import WORLD
 
 Array: TypeAlias = NDArray[Any]
@@ -125,6 +125,8 @@ class System:
                 if x.size and not np.linalg.cond(x / np.where(largest > 0, largest, 1)) < SINGULAR:
                     raise SingularError(f"{e}: what is inverted is singular on this system")
                 found = np.linalg.inv(x)
+            case Root():
+                found = np.linalg.cholesky(self.matrix(e.argument))
             case LogDet():
                 found = np.linalg.slogdet(self.matrix(e.argument))[1].reshape(1, 1)
             case _:
@@ -230,23 +232,20 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     bodies = range(len(parents))
     known = STANDARD | {x.name: x for x in own}
     q = _given("q", inputs, (sum(len(binding.coordinates(i)) for i in bodies),))
-    coordinates = [q[list(binding.coordinates(i))] for i in bodies]
-    if any(binding.switches(i) for i in bodies):
-        held = _given(SWITCHES, inputs, (binding.length(Joint),))
-        coordinates = [np.append(x, held[list(binding.switches(i))]) for i, x in enumerate(coordinates)]
-    hinges = [np.asarray(binding.hinge(i, x), dtype=float) for i, x in enumerate(coordinates)]
+    sites = _sites(binding, inputs)
+    hinges = [np.asarray(s.hinge(q[list(binding.coordinates(i))]), dtype=float) for i, s in enumerate(sites)]
     spaces = {s for x in known.values() for s in (x.range, x.domain)} - {One, World}
     sizes = {s: tuple(binding.size(s, i) for i in bodies) for s in spaces} | {World: (6,)}
     values: dict[Leaf, Array] = {}
     system = System(parents, sizes, values)
 
-    steps = [binding.step(i, hinges[i]).to_parent(np.eye(sizes[Body][i])) for i in bodies]
+    steps = [sites[i].step(hinges[i]).to_parent(np.eye(sizes[Body][i])) for i in bodies]
     values[E] = _assembled(system, E, {(p, i): steps[i] for i, p in enumerate(parents) if p != WORLD})
     values[E0] = _assembled(system, E0, {(0, i): steps[i] for i, p in enumerate(parents) if p == WORLD})
     for x in known.values():
         if x.structure is Structure.DIAGONAL and not x.needs and x not in MEANING and x is not E0:
             here = [i for i in bodies if sizes[x.range][i] and sizes[x.domain][i]]
-            blocks = {(i, i): binding.value(x, i, hinges[i]) for i in here}
+            blocks = {(i, i): sites[i].value(x, hinges[i]) for i in here}
             if not here or any(b is not None for b in blocks.values()):
                 values[x] = _assembled(system, x, blocks)
     blocks_of = {s: (WORLD,) if s is World else bodies for s in (*spaces, World)}
@@ -264,14 +263,26 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
             except UnboundLeafError:
                 continue
             blocks = {
-                (i, 0 if x.is_vector else i): binding.formula(
-                    x, i, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
+                (i, 0 if x.is_vector else i): sites[i].formula(
+                    x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
                 )
                 for i in bodies
                 if sizes[x.range][i]
             }
             values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
+
+
+def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:
+    """Return what letters mean at each body, with the parameters of the model that the inputs give."""
+    found = [binding.site(i, binding.constants(i)) for i in range(len(binding.tree.parents))]
+    given = {x.range: _given(x.name, inputs, (binding.length(x.range),)) for x in binding.parameters}
+    if not given:
+        return found
+    for i, site in enumerate(found):
+        own = [x[list(binding.positions(space, i))] for space, x in given.items()]
+        found[i] = site.with_derived(site.derived(np.concatenate(own)))
+    return found
 
 
 def _given(name: str, inputs: Mapping[str, ArrayLike], wanted: tuple[int, ...]) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from inspect import Parameter, Signature, getdoc, signature
+from types import ModuleType
 from typing import Any, Protocol
 
 from hinge.errors import MissingExtraError
@@ -54,11 +55,10 @@ def dispatcher(fallback: Callable[..., Any], choices: Sequence[str] = ()) -> Dis
     """
     if not has_llvm():
         return _Plain(fallback)
-    from hinge.targets.llvm.entry import Dispatch  # noqa: PLC0415 (loads llvmlite)
-
+    entry, _ = _loaded()
     parameters = signature(fallback).parameters.values()
     bare = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
-    return Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}", choices)
+    return entry.Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}", choices)
 
 
 def native_program(
@@ -72,6 +72,12 @@ def native_program(
     """Return a program of the native target, see `hinge.targets.llvm.program`."""
     if not has_llvm():
         raise MissingExtraError("target 'llvm' needs llvmlite: pip install llvmlite, or give target='numpy'")
-    from hinge.targets.llvm.program import NativeProgram  # noqa: PLC0415 (loads llvmlite)
+    _, program = _loaded()
+    return program.NativeProgram(trace, identity=identity, label=label, shape=shape, lanes=lanes)
 
-    return NativeProgram(trace, identity=identity, label=label, shape=shape, lanes=lanes)
+
+def _loaded() -> tuple[ModuleType, ModuleType]:
+    """Load the native target, all of it at once: not a first call shall wait for it."""
+    from hinge.targets.llvm import entry, program  # noqa: PLC0415 (loads llvmlite)
+
+    return entry, program

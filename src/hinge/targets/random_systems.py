@@ -21,6 +21,7 @@ from hinge.algebra import (
     Node,
     Np,
     One,
+    Parameter,
     Passive,
     World,
     appendix,
@@ -57,6 +58,7 @@ def random_system(parents: Sequence[int], seed: int, dofs: Sequence[int] | None 
         Node: tuple(6 * int(k) for k in nodes),
         Passive: tuple(int(p.sum()) for p in is_passive),
         Active: tuple(int((~p).sum()) for p in is_passive),
+        Parameter: (10,) * n,
         Constraint: tuple(int(k) for k in rng.integers(0, 2, n)),
     }
     empty = System(tuple(parents), sizes, {}, seed)

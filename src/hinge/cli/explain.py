@@ -1,0 +1,124 @@
+"""`hinge explain`: where the algorithm of a verb comes from, as text or as a page of HTML."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import fill
+
+from hinge.algebra import B, Q, f_ext, leaves
+from hinge.dynamics import CATALOGUE, Compiled, compiled
+from hinge.errors import CommandLineError, HingeError
+from hinge.explain import page
+from hinge.io import load
+from hinge.model import Robot
+from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
+
+#: Verbs that are read off the value of another one.
+READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
+
+NAME = "explain"
+SUMMARY = "show where the algorithm of a verb comes from, for a robot"
+DESCRIPTION = f"""\
+Show a verb for a robot: the operator expression, the derivation step by step with its identities,
+the sweeps over the bodies, what one evaluation costs, and what was compiled.
+
+  hinge explain forward_dynamics                                  for the built-in panda, as text
+  hinge explain mass_matrix --robot arm.urdf --html mass.html     for a file, as a page for a browser
+  hinge explain jacobian --robot spacecraft --frame left_hand     for a frame of the robot
+
+The page is one file that needs no network; it shows proofs, pictures and the generated code as well.
+
+verbs:
+{fill(", ".join([*CATALOGUE, *READ_OFF]), 96, initial_indent="  ", subsequent_indent="  ")}
+"""
+
+#: Robots that need no file.
+BUILT_IN: dict[str, Callable[[], Robot]] = {
+    "panda": panda,
+    "puma560": puma560,
+    "quadruped": quadruped,
+    "spacecraft": spacecraft,
+    "double_pendulum": double_pendulum,
+    "chain": lambda: chain(6),
+}
+#: Verbs of one frame; the others that lead to frames take all bodies where none is named.
+OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `hinge explain`."""
+    parser.add_argument("verb", help="what is computed, such as forward_dynamics; see the list above")
+    parser.add_argument(
+        "--robot",
+        default="panda",
+        metavar="ROBOT",
+        help=f"a URDF or MJCF file, or one of {', '.join(BUILT_IN)} (default: panda)",
+    )
+    parser.add_argument("--floating", action="store_true", help="hang the robot of a file on a free joint")
+    parser.add_argument(
+        "--frame",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a frame or body that the verb leads to, or where a force acts; may be given several times "
+        "(default: the last body for Jacobians, all bodies for velocities and accelerations)",
+    )
+    parser.add_argument(
+        "--expressed", default="body", choices=["body", "world", "world-aligned"], help="axes of frames"
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of HTML to this file")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the explanation, or write it as a page."""
+    try:
+        found = explained(
+            arguments.verb, arguments.robot, arguments.frame, arguments.expressed, arguments.floating
+        )
+        if arguments.html is None:
+            sys.stdout.write(f"{found.explain()}\n")
+            return
+        text = page(found)
+        arguments.html.write_text(text, encoding="utf-8")
+    except HingeError as error:
+        raise CommandLineError(str(error)) from error
+    except OSError as error:
+        raise CommandLineError(
+            f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        ) from error
+    sys.stdout.write(f"wrote {arguments.html}, {len(text.encode()) / 1000:.0f} kB\n")
+
+
+def explained(verb: str, robot: str, frames: list[str], expressed: str, floating: bool) -> Compiled:
+    """Return the compiled verb that a command line asks for."""
+    name = READ_OFF.get(verb, verb)
+    if name not in CATALOGUE:
+        raise CommandLineError(f"verb: {verb!r} is unknown; there is {', '.join([*CATALOGUE, *READ_OFF])}")
+    letters = leaves(CATALOGUE[name])
+    if frames and B not in letters:
+        raise CommandLineError(f"--frame: {verb} leads to no frame; leave it out")
+    if expressed != "body" and Q not in letters:
+        raise CommandLineError(f"--expressed: {verb} has no axes to choose; leave it out")
+    if expressed == "world" and name.startswith("classical"):
+        raise CommandLineError(
+            "--expressed: 'world' moves the origin away from the frame; take 'world-aligned'"
+        )
+    found = _robot(robot, floating)
+    if not frames and B in letters and f_ext not in letters:
+        names = [b.name for b in found.bodies]
+        frames = names[-1:] if name in OF_ONE_FRAME else names
+    return compiled(found, name, tuple(frames), expressed)  # pyright: ignore[reportArgumentType] - checked by argparse
+
+
+def _robot(name: str, floating: bool) -> Robot:
+    """Return a built-in robot, or the one in a file."""
+    if name in BUILT_IN:
+        if floating:
+            raise CommandLineError(f"--floating: is for robots of files; {name} is built in")
+        return BUILT_IN[name]()
+    if not Path(name).exists():
+        raise CommandLineError(f"--robot: {name} is no file, nor one of {', '.join(BUILT_IN)}")
+    return load(name, floating=floating, strict=None)

@@ -1,0 +1,55 @@
+"""The bodies that a compiled expression works with: those of the robot, fixed ones as parts of others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hinge.binding import RobotBinding
+from hinge.explain.markup import shortened
+
+
+@dataclass(frozen=True)
+class Worked:
+    """A body as it is worked with: its number and name, what is fixed on it, and its joint."""
+
+    number: int
+    name: str
+    fixed: tuple[str, ...]
+    joint: str
+    kind: str
+    dofs: int
+    parent: int
+
+    @property
+    def title(self) -> str:
+        """The body in words, for who points at it."""
+        carried = f", with {', '.join(self.fixed)} fixed on it" if self.fixed else ""
+        return shortened(f"{self.number}: {self.name}{carried}; joint {self.joint}, {self.kind}", 300)
+
+
+def worked_bodies(binding: RobotBinding) -> list[Worked]:
+    """Return the bodies that are worked with, base first."""
+    parts: list[list[str]] = [[] for _ in binding.places]
+    for body, carrier in zip(binding.robot.bodies, binding.carriers, strict=True):
+        parts[carrier].append(body.name)
+    joints = (place.joint for place in binding.places)
+    return [
+        Worked(k, j.child, tuple(n for n in parts[k] if n != j.child), j.name, j.type.kind, j.nv, parent)
+        for k, (j, parent) in enumerate(zip(joints, binding.tree.parents, strict=True))
+    ]
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return names without what most of them end on and all of them begin with, if they stay different.
+
+    Of panda_link1, panda_link2, … the numbers are of interest; of left_1_link, right_1_link, … the sides.
+    """
+    ends = Counter(name[name.rfind("_") :] for name in names if name.rfind("_") > 0)
+    end, count = max(ends.items(), key=lambda x: x[1], default=("", 0))
+    found = [name.removesuffix(end) for name in names] if 2 * count > len(names) else list(names)
+    starts = {name[: name.find("_") + 1] for name in found}
+    if len(starts) == 1 and len(found) > 1:
+        found = [name.removeprefix(next(iter(starts))) for name in found]
+    return found if len(set(found)) == len(set(names)) and all(found) else list(names)

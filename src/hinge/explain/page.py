@@ -1,0 +1,106 @@
+"""A verb of a robot explained on one page of HTML that needs nothing else: no network, no script."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from hinge.algebra import STANDARD, Expr, Leaf, leaves
+from hinge.dynamics import Compiled
+from hinge.explain.bodies import worked_bodies
+from hinge.explain.counts import counts_section, facts_section
+from hinge.explain.derivation import derivation_section
+from hinge.explain.listings import listings_section
+from hinge.explain.markup import Html, join, shortened, table, tag, unfolds
+from hinge.explain.operators import legend, operators_section
+from hinge.explain.sweeps import sweeps_section
+from hinge.explain.typeset import formula, typeset
+
+#: A browser that obeys it loads nothing and runs nothing, whatever stands in the page.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(compiled: Compiled) -> str:
+    """Return the page that explains a compiled expression: where it comes from and what becomes of it."""
+    c, bodies = compiled, worked_bodies(compiled.binding)
+    sections = {
+        "expression": ("The expression", _expression(c)),
+        "letters": ("The letters", _letters(c)),
+        "derivation": ("The derivation", derivation_section(c.derivation)),
+        "operators": ("The operators of this robot", join([_about_blocks(), operators_section(c, bodies)])),
+        "sweeps": ("The sweeps", sweeps_section(c, bodies)),
+        "operations": ("Operations", counts_section(c, bodies)),
+        "machine": ("What is compiled", facts_section(c)),
+        "code": ("The code", listings_section(c, bodies)),
+    }
+    contents = tag("nav", *(tag("a", title, href=f"#{name}") for name, (title, _) in sections.items()))
+    body = [tag("section", tag("h2", title), content, id=name) for name, (title, content) in sections.items()]
+    return str(_document(", ".join(c.given), _header(c, len(bodies)), contents, *body))
+
+
+def _document(title: str, *content: Html) -> Html:
+    style = (resources.files("hinge.explain") / "page.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", Html(style)),
+    )
+    return Html(f"<!DOCTYPE html>\n{tag('html', head, tag('body', tag('main', *content)), lang='en')}\n")
+
+
+def _header(c: Compiled, worked: int) -> Html:
+    robot = c.robot
+    base = "floating" if robot.is_floating else "fixed"
+    fixed = len(robot.bodies) - worked
+    facts = f"{len(robot.bodies)} bodies, {robot.nv} degrees of freedom, {base} base, {robot.mass:.4g} kg"
+    many = f"; {fixed} bodies on fixed joints are parts of those that carry them"
+    merged = "; 1 body on a fixed joint is part of that which carries it" if fixed == 1 else many
+    first = ", ".join(shortened(name, 60) for name in c.binding.nodes[:8])
+    nodes = f"; nodes: {first}{' …' if len(c.binding.nodes) > 8 else ''}"
+    said = f"{facts}{merged if fixed else ''}{nodes if c.binding.nodes else ''}"
+    verb = tag("span", ", ".join(c.given), class_="verb")
+    title = tag("h1", verb, tag("span", " for ", class_="note"), shortened(robot.name, 120))
+    return tag("header", title, tag("p", said, class_="note"))
+
+
+def _expression(c: Compiled) -> Html:
+    """Return the expression, and how it is written for a computer and for LaTeX."""
+    shown = [formula(f"{name} = {e}", class_="formula display") for name, e in c.given.items()]
+    sources = [f"{name}: {e!r}\n{e.latex()}" for name, e in c.given.items()]
+    return join([*shown, unfolds("as Python and as LaTeX", tag("pre", "\n".join(sources), class_="wrap"))])
+
+
+def _letters(c: Compiled) -> Html:
+    """Return the letters that occur anywhere, with their spaces and what they are."""
+    lines = [e for line in c.derivation.lines for e in line.expressions.values()]
+    used = {x for e in (*c.given.values(), *lines) for x in leaves(e)}
+    used |= {
+        x for p in c.derivation.program.passes for s in p.statements for e in s.expressions for x in leaves(e)
+    }
+    order = {x: k for k, x in enumerate(STANDARD.values())}
+    rows = [
+        [
+            typeset(str(x), titles=False),
+            _spaces(x),
+            x.structure.value,
+            x.meaning or "a variable of the sweeps",
+        ]
+        for x in sorted(used, key=lambda x: (order.get(x, len(order)), x.name))
+        if x in order
+    ]
+    return table(["letter", "leads", "blocks", "meaning"], rows, class_="letters")
+
+
+def _spaces(e: Expr | Leaf) -> str:
+    return f"{e.range}" if e.is_vector else f"{e.range} ← {e.domain}"
+
+
+def _about_blocks() -> Html:
+    text = (
+        "Each picture is a matrix, its blocks drawn by body, base first, at one random configuration of the "
+        "robot. What is blank is zero; a faint block is the identity. Point at a block to see which body it "
+        "leads from and to."
+    )
+    return join([tag("p", text, class_="note"), tag("p", legend(), class_="legend")])

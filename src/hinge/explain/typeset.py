@@ -1,0 +1,75 @@
+"""Formulas as HTML: what the algebra prints in Unicode, with letters slanted and marks raised or lowered."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from hinge.algebra import STANDARD
+from hinge.explain.markup import Html, html, join, tag
+
+#: What the names of vectors stand for in a formula.
+SPELT = {"tau": "τ", "qd": "q̇", "qdd": "q̈"}
+RAISED = {"ᵀ": "T", "⁻¹": "−1"}
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₖₙₚₓ", "0123456789aknpx", strict=True))
+
+_TOKEN = re.compile(
+    r"""
+    (?P<source>\[(?:JPL|SOA)[^\]]*\])
+  | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
+  | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
+  | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
+  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜][\u0300-\u036f]?)(?P<low>[₀-₉ₐₖₙₚₓ]+|(?<=[EΔ])[φψ]ₚ?|\d+)?
+  | (?P<raised>ᵀ|⁻¹)
+    """,
+    re.VERBOSE,
+)
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    """Return what the letters are, by how they are written."""
+    return {x.unicode_name: x.meaning for x in STANDARD.values()}
+
+
+def typeset(text: str, *, titles: bool = True) -> Html:
+    """Return a formula as HTML; with `titles` a letter says what it is when it is pointed at."""
+    out: list[str] = []
+    end = 0
+    for m in _TOKEN.finditer(text):
+        out += [html(text[end : m.start()]), _token(m, titles)]
+        end = m.end()
+    return join([*out, html(text[end:])])
+
+
+def formula(text: str, *, class_: str = "formula") -> Html:
+    """Return lines of a formula as a block; indented lines are subordinate to the first."""
+    lines = (
+        tag("div", typeset(line.strip()), class_="where" if line.startswith(" ") else "line")
+        for line in text.splitlines()
+    )
+    return tag("div", *lines, class_=class_)
+
+
+def _token(m: re.Match[str], titles: bool) -> Html:
+    text = m.group()
+    match m.lastgroup:
+        case "raised":
+            return tag("sup", RAISED[text])
+        case "at" | "source":
+            return tag("span", text, class_=m.lastgroup)
+        case "sum" | "over":
+            below = m.group("over") or ("k" if text.endswith("ₖ") else "")
+            return join(["Σ", tag("sub", below)] if below else ["Σ"])
+        case "word":
+            return tag("i", SPELT[text]) if text in SPELT else tag("span", text, class_="word")
+        case _:
+            return _letter(m.group("letter"), m.group("low") or "", titles)
+
+
+def _letter(letter: str, low: str, titles: bool) -> Html:
+    meaning = _meanings().get(letter + low, "") if titles else ""
+    kind = "op" if letter.isupper() or letter in "φψ𝓜" else "vec"
+    named = {"title": meaning} if meaning else {}
+    below = [tag("sub", "".join(LOWERED.get(c, c) for c in low))] if low else []
+    return tag("i", letter, *below, class_=kind, **named)

@@ -1,0 +1,73 @@
+"""The inertias of all bodies as one array of ten numbers each: for calls that give them, and for fitting.
+
+The packed layout of a body is
+
+    m, m cx, m cy, m cz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz
+
+with the first moment m c and the second moment I about the origin of the body's own frame (not about its
+centre of mass), in kg, kg m, kg m². Forces are linear in these numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model.checks import inertia_problems
+from hinge.model.robot import Robot
+from hinge.model.vectors import as_vector, checked_robot
+from hinge.spatial import Array, ArrayLike, Inertia
+
+UPPER = [0, 1, 2, 4, 5, 8]
+WHOLE = [0, 1, 2, 1, 3, 4, 2, 4, 5]
+
+
+def inertial_parameters(robot: Robot) -> Array:
+    """Return the inertias of all bodies (bodies, 10): m, m c, and the upper triangle of I row by row."""
+    rows = [
+        np.concatenate([np.reshape(x.m, 1), x.h, x.I.reshape(9)[UPPER]])
+        for x in (body.inertia for body in checked_robot(robot).bodies)
+    ]
+    return np.array(rows).reshape(-1, 10)
+
+
+def with_inertial_parameters(robot: Robot, inertias: ArrayLike) -> Robot:
+    """Return the robot with other inertias (bodies, 10); see `inertial_parameters` for the layout."""
+    x = _checked(robot, inertias)
+    if x.ndim != 2:
+        raise ArgumentError(f"inertias: has shape {x.shape}; wanted one set, ({len(robot.bodies)}, 10)")
+    bodies = tuple(
+        replace(body, inertia=Inertia(np.array(row[0]), row[1:4], row[4:][WHOLE].reshape(3, 3)))
+        for body, row in zip(robot.bodies, x, strict=True)
+    )
+    return replace(robot, bodies=bodies)
+
+
+def check_inertial_parameters(robot: Robot, inertias: ArrayLike) -> list[str]:
+    """Return what no rigid body can have among inertias (…, bodies, 10), by body and place in the batch.
+
+    Masses below zero, moments that are not positive or break the triangle inequality, numbers that are not
+    finite; none of them stops a call.
+    """
+    x = _checked(robot, inertias)
+    rows = x.reshape(-1, 10)
+    second = rows[:, 4:][:, WHOLE].reshape(-1, 3, 3)
+    names = [
+        f"body {body.name!r}" + (f" of set {list(at)}" if at else "")
+        for at in np.ndindex(x.shape[:-2])
+        for body in robot.bodies
+    ]
+    return [str(p) for p in inertia_problems(rows[:, 0], rows[:, 1:4], second, names)] if len(rows) else []
+
+
+def _checked(robot: Robot, inertias: ArrayLike) -> Array:
+    count = len(checked_robot(robot).bodies)
+    x = as_vector(inertias, "inertias", 10, "an inertia has ten numbers")
+    if x.ndim < 2 or x.shape[-2] != count:
+        raise ArgumentError(
+            f"inertias: has shape {x.shape}; wanted (…, {count}, 10), a row for each body of robot "
+            f"{robot.name!r}"
+        )
+    return x
