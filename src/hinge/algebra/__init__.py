@@ -68,6 +68,7 @@ from hinge.algebra.leaves import (
     tau_p,
     v_n,
     whole,
+    x_n,
 )
 from hinge.algebra.polynomial import (
     InverseOf,
@@ -194,5 +195,6 @@ __all__ = [
     "word_expression",
     "word_order",
     "wrapped",
+    "x_n",
     "zero",
 ]

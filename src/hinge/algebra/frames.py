@@ -39,6 +39,7 @@ from hinge.algebra.leaves import (
     psi,
     psip,
     v_n,
+    x_n,
 )
 from hinge.algebra.polynomial import Letter, Polynomial, leaf_of
 
@@ -53,7 +54,7 @@ GIVES_AND_TAKES: dict[Leaf, tuple[str, str]] = {
     **dict.fromkeys((G, Gp, K, Kp), (FORCE, EITHER)),
     Ups: (MOTION, FORCE),
     Q: (MOTION, MOTION),
-    **dict.fromkeys((a, a_n, v_n, g), (MOTION, EITHER)),
+    **dict.fromkeys((a, a_n, v_n, x_n, g), (MOTION, EITHER)),
     **dict.fromkeys((b, f_ext), (FORCE, EITHER)),
 }
 

@@ -3,6 +3,18 @@
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.operational import (
+    classical_operational_bias,
+    consistent_inverse,
+    force_correction,
+    jacobian_column_products,
+    jacobian_row_products,
+    jacobian_solve,
+    operational_bias,
+    operational_gravity,
+    operational_inertia,
+    operational_inverse_inertia,
+)
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -34,9 +46,12 @@ __all__ = [
     "center_of_mass",
     "classical_accelerations",
     "classical_jacobian_bias",
+    "classical_operational_bias",
     "compile",
     "compiled",
+    "consistent_inverse",
     "coriolis_force",
+    "force_correction",
     "forget",
     "forward_dynamics",
     "forward_kinematics",
@@ -44,10 +59,17 @@ __all__ = [
     "inverse_dynamics",
     "jacobian",
     "jacobian_bias",
+    "jacobian_column_products",
+    "jacobian_row_products",
+    "jacobian_solve",
     "kinetic_energy",
     "mass_matrix",
     "mass_matrix_inverse",
     "momentum",
+    "operational_bias",
+    "operational_gravity",
+    "operational_inertia",
+    "operational_inverse_inertia",
     "potential_energy",
     "velocities",
 ]
