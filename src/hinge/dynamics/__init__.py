@@ -2,6 +2,7 @@
 
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS
+from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
 from hinge.dynamics.kept import compiled, forget
 from hinge.dynamics.operational import (
     classical_operational_bias,
@@ -41,6 +42,7 @@ __all__ = [
     "CATALOGUE",
     "FORWARD_DYNAMICS",
     "Compiled",
+    "InverseKinematics",
     "accelerations",
     "bias_force",
     "center_of_mass",
@@ -57,6 +59,7 @@ __all__ = [
     "forward_kinematics",
     "gravity_force",
     "inverse_dynamics",
+    "inverse_kinematics",
     "jacobian",
     "jacobian_bias",
     "jacobian_column_products",
