@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from hinge import dynamics, reference
-from hinge.model import Robot
-from hinge.spatial import Array, matvec, transpose
+from hinge import dynamics, reference, robots
+from hinge.dynamics import CATALOGUE, compile
+from hinge.model import Builder, Robot, joints
+from hinge.spatial import Array, matvec, rotation, transpose
 from hinge.testing import State, random_state
 from tests.dynamics.zoo import matrix, tip_of
 
@@ -150,8 +152,43 @@ def difference(name: str, robot: Robot, frames: str | Sequence[str], s: State, e
     return matrix(ours, theirs)
 
 
+def expression_difference(
+    name: str, robot: Robot, frames: Sequence[str], expressed: str, target: str
+) -> float:
+    """Return the same for the verb's expression, compiled for a target."""
+    s = states(robot, frames)
+    d = Dense(robot, s, frames, expressed)
+    f = compile(CATALOGUE[name], robot, nodes=frames, expressed=expressed, target=target)
+    given = {n: s.qd if n == "qd" else d.given() for n in f.inputs if n != "g"}
+    ours, theirs = f(s.q, **given), OPERATIONAL[name].book(d)
+    assert ours.shape == theirs.shape and np.isfinite(ours).all(), (name, ours.shape, theirs.shape)
+    return matrix(ours, theirs)
+
+
+#: Small trees whose two tips can be moved apart from each other, with every joint type between them.
+SMALL = {
+    "turning": [("spherical", None), ("cylindrical", 0), ("universal", 1), ("spherical", 0), ("planar", 3)],
+    "sliding": [("translational", None), ("spherical_angles", 0), ("planar", 1), ("free", 0), ("screw", 3)],
+    "floating": [("free", None), ("revolute", 0), ("fixed", 1), ("spherical", 0), ("continuous", 3),
+                 ("prismatic", 4), ("prismatic", 2), ("spherical", 6)],
+}  # fmt: skip
+
+
+@cache
+def small(name: str) -> Robot:
+    """Return a small tree, the same object each time."""
+    rng, b = np.random.default_rng(4), Builder(name)
+    for k, (kind, parent) in enumerate(SMALL[name]):
+        b.body(
+            f"b{k}", parent=None if parent is None else f"b{parent}", joint=joints.JOINT_TYPES[kind](),
+            inertia=robots.random_inertia(rng), position=rng.uniform(-0.5, 0.5, 3),
+            rotation=rotation.from_rpy(rng.uniform(-2, 2, 3)),
+        )  # fmt: skip
+    return b.build()
+
+
 def frame_sets(robot: Robot) -> list[str | list[str]]:
-    """Return one frame; one in a list; several on different branches; several on one body."""
+    """Return one frame; two on different branches, if there are; several, two of them on one body."""
     leaves = [i for i in range(len(robot.bodies)) if not robot.tree.children[i]]
     tips = [robot.bodies[i].name for i in leaves[-2:]]
     tip = tip_of(robot)
