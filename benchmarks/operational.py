@@ -15,7 +15,7 @@ from benchmarks.agreement import BOUND
 from benchmarks.harness import Contender, Options, quickest, race, repeated
 from benchmarks.peers import PeerMissing
 from benchmarks.peers.pinocchio_python import ANGULAR_FIRST, PinocchioModel
-from benchmarks.subjects import Subject, one_thread, subject
+from benchmarks.subjects import States, Subject, one_thread, subject
 from benchmarks.tables import Cell, Table, ratio
 from hinge.dynamics import Compiled, compiled
 from hinge.spatial import Array
@@ -73,12 +73,12 @@ def _row(on: Subject, quantity: str, names: Sequence[str], options: Options) -> 
         times = race([single, batch], budget=options.budget)
         one, many = (1e6 * times[k] for k in ("one", "batch"))
         return [*head, one, str(why), None, many, None, None, None, None]
-    few = s.q[:LOOP]
+    few = ways.at(s[:LOOP])
     off = ways.difference(out[: len(few)], few)
-    calls = {name: repeated(name, way, (ways.at(few)[0],)) for name, way in ways.calls.items()}
+    calls = {name: repeated(name, way, (few[0],)) for name, way in ways.calls.items()}
     best = quickest(list(calls.values()))
     theirs = Contender("pin one", best.run, best.states)
-    loop = Contender("loop", partial(_loop, ways.calls[best.name], list(ways.at(few))), len(few))
+    loop = Contender("loop", partial(_loop, ways.calls[best.name], list(few)), len(few))
     times = race([single, batch, theirs, loop], budget=options.budget)
     one, many, pin_one, pin_many = (1e6 * times[k] for k in ("one", "batch", "pin one", "loop"))
     said: Cell = off if off <= BOUND else f"wrong: {off:.0e}"
@@ -100,7 +100,7 @@ class Ways:
 
     def __init__(self, on: Subject, names: Sequence[str], *, inverse: bool) -> None:
         self._at = at = PinocchioModel(on)
-        self._on, self._inverse = on, inverse
+        self._inverse = inverse
         self._data = at.model.createData()
         self._frames = [at.model.getFrameId(name, pin.FrameType.BODY) for name in names]
         self._contacts, self._contact_data = (
@@ -119,10 +119,9 @@ class Ways:
             "M⁻¹": self._products,
         }
 
-    def at(self, q: Array) -> Array:
+    def at(self, s: States) -> Array:
         """Return configurations in Pinocchio's coordinates."""
-        states = self._on.states(len(q))
-        return self._at.arguments("mass_matrix", states)[0]
+        return self._at.arguments("mass_matrix", s)[0]
 
     def _delassus(self, q: Array) -> Array:
         found = pin.computeDelassusMatrix(self._at.model, self._data, q, self._contacts, self._contact_data)
@@ -142,7 +141,7 @@ class Ways:
         order = [6 * k + i for k in range(len(self._frames)) for i in ANGULAR_FIRST]
         worst = 0.0
         for way in self.calls.values():
-            theirs = np.array([way(x) for x in self.at(q)])[:, order][:, :, order]
+            theirs = np.array([np.array(way(x)) for x in q])[:, order][:, :, order]
             size = np.abs(theirs).max(axis=(1, 2))
             off = np.abs(ours - theirs).max(axis=(1, 2)) / size
             if self._inverse:

@@ -23,7 +23,9 @@ from tests.dynamics.operational import (
     small,
     states,
 )
+from tests.dynamics.sweep_operational import pinocchio_difference
 from tests.dynamics.zoo import matrix, robot_of
+from tests.oracles.data import example
 
 AXES = dict(zip(OPERATIONAL, cycle(("body", "world", "world-aligned")), strict=False))
 AXES["classical_operational_bias"] = "world-aligned"
@@ -197,3 +199,9 @@ def test_bad_arguments_are_named():
                 call(robot, q, value, frame)
         with pytest.raises(ArgumentError, match=f"q, {name}: batch"):
             call(robot, np.zeros((3, 7)), np.zeros((2, 6)), "link7")
+
+
+def test_the_compliance_agrees_with_pinocchio():
+    pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for this platform")
+    found = pinocchio_difference(example("solo12.urdf"), True, ["FL_FOOT", "HR_FOOT"], "world-aligned")
+    assert found < BOUND

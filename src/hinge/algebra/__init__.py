@@ -90,6 +90,7 @@ from hinge.algebra.polynomial import (
     word_order,
     wrapped,
 )
+from hinge.algebra.positive import is_positive
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Passive, Space, World
@@ -167,6 +168,7 @@ __all__ = [
     "g",
     "identity",
     "is_frame_free",
+    "is_positive",
     "leaf",
     "leaf_of",
     "leaves",
