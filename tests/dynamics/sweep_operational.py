@@ -1,7 +1,7 @@
 """The operational space against dense matrices and Pinocchio: python -m tests.dynamics.sweep_operational.
 
-Every verb of it on robots with every joint type, for one frame and for several, in all axes and on both targets;
-then J 𝓜⁻¹ Jᵀ of real robots next to Pinocchio's.
+Every verb of it on robots with every joint type, for one frame and for several, in all axes and on both
+targets; then J 𝓜⁻¹ Jᵀ of real robots next to Pinocchio's.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ URDFS = {
 
 def pinocchio_difference(path: Path, floating: bool, frames: list[str], axes: str) -> float:
     """Return how far J 𝓜⁻¹ Jᵀ is from Pinocchio's, relative to the largest entry."""
-    import pinocchio as pin  # noqa: PLC0415 (has no wheel for some platforms)
+    import pinocchio as pin
 
-    from tests.oracles.pinocchio import LINEAR_FIRST, load_both  # noqa: PLC0415
+    from tests.oracles.pinocchio import LINEAR_FIRST, load_both
 
     robot, model, peer = load_both(path, floating=floating)
     reference = {"body": pin.LOCAL, "world": pin.WORLD, "world-aligned": pin.LOCAL_WORLD_ALIGNED}[axes]

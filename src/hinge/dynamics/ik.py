@@ -87,9 +87,9 @@ def inverse_kinematics(
     quaternion w x y z and position, or a position alone (…, 3). All is in the world.
 
     The search is damped least squares (Levenberg–Marquardt) on the frame's Jacobian. It begins at `q0`
-    (…, nq), the middle of the joints' range unless given, and at `starts` − 1 random ones drawn with `seed`, all at
-    once; where a q0 is given and leads to the target, its solution is the one returned. `joints` names those
-    that may move; the others stay at q0. At most `iterations` steps are made from each start.
+    (…, nq), the middle of the joints' range unless given, and at `starts` − 1 random ones drawn with `seed`,
+    all at once; where a q0 is given and leads to the target, its solution is the one returned. `joints` names
+    those that may move; the others stay at q0. At most `iterations` steps are made from each start.
     """
     name = one_name(frame)
     checked_robot(robot).frame(name)
@@ -131,7 +131,8 @@ def _pose_of(target: Target) -> tuple[Array | None, Array]:
         off = np.abs(np.swapaxes(r, -1, -2) @ r - np.eye(3)).max(initial=0.0)
         if off > 1e-6 or (np.linalg.det(r) < 0).any():
             raise ArgumentError(
-                f"target: its rotation is none (RᵀR is off by {off:.1e}, or it mirrors); wanted RᵀR = I, det R = 1"
+                f"target: its rotation is none (RᵀR is off by {off:.1e}, or it mirrors); wanted RᵀR = I and "
+                "det R = 1"
             )
         batch = np.broadcast_shapes(r.shape[:-2], p.shape[:-1])
         r, p = np.broadcast_to(r, (*batch, 3, 3)), np.broadcast_to(p, (*batch, 3))

@@ -1,8 +1,8 @@
 """The search of inverse kinematics: damped least squares on a batch of starts, within the limits of joints.
 
 The damping follows the error (Sugihara, Levenberg–Marquardt for singular problems): λ = μ |e|², and μ falls
-while steps succeed and grows where they do not. A degree of freedom that stands at a limit and would go beyond
-it takes no part in a step.
+while steps succeed and grows where they do not. A degree of freedom that stands at a limit and would go
+beyond it takes no part in a step.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ class Task:
         return j[..., 6 - rows :, :]
 
     def sized(self, q: Array) -> Task:
-        """Return the task with a typical length of the robot: how far the frame goes for a turn by one rad."""
+        """Return the task with a typical length of the robot: how far a turn by one rad takes the frame."""
         j = jacobian(self.robot, q, self.frame)[..., 3:, :] * self.moving
         found = float(np.max(np.linalg.norm(j, axis=-2), initial=0.0))
         return replace(self, length=found or 1.0)
 
     def is_reached(self, sizes: Array) -> Array:
         """Tell where errors are within the tolerances."""
-        return (sizes <= self.tolerances).all(axis=-1)
+        return np.all(sizes <= self.tolerances, axis=-1, keepdims=True)[..., 0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,14 @@
-"""Verbs of the operational space: the dynamics of a robot as its frames see them (Khatib; SOA paper section 5).
+"""Verbs of the operational space: the dynamics of a robot as its frames see them (SOA paper, section 5).
 
 For the spatial force F that acts at frames, and their spatial acceleration ẍ = J q̈ + bias (`accelerations`),
 
     Λ ẍ + μ + p = F,    Λ = (J 𝓜⁻¹ Jᵀ)⁻¹,    μ = Λ (J 𝓜⁻¹ C − bias),    p = Λ J 𝓜⁻¹ G,
 
-where C are the Coriolis forces and G the gravity forces of the hinges. `frame` is a name, several names, which
-stack the frames' rows, or None for all bodies; `expressed` says in which axes, as for `velocities`.
+where C are the Coriolis forces and G the gravity forces of the hinges. `frame` is a name, several names,
+which stack the frames' rows, or None for all bodies; `expressed` says in which axes, as for `velocities`.
 
-Where J has not full rank (fewer degrees of freedom than rows, or a singular pose) there is no Λ: what needs it
-is nan or, after rounding, huge. `operational_inverse_inertia` is there always.
+Where J has not full rank (fewer degrees of freedom than rows, or a singular pose) there is no Λ: what needs
+it is nan or, after rounding, huge. `operational_inverse_inertia` is there always.
 """
 
 from __future__ import annotations
