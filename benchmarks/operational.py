@@ -46,9 +46,9 @@ def tables(options: Options) -> Iterator[Table]:
             if quantity.endswith("inverse_inertia") or 6 * len(names) <= on.robot.nv:
                 table.rows.append(_row(on, quantity, names, options))
     table.notes += [
-        "pin: the quicker of computeDelassusMatrix, and computeJointJacobians with computeMinverse and products "
+        "pin: the quicker of computeDelassusMatrix, and of computeJointJacobians, computeMinverse, products "
         "in NumPy; NumPy's inverse for the operational-space inertia. Batch: one call into an array.",
-        f"difference: the largest, relative to the largest entry; above {BOUND:g} a result would be called wrong "
+        f"difference: the largest, relative to the largest entry; above {BOUND:g} it would be wrong "
         "(of an inertia: that over what its condition lets be known).",
     ]
     yield table

@@ -42,6 +42,7 @@ from hinge.algebra.leaves import (
     x_n,
 )
 from hinge.algebra.polynomial import Letter, Polynomial, leaf_of
+from hinge.algebra.space import Node
 
 FORCE, MOTION, EITHER = "force", "motion", "either"
 _DUAL = {FORCE: MOTION, MOTION: FORCE, EITHER: EITHER}
@@ -60,9 +61,12 @@ GIVES_AND_TAKES: dict[Leaf, tuple[str, str]] = {
 
 
 def is_frame_free(p: Polynomial, inverses: Mapping[Leaf, Polynomial]) -> bool:
-    """Tell whether a polynomial means the same in all frames; `inverses` as in `hinge.sweeps.lower`."""
+    """Tell whether a polynomial means the same in all frames; `inverses` as in `hinge.sweeps.lower`.
+
+    Vectors of the Node space are in the frames of the nodes, whatever those of the bodies are.
+    """
     return all(
-        _fits(_gives(right, inverses), _takes(left, inverses))
+        left.domain is Node or _fits(_gives(right, inverses), _takes(left, inverses))
         for word in p.terms
         for left, right in pairwise(word)
     )
