@@ -10,6 +10,7 @@ from hinge import dynamics, reference
 from hinge.model import Builder, joints
 from hinge.spatial import Inertia, rotation
 from hinge.testing import LAWS, Dynamics, check_laws, random_state
+from tests.dynamics.operational import OPERATIONAL
 from tests.dynamics.sweep_factors import FACTORS
 from tests.dynamics.zoo import (
     BOUND,
@@ -36,6 +37,10 @@ OURS = Dynamics(
     potential=dynamics.potential_energy,
     momentum=dynamics.momentum,
 )
+
+
+#: Verbs with tests of their own in test_identification.py.
+IDENTIFICATION = ("inertial_regressor",)
 
 
 @pytest.mark.parametrize("verb", CASES)
@@ -106,14 +111,15 @@ def _verbs():
 
 
 def test_no_verb_is_forgotten():
-    assert {*CASES, *FACTORS} == set(_verbs()) and len(CASES) >= 18
-    assert {*CASES, *FACTORS} <= set(hinge.__all__)
+    assert {*CASES, *FACTORS, *OPERATIONAL, *IDENTIFICATION} == set(_verbs()) and len(CASES) >= 18
+    assert {*CASES, *FACTORS, *OPERATIONAL, *IDENTIFICATION} <= set(hinge.__all__)
 
 
 def test_every_verb_that_is_an_expression_is_in_the_catalogue():
     read_off = {"potential_energy", "center_of_mass"}  # from the composite inertia
     factors = set(FACTORS) - set(dynamics.SEVERAL) - {"sample_velocities"}
-    assert set(dynamics.CATALOGUE) == (set(CASES) - read_off) | {"composite_inertia"} | factors
+    verbs = {*CASES, *OPERATIONAL, *IDENTIFICATION} - read_off
+    assert set(dynamics.CATALOGUE) == verbs | {"composite_inertia"} | factors
 
 
 def test_the_random_robots_hold_every_joint_type():

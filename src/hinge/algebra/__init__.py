@@ -75,6 +75,7 @@ from hinge.algebra.leaves import (
     v_n,
     whole,
     x,
+    x_n,
 )
 from hinge.algebra.polynomial import (
     InverseOf,
@@ -96,6 +97,7 @@ from hinge.algebra.polynomial import (
     word_order,
     wrapped,
 )
+from hinge.algebra.positive import is_positive
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Parameter, Passive, Space, World
@@ -179,6 +181,7 @@ __all__ = [
     "identity",
     "inertias",
     "is_frame_free",
+    "is_positive",
     "leaf",
     "leaf_of",
     "leaves",
@@ -209,5 +212,6 @@ __all__ = [
     "word_order",
     "wrapped",
     "x",
+    "x_n",
     "zero",
 ]
