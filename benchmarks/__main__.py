@@ -9,6 +9,7 @@ from benchmarks import (
     first_call,
     import_time,
     load_urdf,
+    operational,
     operations,
     single,
     threads,
@@ -22,6 +23,7 @@ QUESTIONS: dict[str, command.Question] = {
     "first_call": first_call.tables,
     "import_time": import_time.tables,
     "load_urdf": load_urdf.tables,
+    "operational": operational.tables,
     "operations": operations.tables,
 }
 

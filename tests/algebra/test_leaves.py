@@ -126,7 +126,7 @@ def test_structures():
         Structure.STEP: "E K Es Kp Esp S Phi Psi",
         Structure.RESOLVENT: "phi psi psip",
         Structure.DENSE: "Mi Mip",
-        Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n inertias",
+        Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

@@ -51,7 +51,7 @@ def test_the_catalogue_hides_fixed_bodies():
     assert hides_fixed_bodies(logdet(mass), mass.inv() @ tau)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", [v for v in VERBS if not derive({v: CATALOGUE[v]}).cost.solves])
 @pytest.mark.parametrize("robot", ROBOTS, ids=lambda r: r.name)
 def test_merging_changes_no_number(robot, verb):
     e = CATALOGUE[verb]

@@ -54,6 +54,7 @@ from hinge.dynamics import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, Comp
 from hinge.model import Builder, Robot, joints
 from hinge.spatial import Array
 from hinge.testing import State, random_state
+from tests.dynamics.operational import OPERATIONAL
 from tests.dynamics.zoo import robot_of, some_frames, tip_of
 
 SHAPES = ("U", "H", "R")
@@ -176,7 +177,10 @@ def _verbs() -> Iterator[Subject]:
     axes = cycle(("body", "world", "world-aligned"))
     for verb, e in CATALOGUE.items():
         options = at_frames(next(axes)) if Q in leaves(e) else at_tip if B in leaves(e) else plain
-        yield Subject(verb, e, options, (*ROBOTS, *LARGE))
+        if verb in OPERATIONAL:
+            yield Subject(verb, e, at_tip, FEW[1:])  # robots whose tip moves in all directions
+        else:
+            yield Subject(verb, e, options, (*ROBOTS, *LARGE))
     for verb, options in (("bias_force", at_tip), ("gravity_force", plain)):
         yield Subject(f"{verb}, gravity", CATALOGUE[verb], options, gravity=True)
 

@@ -10,6 +10,7 @@ from hinge import dynamics, reference
 from hinge.model import Builder, joints
 from hinge.spatial import Inertia, rotation
 from hinge.testing import LAWS, Dynamics, check_laws, random_state
+from tests.dynamics.operational import OPERATIONAL
 from tests.dynamics.sweep_factors import FACTORS
 from tests.dynamics.zoo import (
     BOUND,
@@ -36,6 +37,12 @@ OURS = Dynamics(
     potential=dynamics.potential_energy,
     momentum=dynamics.momentum,
 )
+
+
+#: Verbs with tests of their own in test_identification.py.
+IDENTIFICATION = ("inertial_regressor",)
+#: And in test_hybrid.py.
+HYBRID = ("hybrid_dynamics", "partitioned")
 
 
 @pytest.mark.parametrize("verb", CASES)
@@ -105,19 +112,16 @@ def _verbs():
             yield name
 
 
-#: Verbs that test files of their own judge.
-ELSEWHERE = {"hybrid_dynamics", "partitioned", "inertial_regressor"}
-
-
 def test_no_verb_is_forgotten():
-    assert {*CASES, *FACTORS} | ELSEWHERE == set(_verbs()) and len(CASES) >= 18
+    assert {*CASES, *FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID} == set(_verbs()) and len(CASES) >= 18
     assert set(_verbs()) <= set(hinge.__all__)
 
 
 def test_every_verb_that_is_an_expression_is_in_the_catalogue():
     read_off = {"potential_energy", "center_of_mass"}  # from the composite inertia
-    single = {*CASES, *FACTORS, *ELSEWHERE} - read_off - set(dynamics.SEVERAL) - {"sample_velocities"}
-    assert set(dynamics.CATALOGUE) == single | {"composite_inertia"}
+    factors = set(FACTORS) - set(dynamics.SEVERAL) - {"sample_velocities"}
+    verbs = {*CASES, *OPERATIONAL, *IDENTIFICATION} - read_off
+    assert set(dynamics.CATALOGUE) == verbs | {"composite_inertia"} | factors
 
 
 def test_the_random_robots_hold_every_joint_type():

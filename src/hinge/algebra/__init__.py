@@ -78,6 +78,7 @@ from hinge.algebra.leaves import (
     v_n,
     whole,
     x,
+    x_n,
 )
 from hinge.algebra.polynomial import (
     InverseOf,
@@ -99,6 +100,7 @@ from hinge.algebra.polynomial import (
     word_order,
     wrapped,
 )
+from hinge.algebra.positive import is_positive
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Parameter, Passive, Space, World
@@ -185,6 +187,7 @@ __all__ = [
     "identity",
     "inertias",
     "is_frame_free",
+    "is_positive",
     "leaf",
     "leaf_of",
     "leaves",
@@ -215,5 +218,6 @@ __all__ = [
     "word_order",
     "wrapped",
     "x",
+    "x_n",
     "zero",
 ]

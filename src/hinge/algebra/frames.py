@@ -39,8 +39,10 @@ from hinge.algebra.leaves import (
     psi,
     psip,
     v_n,
+    x_n,
 )
 from hinge.algebra.polynomial import Letter, Polynomial, leaf_of
+from hinge.algebra.space import Node
 
 FORCE, MOTION, EITHER = "force", "motion", "either"
 _DUAL = {FORCE: MOTION, MOTION: FORCE, EITHER: EITHER}
@@ -53,15 +55,18 @@ GIVES_AND_TAKES: dict[Leaf, tuple[str, str]] = {
     **dict.fromkeys((G, Gp, K, Kp), (FORCE, EITHER)),
     Ups: (MOTION, FORCE),
     Q: (MOTION, MOTION),
-    **dict.fromkeys((a, a_n, v_n, g), (MOTION, EITHER)),
+    **dict.fromkeys((a, a_n, v_n, x_n, g), (MOTION, EITHER)),
     **dict.fromkeys((b, f_ext), (FORCE, EITHER)),
 }
 
 
 def is_frame_free(p: Polynomial, inverses: Mapping[Leaf, Polynomial]) -> bool:
-    """Tell whether a polynomial means the same in all frames; `inverses` as in `hinge.sweeps.lower`."""
+    """Tell whether a polynomial means the same in all frames; `inverses` as in `hinge.sweeps.lower`.
+
+    Vectors of the Node space are in the frames of the nodes, whatever those of the bodies are.
+    """
     return all(
-        _fits(_gives(right, inverses), _takes(left, inverses))
+        left.domain is Node or _fits(_gives(right, inverses), _takes(left, inverses))
         for word in p.terms
         for left, right in pairwise(word)
     )

@@ -224,6 +224,7 @@ held = _letter(
 )
 g = _letter("g", World, One, meaning="acceleration of the world that stands for gravity, (3.21)")
 f_ext = _letter("f_ext", Node, One, unicode="fₓ", latex="f_{ext}", meaning="forces that act on the nodes")
+x_n = _letter("x_n", Node, One, unicode="xₙ", latex="x_n", meaning="given velocities of the nodes")
 a = _letter("a", Body, One, needs=(E.T @ phi.T @ H.T @ qd, qd), meaning="bias accelerations, (2.19), (2.32)")
 b = _letter("b", Body, One, needs=(phi.T @ H.T @ qd,), meaning="bias forces, (2.23)")
 a_n = _letter(

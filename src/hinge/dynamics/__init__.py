@@ -22,10 +22,20 @@ from hinge.dynamics.factors import (
 )
 from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
 from hinge.dynamics.identification import BaseParameters, base_parameters
+from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
 from hinge.dynamics.kept import compiled, forget
-from hinge.dynamics.loads import (
-    HingeForces,
-    hinge_forces,
+from hinge.dynamics.loads import HingeForces, hinge_forces
+from hinge.dynamics.operational import (
+    classical_operational_bias,
+    consistent_inverse,
+    force_correction,
+    jacobian_column_products,
+    jacobian_row_products,
+    jacobian_solve,
+    operational_bias,
+    operational_gravity,
+    operational_inertia,
+    operational_inverse_inertia,
 )
 from hinge.dynamics.verbs import (
     accelerations,
@@ -59,6 +69,7 @@ __all__ = [
     "Compiled",
     "FilterQuantities",
     "HingeForces",
+    "InverseKinematics",
     "MassFactors",
     "Partition",
     "Parts",
@@ -69,10 +80,13 @@ __all__ = [
     "center_of_mass",
     "classical_accelerations",
     "classical_jacobian_bias",
+    "classical_operational_bias",
     "compile",
     "compiled",
+    "consistent_inverse",
     "coriolis_force",
     "filter_quantities",
+    "force_correction",
     "forget",
     "forward_dynamics",
     "forward_kinematics",
@@ -82,8 +96,12 @@ __all__ = [
     "hybrid_dynamics",
     "inertial_regressor",
     "inverse_dynamics",
+    "inverse_kinematics",
     "jacobian",
     "jacobian_bias",
+    "jacobian_column_products",
+    "jacobian_row_products",
+    "jacobian_solve",
     "kinetic_energy",
     "log_determinant",
     "mass_factors",
@@ -94,6 +112,10 @@ __all__ = [
     "mass_solve",
     "mass_times",
     "momentum",
+    "operational_bias",
+    "operational_gravity",
+    "operational_inertia",
+    "operational_inverse_inertia",
     "partitioned",
     "potential_energy",
     "quasi_velocities",

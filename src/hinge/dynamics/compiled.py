@@ -266,17 +266,28 @@ class Compiled:
     def quick(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
         """Return `at` as a function that is quick for plain arrays, of one state or a batch.
 
-        With `one_node` the vectors of the only node come without the dimension that counts nodes.
+        With `one_node` the vectors of the only node come and go without the dimension that counts nodes.
         """
         at, shapes = self.at, self._shapes()
-        if one_node and One in self._spaces(self._first):
-            at, shapes = self._at_one_node, {n: s[1:] for n, s in shapes.items()}
-        if not all(self._is_vector(self._letters[n]) for n in self._names):
+        if one_node:
+            at = self._at_one_node
+            shapes = {n: s[1:] if self._is_of_nodes(self.given[n]) else s for n, s in shapes.items()}
+        letters = [self._letters[n] for n in self._names]
+        if not all(self._is_vector(x) or (one_node and self._is_of_nodes(x)) for x in letters):
             return at
         return self.program().entry(at, list(shapes.values()), name=self._first, doc=doc)
 
-    def _at_one_node(self, *args: ArrayLike) -> Array:
-        return self.at(*args)[..., 0, :]
+    def _at_one_node(self, q: ArrayLike, *args: ArrayLike) -> Array:
+        given = [
+            np.asarray(x)[..., None, :] if self._is_of_nodes(self._letters[n]) else x
+            for n, x in zip(self._names, args, strict=True)
+        ]
+        found = self.at(q, *given)
+        return found[..., 0, :] if self._is_of_nodes(self.given[self._first]) else found
+
+    def _is_of_nodes(self, x: Expr) -> bool:
+        """Tell whether a value is a vector of the nodes."""
+        return x.range is Node and x.domain is One
 
     def _is_vector(self, x: Leaf) -> bool:
         """Tell whether the value of a letter is a vector (…, n) that needs no look at what it holds."""

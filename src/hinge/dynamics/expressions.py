@@ -48,6 +48,7 @@ from hinge.algebra import (
     tau,
     v_n,
     x,
+    x_n,
 )
 from hinge.errors import ArgumentError
 
@@ -55,6 +56,11 @@ mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
 coriolis = H @ phi @ (M @ phi.T @ a + b)
 bias = H @ phi @ (M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext)
+
+#: The Jacobian of the nodes, (3.13), in the axes that Q shows; the velocities Q … of the nodes are J q̇.
+J = Q @ B.T @ phi.T @ H.T
+#: J 𝓜⁻¹ Jᵀ, the inverse of the operational-space inertia; SOA paper (5.4).
+compliance = J @ mass.inv() @ J.T
 
 node_velocity = B.T @ phi.T @ H.T @ qd
 node_acceleration = B.T @ phi.T @ (H.T @ qdd + a) + a_n
@@ -89,7 +95,7 @@ CATALOGUE: dict[str, Expr] = {
     "velocities": Q @ node_velocity,
     "accelerations": Q @ (node_acceleration - v_n),
     "classical_accelerations": Q @ node_acceleration,
-    "jacobian": Q @ B.T @ phi.T @ H.T,
+    "jacobian": J,
     "jacobian_bias": Q @ (node_bias - v_n),
     "classical_jacobian_bias": Q @ node_bias,
     "kinetic_energy": qd.T @ mass @ qd / 2,
@@ -103,6 +109,16 @@ CATALOGUE: dict[str, Expr] = {
     "quasi_velocities": Dr.T @ innovate.T @ qd,
     "from_quasi_velocities": whiten.T @ Dri.T @ x,
     "log_determinant": logdet(mass),
+    "operational_inverse_inertia": compliance,
+    "operational_inertia": compliance.inv(),
+    "consistent_inverse": mass.inv() @ J.T @ compliance.inv(),
+    "operational_bias": compliance.inv() @ (J @ mass.inv() @ coriolis - Q @ (node_bias - v_n)),
+    "classical_operational_bias": compliance.inv() @ (J @ mass.inv() @ coriolis - Q @ node_bias),
+    "operational_gravity": compliance.inv() @ J @ mass.inv() @ weight,
+    "force_correction": mass.inv() @ J.T @ f_ext,
+    "jacobian_row_products": J @ J.T,
+    "jacobian_column_products": J.T @ J,
+    "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
 }
 
 

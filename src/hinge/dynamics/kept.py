@@ -108,7 +108,8 @@ class Quick(dict[Any, Callable[..., Any]]):
     """A verb for each robot (and frame) that it was called with: a function of arrays, quick for plain ones.
 
     A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many. The
-    keys are robots, or for a verb with frames (robot, frame, expressed), the frame None for all bodies.
+    keys are robots, or for a verb with frames (robot, frame, expressed), the frame None for all bodies or a
+    tuple of names for several.
     """
 
     def __init__(self, verb: str, choices: Sequence[str] = ()) -> None:
@@ -145,9 +146,9 @@ class Quick(dict[Any, Callable[..., Any]]):
 
     def at(self, robot: Robot, frame: Frames, expressed: Expressed, *arrays: ArrayLike) -> Any:
         """Return the value of a verb with frames, that of the only one if `frame` is a name."""
-        if frame is None or isinstance(frame, str):
-            return self[checked_robot(robot), frame, checked_axes(expressed)](*arrays)
-        return compiled(robot, self.verb, names_of(robot, frame), expressed).at(*arrays)
+        if frame is not None and not isinstance(frame, str):
+            frame = names_of(robot, frame)
+        return self[checked_robot(robot), frame, checked_axes(expressed)](*arrays)
 
 
 def forget() -> None:

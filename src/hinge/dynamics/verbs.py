@@ -195,7 +195,7 @@ def classical_accelerations(
 
     `expressed` "body" or "world-aligned".
     """
-    _refuse_world(expressed)
+    refuse_world(expressed)
     return _CLASSICAL_ACCELERATIONS.at(robot, frame, expressed, q, qd, qdd)
 
 
@@ -223,7 +223,7 @@ def classical_jacobian_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
 ) -> Array:
     """Return the frame's classical acceleration (…, 6) when qdd = 0; "body" or "world-aligned"."""
-    _refuse_world(expressed)
+    refuse_world(expressed)
     return _CLASSICAL_JACOBIAN_BIAS.at(robot, one_name(frame), expressed, q, qd)
 
 
@@ -268,7 +268,8 @@ def _pose(x: Array) -> Transform:
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
 
 
-def _refuse_world(expressed: Expressed) -> None:
+def refuse_world(expressed: Expressed) -> None:
+    """Raise an ArgumentError if a classical acceleration is asked for at the world's origin."""
     if checked_axes(expressed) == "world":
         raise ArgumentError(
             "expressed: 'world' moves the origin away from the frame; a classical acceleration wants 'body' "

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from typing import TypeAlias
 
+import numpy as np
+
 from hinge.algebra import DEFINITIONS, STANDARD, Body, Expr, Leaf, Mi, One, Structure, leaves, whole
 from hinge.dynamics import Compiled
 from hinge.explain.bodies import Worked
@@ -32,12 +34,14 @@ Lines: TypeAlias = Sequence[tuple[str, float]]
 
 
 def operators_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
-    """Return a picture of every operator of the derivation, at one random configuration of the robot."""
+    """Return a picture of every operator of the derivation, at one random state of the robot."""
     if len(bodies) > MOST:
         return tag(
             "p", f"{len(bodies)} bodies are too many to draw; there is room for {MOST}.", class_="note"
         )
-    system = system_of(c.binding, {"q": random_configuration(c.robot, 1)})
+    qd, qdd = np.random.default_rng(1).normal(size=(2, c.robot.nv))
+    motion = {"qd": qd, "qdd": qdd, "g": np.array([0.0, 0.0, 0.0, *-c.robot.gravity])}
+    system = system_of(c.binding, {"q": random_configuration(c.robot, 1), **motion})
     unit = min(LARGEST, WIDTH / max(sum(map(sqrt, system.blocks(Body))), 1.0))
     pictures = [_picture(system, name, e, unit, bodies) for name, e in _shown(c).items()]
     return tag("div", *pictures, class_="pictures")
@@ -46,10 +50,19 @@ def operators_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
 def _shown(c: Compiled) -> dict[str, Expr]:
     """Return the operators to draw: those of all forms on the way, and what they make."""
     lines = c.derivation.lines
+    # Inverses that stay as they are have letters of their own in the derivation.
+    inverses = c.derivation.inverses
     letters = _closure(
-        x for e in (*c.given.values(), *(e for n in lines for e in n.expressions.values())) for x in leaves(e)
+        (
+            x
+            for e in (*c.given.values(), *(e for n in lines for e in n.expressions.values()))
+            for x in leaves(e)
+        ),
+        {**DEFINITIONS, **inverses},
     )
-    found: dict[str, Expr] = {str(x): x for x in sorted(letters, key=_place) if x is not Mi}
+    found: dict[str, Expr] = {
+        str(x): inverses[x].inv() if x in inverses else x for x in sorted(letters, key=_place) if x is not Mi
+    }
     if Mi in letters:
         found |= {"𝓜 = H φ M φᵀ Hᵀ": whole.mass, str(Mi): Mi}
     found |= {
@@ -58,7 +71,7 @@ def _shown(c: Compiled) -> dict[str, Expr]:
     return found
 
 
-def _closure(letters: Iterable[Leaf]) -> set[Leaf]:
+def _closure(letters: Iterable[Leaf], definitions: Mapping[Leaf, Expr]) -> set[Leaf]:
     """Return operators with those that they are defined by."""
     found: set[Leaf] = set()
     todo = list(letters)
@@ -66,7 +79,7 @@ def _closure(letters: Iterable[Leaf]) -> set[Leaf]:
         x = todo.pop()
         if x not in found and not x.is_vector:
             found.add(x)
-            todo += leaves(DEFINITIONS[x]) if x in DEFINITIONS else ()
+            todo += leaves(definitions[x]) if x in definitions else ()
     return found
 
 

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
   | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
   | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
   | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
-  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜][\u0300-\u036f]?)(?P<low>[₀-₉ₐₖₙₚₓ]+|(?<=[EΔ])[φψ]ₚ?|\d+)?
+  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐₖₙₚₓ]+|⁻?½|(?<=[EΔ])[φψ]ₚ?|\d+)?
   | (?P<raised>ᵀ|⁻¹)
     """,
     re.VERBOSE,
@@ -69,7 +69,8 @@ def _token(m: re.Match[str], titles: bool) -> Html:
 
 def _letter(letter: str, low: str, titles: bool) -> Html:
     meaning = _meanings().get(letter + low, "") if titles else ""
-    kind = "op" if letter.isupper() or letter in "φψ𝓜" else "vec"
+    kind = "op" if letter.isupper() or letter in "φψ𝓜𝒜" else "vec"
     named = {"title": meaning} if meaning else {}
-    below = [tag("sub", "".join(LOWERED.get(c, c) for c in low))] if low else []
-    return tag("i", letter, *below, class_=kind, **named)
+    side = "sup" if low.endswith("½") else "sub"
+    mark = [tag(side, "".join(LOWERED.get(c, c) for c in low).replace("⁻", "−"))] if low else []
+    return tag("i", letter, *mark, class_=kind, **named)

@@ -53,12 +53,16 @@ KnownBlock: TypeAlias = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class DenseCall:
-    """A dense solve in its place: matrix, right sides and results as slots or constants."""
+    """A dense solve in its place: matrix, right sides and results as slots or constants.
+
+    A matrix that is known to be symmetric and positive needs no exchange of rows.
+    """
 
     matrix: KnownBlock
     right: KnownBlock
     result: KnownBlock
     stage: int
+    positive: bool = False
 
 
 @dataclass(frozen=True)

@@ -148,12 +148,13 @@ ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | Blo
 
 @dataclass(frozen=True)
 class Solve:
-    """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled."""
+    """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled, `positive` that it is so."""
 
     target: Leaf
     operator: OperatorOutput
     right: Leaf
     source: Space | None = None
+    positive: bool = False
 
     def title(self, number: int) -> str:
         """Return what to call the stage in a list."""

@@ -21,8 +21,11 @@ from hinge.algebra import (
     Space,
     Structure,
     Sum,
+    is_positive,
     leaf_of,
     leaves,
+    no_inverse,
+    polynomial,
     product,
     subterms,
     with_names,
@@ -163,7 +166,8 @@ class Plan:
 
     def _solve(self, x: Leaf) -> Solve:
         solve = self.system.solves[x]
-        return Solve(x, self.operators[x], solve.right, self._source(solve.right))
+        positive = is_positive(polynomial(solve.operator, no_inverse))
+        return Solve(x, self.operators[x], solve.right, self._source(solve.right), positive)
 
     def _source(self, *expressions: Expr) -> Space | None:
         """Return the space whose columns a value belongs to, or None."""

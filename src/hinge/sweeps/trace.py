@@ -329,7 +329,7 @@ class _Tracer:
                 self.active.setdefault(column, set()).update(order)
         if rights and len(matrix):
             right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
-            self.memory.calls.append(DenseCall(matrix, right, result, k))
+            self.memory.calls.append(DenseCall(matrix, right, result, k, s.positive))
 
     def _living(self, live: bytearray) -> Iterator[Call | DenseCall]:
         """Yield the calls from the last to the first, without what nothing reads."""

@@ -12,30 +12,30 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 sizes = pytest.mark.parametrize("n", range(1, 10))
 
 
-def written_out(n, k):
+def written_out(n, k, positive=False):
     def write(w, v):
         rows = [v[i * (n + k) : (i + 1) * (n + k)] for i in range(n)]
-        found = write_solve(w, [r[:n] for r in rows], [r[n:] for r in rows])
+        found = write_solve(w, [r[:n] for r in rows], [r[n:] for r in rows], positive=positive)
         return [x for row in found for x in row]
 
     return write
 
 
-def rolled(n, k):
+def rolled(n, k, positive=False):
     def write(w, v):
         w.do(f"%system = alloca [{len(v)} x {w.lanes.type}]")
         for i, x in enumerate(v):
             w.store(x, "%system", i)
-        write_rolled_solve(w, "%system", n, k)
+        write_rolled_solve(w, "%system", n, k, positive=positive)
         return [w.load("%system", i * (n + k) + n + j) for i in range(n) for j in range(k)]
 
     return write
 
 
-def solve(kind, matrix, right, lanes):
+def solve(kind, matrix, right, lanes, positive=False):
     """Return matrix⁻¹ right for (blocks, W, n, n) and (blocks, W, n, k)."""
     n, k = right.shape[-2:]
-    write = {"written out": written_out, "rolled": rolled}[kind](n, k)
+    write = {"written out": written_out, "rolled": rolled}[kind](n, k, positive)
     rows = np.concatenate([matrix, right], axis=-1)
     flat = np.moveaxis(rows.reshape(*rows.shape[:2], -1), 1, 2)
     found = running(lanes, write)(flat)
@@ -64,6 +64,24 @@ def test_a_random_system_is_solved(kind, n):
         for k in (1, 3):
             matrix, right = systems(n, k, lanes)
             assert off(solve(kind, matrix, right, lanes), matrix, right) < 4
+
+
+@kinds
+@sizes
+def test_a_positive_system_is_solved_by_its_upper_triangle(kind, n):
+    for lanes in (Lanes(4), Lanes(2, "float32")):
+        root, right = systems(n, 3, lanes)
+        matrix = (root @ np.swapaxes(root, -1, -2) + np.eye(n)).astype(lanes.dtype)
+        upper = np.triu(matrix)
+        assert off(solve(kind, upper, right, lanes, positive=True), matrix, right) < 4
+
+
+@kinds
+def test_a_positive_system_that_is_singular_is_nan(kind):
+    matrix, right = np.zeros((1, 4, 3, 3)), np.ones((1, 4, 3, 1))
+    matrix[:, 1:] = np.eye(3)
+    found = solve(kind, matrix, right, Lanes(4), positive=True)
+    assert np.isnan(found[0, 0]).all() and (found[0, 1:] == 1).all()
 
 
 @kinds

@@ -179,7 +179,7 @@ class InMemory:
             self._rolled_solve(c)
             return
         matrix, right = ([[self.value(x) for x in row] for row in part] for part in (c.matrix, c.right))
-        found = write_solve(self.w, matrix, right)
+        found = write_solve(self.w, matrix, right, positive=c.positive)
         for slots, row in zip(c.result, found, strict=True):
             for slot, x in zip(slots, row, strict=True):
                 self.keep(slot.index, x)
@@ -191,7 +191,7 @@ class InMemory:
         system = w.at("%scratch", self.places.more(n * (n + k)))
         with w.loop(0, n * (n + k)) as at:
             w.store(read(at), system, at)
-        write_rolled_solve(w, system, n, k)
+        write_rolled_solve(w, system, n, k, positive=c.positive)
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
         with w.loop(0, n) as i:
             row, to = w.let(f"mul i64 {i}, {n + k}"), w.let(f"mul i64 {i}, {k}")

@@ -1,8 +1,9 @@
 """Dense solves in IR: Gaussian elimination with partial pivoting, each lane with its own order of rows.
 
 In column j every row below is compared with row j and changes places with it in the lanes where its entry
-is larger; row j then holds the largest. A pivot of zero makes all results of its lane NaN. Small systems
-are written out; others are loops over a matrix in memory.
+is larger; row j then holds the largest. A pivot of zero makes all results of its lane NaN. A symmetric and
+positive matrix needs no exchange, and of it the upper triangle alone is looked at. Small systems are written
+out; others are loops over a matrix in memory.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ WRITTEN_OUT = 6
 Rows = list[list[str]]
 
 
-def write_solve(w: Writer, matrix: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> Rows:
+def write_solve(
+    w: Writer, matrix: Sequence[Sequence[str]], right: Sequence[Sequence[str]], *, positive: bool = False
+) -> Rows:
     """Write matrix⁻¹ right, and return it row by row."""
     rows = [[*a, *b] for a, b in zip(matrix, right, strict=True)]
     n = len(rows)
-    pivots = [_eliminate(w, rows, j) for j in range(n)]
+    pivots = [(_reduce if positive else _eliminate)(w, rows, j) for j in range(n)]
     for j in reversed(range(n)):
         for c in range(n, len(rows[j])):
             x = rows[j][c]
@@ -44,6 +47,16 @@ def _eliminate(w: Writer, rows: Rows, j: int) -> str:
     return pivot
 
 
+def _reduce(w: Writer, rows: Rows, j: int) -> str:
+    """Make zeros below the diagonal entry of a symmetric matrix's column j, and return its inverse."""
+    pivot = _inverse(w, rows[j][j])
+    for i in range(j + 1, len(rows)):
+        factor = w.negative(w.binary("fmul", rows[j][i], pivot))
+        for c in range(i, len(rows[i])):
+            rows[i][c] = w.fma(factor, rows[j][c], rows[i][c])
+    return pivot
+
+
 def _exchange(w: Writer, rows: Rows, i: int, j: int) -> None:
     larger = _is_larger(w, rows[i][j], rows[j][j])
     for c in range(j, len(rows[j])):
@@ -60,23 +73,19 @@ def _inverse(w: Writer, x: str) -> str:
     return w.select(zero, w.lanes.constant(nan), w.binary("fdiv", w.lanes.constant(1.0), x))
 
 
-def write_rolled_solve(w: Writer, base: str, n: int, width: int) -> None:
+def write_rolled_solve(w: Writer, base: str, n: int, width: int, *, positive: bool = False) -> None:
     """Write the solve of a system in memory: n rows of n + width values, the last ones become the result."""
     across = n + width
     with w.loop(0, n) as j:
         diagonal = _index(w, j, j, across)
         below = w.let(f"add i64 {j}, 1")
-        with w.loop(below, n) as i:
-            larger = _is_larger(w, w.load(base, _index(w, i, j, across)), w.load(base, diagonal))
-            with w.loop(j, across) as c:
-                at_i, at_j = _index(w, i, c, across), _index(w, j, c, across)
-                x, y = w.load(base, at_i), w.load(base, at_j)
-                w.store(w.select(larger, x, y), base, at_j)
-                w.store(w.select(larger, y, x), base, at_i)
+        if not positive:
+            _exchange_rolled(w, base, n, across, j)
         pivot = _inverse(w, w.load(base, diagonal))
         with w.loop(below, n) as i:
-            factor = w.negative(w.binary("fmul", w.load(base, _index(w, i, j, across)), pivot))
-            with w.loop(below, across) as c:
+            known = _index(w, *((j, i) if positive else (i, j)), across)
+            factor = w.negative(w.binary("fmul", w.load(base, known), pivot))
+            with w.loop(i if positive else below, across) as c:
                 at_i = _index(w, i, c, across)
                 x = w.load(base, _index(w, j, c, across))
                 w.store(w.fma(factor, x, w.load(base, at_i)), base, at_i)
@@ -85,13 +94,27 @@ def write_rolled_solve(w: Writer, base: str, n: int, width: int) -> None:
         j = w.let(f"sub i64 {n - 1}, {back}")
         below = w.let(f"add i64 {j}, 1")
         pivot = w.load(base, _index(w, j, j, across))
-        with w.loop(n, across) as c:
-            at_j = _index(w, j, c, across)
-            with w.loop(below, n) as k:
-                less = w.negative(w.load(base, _index(w, j, k, across)))
+        with w.loop(below, n) as k:
+            less = w.negative(w.load(base, _index(w, j, k, across)))
+            with w.loop(n, across) as c:
+                at_j = _index(w, j, c, across)
                 more = w.fma(less, w.load(base, _index(w, k, c, across)), w.load(base, at_j))
                 w.store(more, base, at_j)
+        with w.loop(n, across) as c:
+            at_j = _index(w, j, c, across)
             w.store(w.binary("fmul", w.load(base, at_j), pivot), base, at_j)
+
+
+def _exchange_rolled(w: Writer, base: str, n: int, across: int, j: str) -> None:
+    """Bring the largest entry of column j to row j."""
+    diagonal = _index(w, j, j, across)
+    with w.loop(w.let(f"add i64 {j}, 1"), n) as i:
+        larger = _is_larger(w, w.load(base, _index(w, i, j, across)), w.load(base, diagonal))
+        with w.loop(j, across) as c:
+            at_i, at_j = _index(w, i, c, across), _index(w, j, c, across)
+            x, y = w.load(base, at_i), w.load(base, at_j)
+            w.store(w.select(larger, x, y), base, at_j)
+            w.store(w.select(larger, y, x), base, at_i)
 
 
 def _index(w: Writer, row: str, column: str, across: int) -> str:
