@@ -179,10 +179,10 @@ def test_threads_change_no_bit(subject, robot, shape, monkeypatch):
     try:
         for n in (1, 2, 3):
             hinge.set_threads(n)
-            found.append(outputs(f, s))
+            found.append(f.evaluate(s["q"], {name: x for name, x in s.items() if name != "q"}))
     finally:
         hinge.set_threads(None)
-    assert parts[-2:] == [2, 3]  # one thread may go straight into the code
+    assert parts == [1, 2, 3]
     assert same_bits(found[0], found[1]) and same_bits(found[0], found[2])
 
 
