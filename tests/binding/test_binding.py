@@ -54,12 +54,17 @@ def state(robot, seed=0):
     return random_configuration(robot, rng), rng.standard_normal(robot.nv), rng.standard_normal(robot.nv)
 
 
+def site(binding, i):
+    """Return a body's site with its own numbers."""
+    return binding.site(i, binding.constants(i))
+
+
 def hinge(binding, i, q):
-    return binding.hinge(i, q[list(binding.coordinates(i))])
+    return site(binding, i).hinge(q[list(binding.coordinates(i))])
 
 
 def value(binding, leaf_, i, q):
-    return binding.value(leaf_, i, hinge(binding, i, q)).astype(float)
+    return site(binding, i).value(leaf_, hinge(binding, i, q)).astype(float)
 
 
 def test_every_joint_type_is_there():
@@ -115,11 +120,14 @@ def test_the_hinge_map_is_split_by_joints(i):
 def test_own_frames(i):
     q, joint = state(ROBOT)[0], ROBOT.joints[i]
     own = bind(ROBOT, own_frames=True)
-    across = own.step(i, hinge(own, i, q)).to_child(np.eye(6).astype(object)).astype(float)
+    across = site(own, i).step(hinge(own, i, q)).to_child(np.eye(6).astype(object)).astype(float)
     assert_allclose(across[:6], joint.transform(q[joint.q_slice]).matrix(), atol=1e-13)
-    found = own.value(H, i, hinge(own, i, q))[:, :6].astype(float)
+    found = site(own, i).value(H, hinge(own, i, q))[:, :6].astype(float)
     assert_allclose(found, joint.subspace(q[joint.q_slice]).T, atol=1e-13)
-    assert_allclose(own.value(M, i, hinge(own, i, q))[:6, :6].astype(float), ROBOT.bodies[i].inertia.matrix())
+    assert_allclose(
+        site(own, i).value(M, hinge(own, i, q))[:6, :6].astype(float),
+        ROBOT.bodies[i].inertia.matrix(),
+    )
 
 
 def test_hinges_have_the_coordinates_of_the_robot():
@@ -242,10 +250,10 @@ def test_the_world_and_lengths():
 
 def test_letters_that_the_robot_does_not_know():
     h = hinge(EVERY, 0, state(ROBOT)[0])
-    assert EVERY.value(leaf("W", Body, Body), 0, h) is None
-    assert EVERY.value(phi, 0, h) is None
+    assert site(EVERY, 0).value(leaf("W", Body, Body), h) is None
+    assert site(EVERY, 0).value(phi, h) is None
     with pytest.raises(UnboundLeafError, match=r"w: robot .* has no formula for it"):
-        EVERY.formula(leaf("w", Body, qd.domain), 0, h, ())
+        site(EVERY, 0).formula(leaf("w", Body, qd.domain), h, ())
 
 
 # Formulas.
@@ -255,7 +263,7 @@ def test_letters_that_the_robot_does_not_know():
 def test_bias_forces_are_gyroscopic(i):
     v = np.random.default_rng(i).standard_normal(EVERY.size(Body, i))
     q = state(ROBOT)[0]
-    found = EVERY.formula(b, i, hinge(EVERY, i, q), [v]).astype(float)
+    found = site(EVERY, i).formula(b, hinge(EVERY, i, q), [v]).astype(float)
     m = value(EVERY, M, i, q)[:6, :6]
     w = v[:3]
     turning = np.concatenate([w, np.zeros(3)])

@@ -23,8 +23,13 @@ ROBOTS = {
 robots = pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
 
 
+def site(binding, i):
+    """Return a body's site with its own numbers."""
+    return binding.site(i, binding.constants(i))
+
+
 def hinge(binding, i, q):
-    return np.asarray(binding.hinge(i, q[list(binding.coordinates(i))]), dtype=float)
+    return np.asarray(site(binding, i).hinge(q[list(binding.coordinates(i))]), dtype=float)
 
 
 @robots
@@ -45,7 +50,7 @@ def test_a_fixed_body_takes_the_frame_of_its_parent(robot):
     for i, place in enumerate(binding.places):
         if isinstance(place.type, joints.Fixed):
             assert place.before == ()
-            step = binding.step(i, hinge(binding, i, np.zeros(robot.nq)))
+            step = site(binding, i).step(hinge(binding, i, np.zeros(robot.nq)))
             x = np.arange(6.0)
             assert step.links == ()
             assert_array_equal(step.to_child(np.append(x, np.zeros(9))[: step.parent_size])[:6], x)
@@ -62,7 +67,7 @@ def test_steps_between_chosen_frames_are_those_between_bodies(robot):
     for i, (x, p) in enumerate(zip(reference.link_transforms(robot, q), robot.tree.parents, strict=True)):
         above = Transform.identity() if p < 0 else binding.places[p].chosen
         wanted = (binding.places[i].chosen @ x @ above.inv()).matrix()
-        step = binding.step(i, hinge(binding, i, q))
+        step = site(binding, i).step(hinge(binding, i, q))
         assert_allclose(step.to_child(np.eye(step.parent_size))[:6, :6].astype(float), wanted, atol=1e-13)
         assert_allclose(step.to_parent(np.eye(step.size))[:6, :6].astype(float), wanted.T, atol=1e-13)
 
@@ -72,7 +77,7 @@ def test_steps_move_symmetric_blocks(robot):
     binding = bind(robot)
     q, rng = random_configuration(robot, 5), np.random.default_rng(5)
     for i in range(len(robot.bodies)):
-        step = binding.step(i, hinge(binding, i, q))
+        step = site(binding, i).step(hinge(binding, i, q))
         up = step.to_parent(np.eye(step.size)).astype(float)
         root = rng.standard_normal((step.size, step.size))
         assert_allclose(
@@ -96,7 +101,7 @@ def pose(binding, q):
     """Return world → body transforms as 6 × 6 matrices, in the frames of the user, by the steps."""
     found, chosen = [], []
     for i, p in enumerate(binding.tree.parents):
-        step = binding.step(i, hinge(binding, i, q))
+        step = site(binding, i).step(hinge(binding, i, q))
         x = step.to_child(np.eye(step.parent_size))[:6, :6].astype(float)
         chosen.append(x if p < 0 else x @ chosen[p])
         found.append(binding.places[i].chosen.inv().matrix() @ chosen[i])

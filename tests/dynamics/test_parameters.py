@@ -23,8 +23,7 @@ def other_inertias(robot, rng, batch=()):
     com = rng.normal(size=(*batch, len(own), 3))
     moments = rng.uniform(1.0, 1.5, (*batch, len(own), 3))[..., None] * np.eye(3)
     x = hinge.Inertia.from_com(masses, com, moments)
-    rows = x.I.reshape(*x.I.shape[:-2], 9)[..., [0, 1, 2, 4, 5, 8]]
-    return np.concatenate([x.m[..., None], x.h, rows], axis=-1)
+    return x.parameters()
 
 
 def state(robot, rng, batch=()):

@@ -16,12 +16,11 @@ from hinge.algebra import Active, Body, Joint, Leaf, Node, Parameter, Passive, S
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.merge import merged
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
-from hinge.binding.steps import Chain, Link, Shift, Turn
+from hinge.binding.steps import Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Robot, checked_robot
 from hinge.model.joints import Revolute
-from hinge.spatial import Array, Transform
-from hinge.sweeps import Block
+from hinge.spatial import Array, Inertia, Transform
 from hinge.tree import WORLD, Tree
 
 
@@ -75,11 +74,10 @@ class RobotBinding:
     @cached_property
     def _members(self) -> tuple[tuple[int, ...], ...]:
         """For each body that is worked with the bodies of the robot that it consists of."""
-        carrier = self._bodies[2]
-        return tuple(
-            tuple(k for k, c in enumerate(carrier) if c == i) if self.by_parameters else ()
-            for i in range(len(self.places))
-        )
+        found: list[list[int]] = [[] for _ in self.places]
+        for k, i in enumerate(self.carriers if self.by_parameters else ()):
+            found[i].append(k)
+        return tuple(map(tuple, found))
 
     @cached_property
     def _own_places(self) -> tuple[Place, ...]:
@@ -251,36 +249,11 @@ class RobotBinding:
         size = np.sqrt(np.abs(np.diagonal(i, axis1=1, axis2=2)))
         h = np.where(np.abs(h) < 1e-15 * np.sqrt(np.abs(m)) * size.max(axis=1, keepdims=True), 0.0, h)
         i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
-        return np.concatenate([m, h, i.reshape(-1, 9)[:, [0, 1, 2, 4, 5, 8]]], axis=1).tolist()
+        return Inertia(m[:, 0], h, i).parameters().tolist()
 
     def site(self, body: int, numbers: Sequence[Any]) -> RobotSite:
         """Return what letters mean at bodies of this body's kind, with these numbers."""
         return RobotSite(self.kind(body), numbers, self.expressed, self.robot.name)
-
-    @cached_property
-    def _sites(self) -> dict[int, RobotSite]:
-        return {}
-
-    def _site(self, body: int) -> RobotSite:
-        if body not in self._sites:
-            self._sites[body] = self.site(body, self.constants(body))
-        return self._sites[body]
-
-    def hinge(self, body: int, q: Block) -> Block:
-        """Return what depends on q alone, at a body with its own numbers."""
-        return self._site(body).hinge(q)
-
-    def step(self, body: int, hinge: Block) -> Chain:
-        """Return the way to the parent."""
-        return self._site(body).step(hinge)
-
-    def value(self, leaf: Leaf, body: int, hinge: Block) -> Block | None:
-        """Return the block of an operator that the robot gives."""
-        return self._site(body).value(leaf, hinge)
-
-    def formula(self, leaf: Leaf, body: int, hinge: Block, needs: Sequence[Block]) -> Block:
-        """Return a leaf that is a function of the motion at the body."""
-        return self._site(body).formula(leaf, hinge, needs)
 
 
 def bind(

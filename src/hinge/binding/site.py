@@ -114,10 +114,8 @@ class RobotSite:
         """Return m, h and I of the body from those of its members in their own frames."""
         total = zeros(10)
         for k, (turn, r) in enumerate(self.members):
-            m, h, second = _inertia(parameters[10 * k : 10 * k + 10])
-            moved = Transform(turn, r).inertia(Inertia(m, h, second))
-            upper = moved.I.ravel()[[0, 1, 2, 4, 5, 8]]
-            total = total + np.concatenate([moved.m.reshape(1), moved.h, upper])
+            own = Inertia.from_parameters(parameters[10 * k : 10 * k + 10])
+            total = total + Transform(turn, r).inertia(own).parameters()
         return total
 
     def with_derived(self, derived: Block) -> RobotSite:
@@ -229,13 +227,13 @@ class RobotSite:
     @cached_property
     def inertia(self) -> Block:
         """M at the body: [I h×; h×ᵀ m1], the rotors, and ones for locks."""
-        m, h, second = _inertia(self.body)
+        rigid = Inertia.from_parameters(self.body)
         found = zeros(self.size, self.size)
-        found[:3, :3] = second
-        found[:3, 3:6] = skew(h)
+        found[:3, :3] = rigid.I
+        found[:3, 3:6] = skew(rigid.h)
         found[3:6, :3] = found[:3, 3:6].T
         for k in range(3):
-            found[3 + k, 3 + k] = m[()]
+            found[3 + k, 3 + k] = rigid.m[()]
         for k, x in enumerate((*self.rotors, *(1.0 for _ in range(self.locks))), 6):
             found[k, k] = x
         return found
@@ -325,14 +323,6 @@ def position(pose: Block) -> Block:
     """Return r of a motion transform [E 0; −E r× E]."""
     rx = -(pose[:3, :3].T @ pose[3:, :3])
     return np.array([rx[2, 1], rx[0, 2], rx[1, 0]], dtype=pose.dtype)
-
-
-def _inertia(numbers: Block) -> tuple[Block, Block, Block]:
-    """Return m (), h (3,) and I (3, 3) of ten numbers."""
-    m, second = zeros(), zeros(3, 3)
-    m[()] = numbers[0]
-    second.flat[:] = numbers[[4, 5, 6, 5, 7, 8, 6, 8, 9]]
-    return m, numbers[1:4], second
 
 
 def _taken(numbers: Iterator[Any], *shape: int) -> Block:

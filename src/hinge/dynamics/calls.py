@@ -23,10 +23,8 @@ def call(
     """Evaluate a verb, with gravity and with forces at frames if there are any."""
     if external is None and gravity is None and out is None:
         return table[checked_robot(robot)](q, *vectors.values())
-    names, forces = external_forces(external)
-    given = {**vectors, **forces, **({} if gravity is None else {"gravity": gravity})}
-    f = compiled(robot, table.verb, names)
-    return f.evaluate(q, given, called={"f_ext": "external"}, out={table.verb: out})[table.verb]
+    verb = table.verb
+    return call_parts(verb, robot, q, vectors, external=external, gravity=gravity, out={verb: out})[verb]
 
 
 def call_parts(
@@ -37,9 +35,10 @@ def call_parts(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    out: Mapping[str, Array | None] | None = None,
 ) -> dict[str, Array]:
     """Evaluate a verb whose value has several parts; return these by name."""
     checked_robot(robot)
     names, forces = external_forces(external)
     given = {**vectors, **forces, **({} if gravity is None else {"gravity": gravity})}
-    return compiled(robot, verb, names).evaluate(q, given, called={"f_ext": "external"})
+    return compiled(robot, verb, names).evaluate(q, given, called={"f_ext": "external"}, out=out)

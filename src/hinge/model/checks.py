@@ -15,7 +15,7 @@ loops are not here: no `Robot` can be made that violates them (see `assemble`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,12 +92,15 @@ def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
     if not bodies:
         return
     parts = [(b.inertia.m, b.inertia.h, b.inertia.I) for b in bodies]
-    m, h, i = (np.stack(column) for column in zip(*parts, strict=True))
-    yield from inertia_problems(m, h, i, [f"body {b.name!r}" for b in bodies])
+    all_of_them = Inertia(*(np.stack(column) for column in zip(*parts, strict=True)))
+    yield from inertia_problems(all_of_them, lambda k: f"body {bodies[k].name!r}")
 
 
-def inertia_problems(m: Array, h: Array, i: Array, names: Sequence[str]) -> Iterator[Problem]:
-    """Check inertias, m (n,), h (n, 3), I (n, 3, 3), of bodies with these names."""
+def inertia_problems(inertias: Inertia, name: Callable[[int], str]) -> Iterator[Problem]:
+    """Check n inertias, m (n,), h (n, 3), I (n, 3, 3), of bodies with these names."""
+    m, h, i = inertias.m, inertias.h, inertias.I
+    if not len(m):
+        return
     finite = np.isfinite(m) & np.isfinite(h).all(axis=-1) & np.isfinite(i).all(axis=(-1, -2))
     m, h = np.where(finite, m, 0.0), np.where(finite[:, None], h, 0.0)
     i = np.where(finite[:, None, None], i, 0.0)
@@ -108,7 +111,7 @@ def inertia_problems(m: Array, h: Array, i: Array, names: Sequence[str]) -> Iter
     slack = TOLERANCE * np.maximum(scale, 1e-300)
     odd = (m < 0) | skewed | ((m == 0) & h.any(axis=-1)) | (a < -slack) | (a + b < c - slack)
     for k in map(int, np.flatnonzero(~finite | odd)):
-        where = names[k]
+        where = name(k)
         moments = f"principal moments {a[k]:.4g}, {b[k]:.4g}, {c[k]:.4g} kg m² about the centre of mass"
         if not finite[k]:
             yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)

@@ -20,17 +20,10 @@ from hinge.model.robot import Robot
 from hinge.model.vectors import as_vector, checked_robot
 from hinge.spatial import Array, ArrayLike, Inertia
 
-UPPER = [0, 1, 2, 4, 5, 8]
-WHOLE = [0, 1, 2, 1, 3, 4, 2, 4, 5]
-
 
 def inertial_parameters(robot: Robot) -> Array:
     """Return the inertias of all bodies (bodies, 10): m, m c, and the upper triangle of I row by row."""
-    rows = [
-        np.concatenate([np.reshape(x.m, 1), x.h, x.I.reshape(9)[UPPER]])
-        for x in (body.inertia for body in checked_robot(robot).bodies)
-    ]
-    return np.array(rows).reshape(-1, 10)
+    return np.array([body.inertia.parameters() for body in checked_robot(robot).bodies]).reshape(-1, 10)
 
 
 def with_inertial_parameters(robot: Robot, inertias: ArrayLike) -> Robot:
@@ -39,8 +32,7 @@ def with_inertial_parameters(robot: Robot, inertias: ArrayLike) -> Robot:
     if x.ndim != 2:
         raise ArgumentError(f"inertias: has shape {x.shape}; wanted one set, ({len(robot.bodies)}, 10)")
     bodies = tuple(
-        replace(body, inertia=Inertia(np.array(row[0]), row[1:4], row[4:][WHOLE].reshape(3, 3)))
-        for body, row in zip(robot.bodies, x, strict=True)
+        replace(body, inertia=Inertia.from_parameters(row)) for body, row in zip(robot.bodies, x, strict=True)
     )
     return replace(robot, bodies=bodies)
 
@@ -52,14 +44,14 @@ def check_inertial_parameters(robot: Robot, inertias: ArrayLike) -> list[str]:
     finite; none of them stops a call.
     """
     x = _checked(robot, inertias)
-    rows = x.reshape(-1, 10)
-    second = rows[:, 4:][:, WHOLE].reshape(-1, 3, 3)
-    names = [
-        f"body {body.name!r}" + (f" of set {list(at)}" if at else "")
-        for at in np.ndindex(x.shape[:-2])
-        for body in robot.bodies
-    ]
-    return [str(p) for p in inertia_problems(rows[:, 0], rows[:, 1:4], second, names)] if len(rows) else []
+    batch = x.shape[:-2]
+
+    def name(k: int) -> str:
+        where, body = divmod(k, len(robot.bodies))
+        at = [int(n) for n in np.unravel_index(where, batch)] if batch else []
+        return f"body {robot.bodies[body].name!r}" + (f" of set {at}" if at else "")
+
+    return [str(p) for p in inertia_problems(Inertia.from_parameters(x.reshape(-1, 10)), name)]
 
 
 def _checked(robot: Robot, inertias: ArrayLike) -> Array:

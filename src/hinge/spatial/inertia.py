@@ -24,6 +24,10 @@ from hinge.spatial.vector3 import (
     transpose,
 )
 
+#: The upper triangle of I among its nine numbers, and the nine among the ten parameters.
+_UPPER = [0, 1, 2, 4, 5, 8]
+_WHOLE = [4, 5, 6, 5, 7, 8, 6, 8, 9]
+
 
 @dataclass(frozen=True, eq=False)
 class Inertia:
@@ -50,6 +54,16 @@ class Inertia:
         """
         m, c, i = shaped("mass", mass), shaped("com", com, 3), shaped("central", central, 3, 3)
         return Inertia(m, m[..., None] * c, i + _steiner(m, c))
+
+    @staticmethod
+    def from_parameters(x: Array) -> Inertia:
+        """Return the inertia of ten numbers (…, 10): m, h, and the upper triangle of I row by row."""
+        return Inertia(x[..., 0], x[..., 1:4], x[..., _WHOLE].reshape(*x.shape[:-1], 3, 3))
+
+    def parameters(self) -> Array:
+        """Return the ten numbers (…, 10), in which momentum and forces are linear."""
+        upper = self.I.reshape(*self.I.shape[:-2], 9)[..., _UPPER]
+        return np.concatenate([self.m[..., None], self.h, upper], axis=-1)
 
     @property
     def com(self) -> Array:
