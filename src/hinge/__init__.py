@@ -6,7 +6,7 @@
     qdd = hinge.forward_dynamics(robot, q, qd, tau)
 
 Rooms: `algebra` (operators as values), `rules` (identities, proofs, search), `sweeps` and `kernels` (what
-they become), `targets` (what runs that), `dynamics` (the verbs), `binding` (letters bound to a robot);
+they become), `targets` (what runs that), `dynamics` (the verbs), `sim` (motion), `view` (pictures), `binding` (letters bound to a robot);
 `spatial` (six-dimensional algebra), `tree` (topology), `model` (robots as data), `io` (files), `robots`
 (built-in ones), `reference` (the book's algorithms, as oracles), `testing` (laws and random robots).
 """
@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         velocities,
     )
     from hinge.pipeline import derive, prove
+    from hinge.sim import Run, simulate
     from hinge.targets import set_threads
 
 __version__ = "0.1.0"
@@ -102,6 +103,7 @@ __all__ = [
     "Inertia",
     "Joint",
     "Robot",
+    "Run",
     "Transform",
     "acceleration_shares",
     "accelerations",
@@ -167,6 +169,7 @@ __all__ = [
     "reroot",
     "sample_velocities",
     "set_threads",
+    "simulate",
     "to_urdf",
     "velocities",
     "with_inertial_parameters",
@@ -175,8 +178,8 @@ __all__ = [
 
 #: Rooms that are loaded when they are first asked for: those of the compiler, and those for tests.
 _ON_DEMAND = (
-    "algebra", "binding", "dynamics", "explain", "kernels", "pipeline", "reference", "rules", "sweeps",
-    "targets", "testing",
+    "algebra", "binding", "dynamics", "explain", "kernels", "pipeline", "reference", "rules", "sim",
+    "sweeps", "targets", "testing", "view",
 )  # fmt: skip
 
 
@@ -185,7 +188,7 @@ def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return import_module(f"hinge.{name}")
     if name in __all__:
-        for room in ("dynamics", "pipeline", "targets"):
+        for room in ("dynamics", "pipeline", "targets", "sim"):
             found = import_module(f"hinge.{room}")
             if name in found.__all__:
                 globals()[name] = getattr(found, name)

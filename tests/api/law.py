@@ -28,6 +28,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": {"algebra", "rules", "kernels", "sweeps", "targets"},
     "binding": {"spatial", "tree", "model", "algebra", "kernels", "sweeps"},
     "dynamics": {"spatial", "model", "algebra", "binding", "pipeline", "sweeps", "targets"},
+    "sim": {"spatial", "model", "sweeps", "targets", "pipeline", "binding", "dynamics"},
+    "view": {"spatial", "model", "dynamics", "sim"},
     "explain": {
         "model",
         "algebra",
@@ -39,10 +41,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "binding",
         "dynamics",
     },
-    "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain"},
+    "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain", "sim", "view"},
     "__main__": {"cli"},
     "testing": {"spatial", "tree", "model", "io", "robots", "reference"},
-    "__init__": {"spatial", "tree", "model", "io", "robots", "pipeline", "dynamics", "targets"},
+    "__init__": {"spatial", "tree", "model", "io", "robots", "pipeline", "dynamics", "targets", "sim"},
 }
 
 #: Rooms that may import an optional package inside a function.

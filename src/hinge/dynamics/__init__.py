@@ -1,5 +1,6 @@
 """The catalogue: every verb an operator expression and a name."""
 
+from hinge.dynamics.arguments import External, external_forces
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.estimation import (
     AccelerationShares,
@@ -23,6 +24,7 @@ from hinge.dynamics.factors import (
 from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
 from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
+from hinge.dynamics.jointwise import joint_program
 from hinge.dynamics.kept import compiled, forget
 from hinge.dynamics.loads import HingeForces, hinge_forces
 from hinge.dynamics.operational import (
@@ -67,6 +69,7 @@ __all__ = [
     "AccelerationShares",
     "BaseParameters",
     "Compiled",
+    "External",
     "FilterQuantities",
     "HingeForces",
     "InverseKinematics",
@@ -85,6 +88,7 @@ __all__ = [
     "compiled",
     "consistent_inverse",
     "coriolis_force",
+    "external_forces",
     "filter_quantities",
     "force_correction",
     "forget",
@@ -102,6 +106,7 @@ __all__ = [
     "jacobian_column_products",
     "jacobian_row_products",
     "jacobian_solve",
+    "joint_program",
     "kinetic_energy",
     "log_determinant",
     "mass_factors",

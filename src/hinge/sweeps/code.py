@@ -10,7 +10,6 @@ import numpy as np
 
 from hinge.algebra import Space
 from hinge.kernels import Kernel, Operations, count
-from hinge.sweeps.program import ProgramOutput
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,6 @@ class Result:
     """An output as an array of slots and constants, in the user's order."""
 
     name: str
-    output: ProgramOutput
     values: KnownBlock
 
 

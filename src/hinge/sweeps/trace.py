@@ -78,7 +78,7 @@ class _Tracer:
                 self._solve(stage, k)
             else:
                 self._pass(stage, k)
-        results = tuple(Result(o.name, o, self._result(o)) for o in self.program.outputs)
+        results = tuple(Result(o.name, self._result(o)) for o in self.program.outputs)
         live = bytearray(self.memory.slots)
         _mark(live, (x for r in results for x in r.values.flat))
         calls = tuple(reversed(list(self._living(live))))

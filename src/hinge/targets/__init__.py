@@ -3,10 +3,11 @@
 from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
 from hinge.targets.llvm.threads import set_threads, threads
-from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_program
+from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_program, player
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
 from hinge.targets.signature import Executable, Signature
+from hinge.targets.tape import Op, PlainPlayer, Player, Stretch, Tape
 
 __all__ = [
     "Blocks",
@@ -14,15 +15,21 @@ __all__ = [
     "Dispatcher",
     "Executable",
     "NumpyProgram",
+    "Op",
+    "PlainPlayer",
+    "Player",
     "Signature",
     "SingularError",
+    "Stretch",
     "System",
+    "Tape",
     "block_marks",
     "block_structure",
     "counterexample",
     "dispatcher",
     "has_llvm",
     "native_program",
+    "player",
     "plot_blocks",
     "random_system",
     "set_threads",

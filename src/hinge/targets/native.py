@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from hinge.errors import MissingExtraError
 from hinge.sweeps import Code
 from hinge.targets.signature import Executable
+from hinge.targets.tape import PlainPlayer, Player, Tape
 
 
 def has_llvm() -> bool:
@@ -74,6 +75,17 @@ def native_program(
         raise MissingExtraError("target 'llvm' needs llvmlite: pip install llvmlite, or give target='numpy'")
     _, program = _loaded()
     return program.NativeProgram(trace, identity=identity, label=label, shape=shape, lanes=lanes)
+
+
+def player(tape: Tape) -> Player:
+    """Return what runs a tape: native code from step to step if all its programs are native."""
+    if has_llvm():
+        _, program = _loaded()
+        if all(isinstance(op.program, program.NativeProgram) for op in tape.ops):
+            from hinge.targets.llvm.tape import NativePlayer  # noqa: PLC0415 (loads llvmlite)
+
+            return NativePlayer(tape)
+    return PlainPlayer(tape)
 
 
 def _loaded() -> tuple[ModuleType, ModuleType]:

@@ -82,7 +82,7 @@ def result(name, values):
     shown = np.empty(np.shape(values), dtype=object)
     for k in np.ndindex(shown.shape):
         shown[k] = np.asarray(values, dtype=object)[k]
-    return Result(name, None, shown)
+    return Result(name, shown)
 
 
 def copying(size):

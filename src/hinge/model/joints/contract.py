@@ -5,7 +5,7 @@ Featherstone section 8.2.2. A joint type is a frozen value that knows only its o
 it sits, its limits and its name belong to `Joint`.
 
 All methods take q (…, nq) and v (…, nv) with any leading batch dimensions. `placement`, `subspace`,
-`bias` and `rate` hold for any scalar type (see `hinge.spatial`); the others take floats.
+`bias`, `rate` and `normalized` hold for any scalar type (see `hinge.spatial`); the others take floats.
 """
 
 from __future__ import annotations
@@ -64,6 +64,10 @@ class JointType(ABC):
     @abstractmethod
     def rate(self, q: Array, qd: Array) -> Array:
         """Return dq/dt (…, nq) for the velocity qd."""
+
+    def normalized(self, q: Array) -> Array:
+        """Return the q near this one that is a configuration: with quaternions of length one."""
+        return q
 
     @abstractmethod
     def neutral(self) -> Array:

@@ -37,6 +37,10 @@ class Free(JointType):
         turning, moving = quaternion.rate(p, qd[..., :3]), quaternion.rotate(p, qd[..., 3:])
         return np.concatenate([turning, moving], axis=-1)
 
+    def normalized(self, q: Array) -> Array:
+        """Return q with a quaternion of length one."""
+        return np.concatenate([quaternion.normalize(q[..., :4]), q[..., 4:]], axis=-1)
+
     def neutral(self) -> Array:
         """Return no rotation at the origin."""
         return np.concatenate([quaternion.identity(), np.zeros(3)])

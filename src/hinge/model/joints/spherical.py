@@ -31,6 +31,10 @@ class Spherical(JointType):
         """Return ½ q ω, (8.1)."""
         return quaternion.rate(q, qd)
 
+    def normalized(self, q: Array) -> Array:
+        """Return q with a quaternion of length one."""
+        return quaternion.normalize(q)
+
     def neutral(self) -> Array:
         """Return the quaternion of no rotation."""
         return quaternion.identity()

@@ -1,0 +1,43 @@
+"""Programs of formulas at each joint by itself, for those who integrate or control."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hinge.binding import Formula, Row, jointwise
+from hinge.model import Robot
+from hinge.pipeline import Target, best_target, build
+from hinge.targets import Executable
+
+#: Programs that were made, by what they are and for which target, and how many are kept.
+_MADE: dict[tuple[str, Target], Executable] = {}
+KEPT = 256
+
+
+def joint_program(
+    robot: Robot,
+    name: str,
+    inputs: Mapping[str, Row],
+    results: Mapping[str, Row],
+    formula: Formula,
+    *,
+    target: Target | None = None,
+) -> Executable:
+    """Return the program of a formula at every joint; its name and the joints' types tell it from others.
+
+    Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then as given.
+    """
+    types = [(j.type, j.q_slice, j.qd_slice) for j in robot.joints if j.nv]
+    ours = all(type(t).__module__.split(".")[0] == __name__.split(".")[0] for t, *_ in types)
+    identity = repr((name, dict(inputs), dict(results), types))
+    key = identity, target or best_target()
+    if key not in _MADE:
+        while len(_MADE) >= KEPT:
+            _MADE.pop(next(iter(_MADE)))
+        _MADE[key] = build(
+            lambda: jointwise(robot, inputs, results, formula),
+            target=target,
+            identity=(lambda: identity) if ours else None,
+            label=f"{name} at the joints of {robot.name}",
+        )
+    return _MADE[key]

@@ -1,0 +1,197 @@
+"""Integrators as programs: how a step from (q, q̇) to the next is made of accelerations.
+
+q moves with its rate q̇ = N(q) v in the space of its coordinates, and quaternions are brought back to length
+one at the end of a step, which changes no order of accuracy. All work on states of their own, so that any
+number of them goes through the same code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hinge.binding import Row
+from hinge.dynamics import joint_program
+from hinge.errors import ArgumentError
+from hinge.model.joints import JointType
+from hinge.sim.laws import Law
+from hinge.sim.plant import Plant, Stage
+from hinge.sweeps import Block
+from hinge.targets import Op
+
+#: A row of weights of stages.
+Weights = Sequence[float]
+
+
+class Integrator(ABC):
+    """A rule for a step of fixed length; `order` is that of its error over a fixed time."""
+
+    name: str
+    order: int
+
+    @property
+    @abstractmethod
+    def nodes(self) -> tuple[float, ...]:
+        """The shares of a step at which the law is asked, in order."""
+
+    @abstractmethod
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+        """Return the programs of a step from buffers q, qd with h to buffers q', qd'."""
+
+
+def _joints(
+    plant: Plant,
+    name: str,
+    inputs: Mapping[str, Row],
+    formula: Callable[[JointType, Mapping[str, Block]], Mapping[str, Block]],
+    given: Mapping[str, str],
+    found: Mapping[str, str],
+) -> Op:
+    rows: dict[str, Row] = {"q": "q", "qd": "qd"}
+    program = joint_program(plant.robot, name, inputs, rows, formula, target=plant.target)
+    return Op(program, given, found)
+
+
+@dataclass(frozen=True)
+class RungeKutta(Integrator):
+    """An explicit Runge–Kutta method by its table: weights of earlier stages, and of all at the end."""
+
+    name: str
+    order: int
+    rows: tuple[tuple[float, ...], ...]
+    weights: tuple[float, ...]
+
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        """The sums of the rows."""
+        return (0.0, *(sum(row) for row in self.rows))
+
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+        """Return the stages one after the other."""
+        found: list[Op] = []
+        for index, node in enumerate(self.nodes):
+            stage = Stage(index, node, _at("q", index), _at("qd", index), signals)
+            ops, _ = law.accelerations(plant, stage)
+            last = index + 1 == len(self.nodes)
+            row = self.weights if last else self.rows[index]
+            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, index + 1, last)]
+        return found
+
+
+def _at(name: str, index: int) -> str:
+    return f"{name}#{index}" if index else name
+
+
+def combination(plant: Plant, name: str, weights: Weights, index: int, last: bool) -> Op:
+    """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, for the next stage or, normalised, at the end."""
+    used = [k for k, w in enumerate(weights) if w]
+    inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": "one"}
+    for k in used:
+        inputs |= {f"q{k}": "q", f"v{k}": "qd", f"a{k}": "qd"}
+
+    def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+        h = x["h"][0]
+        q = x["q"] + h * sum(weights[k] * kind.rate(x[f"q{k}"], x[f"v{k}"]) for k in used)
+        v = x["qd"] + h * sum(weights[k] * x[f"a{k}"] for k in used)
+        return {"q": kind.normalized(q) if last else q, "qd": v}
+
+    given = {"q": "q", "qd": "qd", "h": "h"}
+    for k in used:
+        given |= {f"q{k}": _at("q", k), f"v{k}": _at("qd", k), f"a{k}": f"qdd#{k}"}
+    found = {"q": "q'", "qd": "qd'"} if last else {"q": _at("q", index), "qd": _at("qd", index)}
+    return _joints(plant, f"{name} {tuple(weights)}", inputs, formula, given, found)
+
+
+@dataclass(frozen=True)
+class SemiImplicitEuler(Integrator):
+    """q̇ first, then q with the new q̇: of order one, and symplectic where 𝓜 is constant."""
+
+    name: str = "semi-implicit"
+    order: int = 1
+
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        """The beginning."""
+        return (0.0,)
+
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+        """Return the accelerations and the step."""
+        ops, qdd = law.accelerations(plant, Stage(0, 0.0, "q", "qd", signals))
+
+        def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+            h = x["h"][0]
+            v = x["qd"] + h * x["qdd"]
+            return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": v}
+
+        inputs: dict[str, Row] = {"q": "q", "qd": "qd", "qdd": "qd", "h": "one"}
+        given = {"q": "q", "qd": "qd", "qdd": qdd, "h": "h"}
+        return [*ops, _joints(plant, self.name, inputs, formula, given, {"q": "q'", "qd": "qd'"})]
+
+
+@dataclass(frozen=True)
+class Midpoint(Integrator):
+    """The implicit midpoint rule by so many iterations: of order two, the same backwards, so energy stays.
+
+    A method that is its own reverse keeps the energy of a reversible system near what it was for very long
+    times; the midpoint rule also keeps the length of quaternions. The iteration converges where h times the
+    largest rate of the motion is well below 2.
+    """
+
+    iterations: int = 8
+    name: str = "midpoint"
+    order: int = 2
+
+    @property
+    def nodes(self) -> tuple[float, ...]:
+        """The middle."""
+        return (0.5,)
+
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+        """Return iterations for the state in the middle, and the step with what is found there."""
+        found: list[Op] = []
+        q, qd = "q", "qd"
+        for index in range(self.iterations):
+            last = index + 1 == self.iterations
+            ops, qdd = law.accelerations(plant, Stage(index, 0.5, q, qd, signals))
+            found += [*ops, self._step(plant, q, qd, qdd, index + 1, last)]
+            q, qd = _at("q", index + 1), _at("qd", index + 1)
+        return found
+
+    def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> Op:
+        share = 1.0 if last else 0.5
+
+        def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+            h = share * x["h"][0]
+            moved = x["q"] + h * kind.rate(x["middle"], x["velocity"])
+            return {"q": kind.normalized(moved) if last else moved, "qd": x["qd"] + h * x["qdd"]}
+
+        inputs: dict[str, Row] = {
+            "q": "q",
+            "qd": "qd",
+            "qdd": "qd",
+            "middle": "q",
+            "velocity": "qd",
+            "h": "one",
+        }
+        given = {"q": "q", "qd": "qd", "qdd": qdd, "middle": q, "velocity": qd, "h": "h"}
+        found = {"q": "q'", "qd": "qd'"} if last else {"q": _at("q", index), "qd": _at("qd", index)}
+        return _joints(plant, f"{self.name} {share}", inputs, formula, given, found)
+
+
+#: Integrators of fixed steps by name.
+INTEGRATORS: dict[str, Integrator] = {
+    "semi-implicit": SemiImplicitEuler(),
+    "rk4": RungeKutta("rk4", 4, ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
+    "midpoint": Midpoint(),
+}
+
+
+def integrator_of(given: str | Integrator) -> Integrator:
+    """Return the integrator of this name, or the one that came."""
+    if isinstance(given, Integrator):
+        return given
+    if not isinstance(given, str) or given not in INTEGRATORS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
+        raise ArgumentError(f"integrator: {given!r} is unknown; there is {names}")
+    return INTEGRATORS[given]

@@ -1,0 +1,230 @@
+"""Control laws that are compiled into the loop over steps.
+
+A law says which programs make its forces from the state, and which numbers these take: arrays that stay, or
+signals, sampled at the times of an integrator's stages. Any other function of (t, q, qd) can control as well;
+it is called from Python.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hinge.dynamics import joint_program
+from hinge.errors import ArgumentError
+from hinge.model import Robot
+from hinge.model.joints import Free, JointType, Planar, Spherical, VectorJoint
+from hinge.sim.plant import Plant, Stage
+from hinge.sim.signals import Given, Signal, given_signal
+from hinge.spatial import Array, ArrayLike, as_array, quaternion
+from hinge.targets import Op
+
+
+class Law(ABC):
+    """A control law that can be compiled."""
+
+    @abstractmethod
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return the numbers that it takes by the names of their buffers, checked."""
+
+    @abstractmethod
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return programs that make forces, and the name of the buffer where these are."""
+
+    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return programs that make accelerations, and the name of their buffer."""
+        ops, tau = self.forces(plant, stage)
+        return [*ops, plant.forward(stage, tau)], stage.own("qdd")
+
+
+@dataclass(frozen=True, eq=False)
+class Torque(Law):
+    """Forces that are given: one number for all, (nv,), (…, nv), or a `Signal` of them."""
+
+    tau: Given
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return the forces."""
+        return {"tau": _tangent(self.tau, "tau", robot)}
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return nothing to do: the forces are there."""
+        return [], stage.number("tau")
+
+
+@dataclass(frozen=True, eq=False)
+class GravityCompensation(Law):
+    """The forces that hold the robot against gravity where it is."""
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return none."""
+        return {}
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return the gravity force."""
+        return [plant.verb("gravity_force", stage, {}, "weight")], stage.own("weight")
+
+
+@dataclass(frozen=True, eq=False)
+class PD(Law):
+    """τ = kp (target − q) + kd (target's velocity − q̇), on request with what gravity asks for.
+
+    `target` (nq,) is a configuration and `velocity` (nv,) its velocity, each for all states, for each of
+    them, or a `Signal`; `kp` and `kd` are numbers or (nv,). The difference of two rotations is the sine of
+    the angle between them along their axis, that of positions is seen from the joint's outer frame.
+    """
+
+    target: Given
+    kp: ArrayLike
+    kd: ArrayLike
+    velocity: Given = 0.0
+    gravity_compensation: bool = False
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return target, velocity and gains."""
+        return _tracking(robot, self.target, self.velocity, self.kp, self.kd)
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return the feedback, and the gravity force with it."""
+        found = [_feedback(plant, stage, "zero", "feedback")]
+        if not self.gravity_compensation:
+            return found, stage.own("feedback")
+        found.append(plant.verb("gravity_force", stage, {}, "weight"))
+        found.append(_sum(plant, stage.own("feedback"), stage.own("weight"), stage.own("tau")))
+        return found, stage.own("tau")
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(Law):
+    """The forces that give q̈ = the target's + kp (target − q) + kd (target's velocity − q̇): inverse dynamics.
+
+    Arguments as in `PD`; `acceleration` (nv,) is the target's.
+    """
+
+    target: Given
+    kp: ArrayLike
+    kd: ArrayLike
+    velocity: Given = 0.0
+    acceleration: Given = 0.0
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return target, velocity, acceleration and gains."""
+        found = _tracking(robot, self.target, self.velocity, self.kp, self.kd)
+        return found | {"target_qdd": _tangent(self.acceleration, "acceleration", robot)}
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return the wanted acceleration and its inverse dynamics."""
+        wanted = _feedback(plant, stage, stage.number("target_qdd"), "wanted")
+        inverse = plant.verb("inverse_dynamics", stage, {"qd": stage.qd, "qdd": stage.own("wanted")}, "tau")
+        return [wanted, inverse], stage.own("tau")
+
+
+@dataclass(frozen=True, eq=False)
+class Prescribed(Law):
+    """Some joints move with given accelerations, hybrid dynamics; the others follow another law.
+
+    `acceleration` (nv,) is a number array or a `Signal` of full length; what it says of other joints does not
+    matter. The prescribed joints begin with the state that the simulation begins with.
+    """
+
+    joints: Sequence[str]
+    acceleration: Given
+    others: Law = Torque(0.0)
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return the accelerations, and what the other law takes."""
+        if isinstance(self.joints, str):
+            raise ArgumentError(f"joints: the text {self.joints!r} came; wanted a list, [{self.joints!r}]")
+        for name in self.joints:
+            robot.joint(name)
+        found = {"prescribed_qdd": _tangent(self.acceleration, "acceleration", robot)}
+        return found | self.others.numbers(robot)
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return what the others' law makes; those of the prescribed joints come with the accelerations."""
+        ops, qdd = self.accelerations(plant, stage)
+        return ops, qdd.replace("qdd", "held")
+
+    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+        """Return hybrid dynamics."""
+        ops, tau = self.others.forces(plant, stage)
+        return [*ops, plant.hybrid(stage, tau, stage.number("prescribed_qdd"), self.joints)], stage.own("qdd")
+
+
+def _tracking(
+    robot: Robot, target: Given, velocity: Given, kp: ArrayLike, kd: ArrayLike
+) -> dict[str, Array | Signal]:
+    for joint in robot.joints:
+        if joint.nv and not isinstance(joint.type, VectorJoint | Free | Spherical | Planar):
+            raise NotImplementedError(
+                f"joint {joint.name!r}: feedback of a {joint.type.kind} joint is not there; control with a "
+                "function of (t, q, qd)"
+            )
+    return {
+        "target_q": given_signal(target, "target", robot.nq, f"nq of robot {robot.name!r}"),
+        "target_qd": _tangent(velocity, "velocity", robot),
+        "kp": _tangent(kp, "kp", robot),
+        "kd": _tangent(kd, "kd", robot),
+    }
+
+
+def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:
+    if not isinstance(x, Signal) and np.ndim(x) == 0:
+        x = np.full(robot.nv, float(as_array(x)))
+    return given_signal(x, name, robot.nv, f"nv of robot {robot.name!r}")
+
+
+def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> Op:
+    """Return the program of kp e + kd ė + what comes ahead."""
+    names = ("target_q", "target_qd", "kp", "kd")
+    program = joint_program(
+        plant.robot,
+        "feedback",
+        {"q": "q", "qd": "qd", "target_q": "q", "target_qd": "qd", "kp": "qd", "kd": "qd", "ahead": "qd"},
+        {"force": "qd"},
+        lambda kind, x: {
+            "force": x["ahead"]
+            + x["kp"] * configuration_error(kind, x["q"], x["target_q"])
+            + x["kd"] * (x["target_qd"] - x["qd"])
+        },
+        target=plant.target,
+    )
+    given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
+    return Op(program, given, {"force": stage.own(out)})
+
+
+def _sum(plant: Plant, x: str, y: str, out: str) -> Op:
+    program = joint_program(
+        plant.robot,
+        "sum",
+        {"x": "qd", "y": "qd"},
+        {"sum": "qd"},
+        lambda _, v: {"sum": v["x"] + v["y"]},
+        target=plant.target,
+    )
+    return Op(program, {"x": x, "y": y}, {"sum": out})
+
+
+def configuration_error(kind: JointType, q: Array, target: Array) -> Array:
+    """Return where a joint's target is, seen from q: zero there, as a velocity that leads to it nearby."""
+    match kind:
+        case Spherical():
+            return _turn_error(q, target)
+        case Free():
+            there = quaternion.rotate(quaternion.conjugate(q[:4]), target[4:] - q[4:])
+            return np.concatenate([_turn_error(q[:4], target[:4]), there])
+        case Planar():
+            c, s = np.cos(q[0]), np.sin(q[0])
+            x, y = target[1] - q[1], target[2] - q[2]
+            return np.array([target[0] - q[0], c * x + s * y, c * y - s * x], dtype=q.dtype)
+        case _:
+            return target - q
+
+
+def _turn_error(p: Array, target: Array) -> Array:
+    """Return sin θ along the axis of the turn from p to the target: the same for both signs of either."""
+    turn = quaternion.multiply(quaternion.conjugate(p), target)
+    return 2.0 * turn[0] * turn[1:]

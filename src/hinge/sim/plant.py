@@ -1,0 +1,84 @@
+"""What a control law and an integrator work with: the robot's dynamics as programs over named buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hinge.dynamics import Compiled, External, compiled, external_forces
+from hinge.model import Robot, gravity_of
+from hinge.pipeline import Target
+from hinge.spatial import Array, ArrayLike
+from hinge.targets import Op
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of an integrator's step: where its state is, and at which share of the step it is.
+
+    `signals` are the numbers that change with time.
+    """
+
+    index: int
+    node: float
+    q: str
+    qd: str
+    signals: frozenset[str] = frozenset()
+
+    def own(self, name: str) -> str:
+        """Return the name of a buffer that only this stage writes."""
+        return f"{name}#{self.index}"
+
+    def number(self, name: str) -> str:
+        """Return the name of the buffer of a law's number: one for each share of the step if it changes."""
+        return sampled(name, self.node) if name in self.signals else name
+
+
+def sampled(name: str, node: float) -> str:
+    """Return the name of the table with samples of a signal at a share of each step."""
+    return f"{name}@{node}"
+
+
+class Plant:
+    """A robot under external forces [n; f] at frames and under gravity, both the same at all times."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        external: External = None,
+        gravity: ArrayLike | None = None,
+        target: Target | None = None,
+    ) -> None:
+        self.robot: Robot = robot
+        self.target: Target | None = target
+        self.nodes, forces = external_forces(external)
+        self.numbers: dict[str, Array] = {"zero": np.zeros(robot.nv)}
+        for name, f in forces.items():
+            rows = np.asarray(f, dtype=np.float64)
+            self.numbers[name] = rows.reshape(*rows.shape[:-2], 6 * len(self.nodes))
+        self.own_gravity = gravity is None
+        if gravity is not None:
+            down = gravity_of(robot, gravity)
+            self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
+
+    def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> Op:
+        """Return a verb's program at a stage, with its only result in a buffer of the stage."""
+        return self._op(compiled(self.robot, verb), stage, given, {verb: stage.own(out)})
+
+    def forward(self, stage: Stage, tau: str) -> Op:
+        """Return forward dynamics at a stage, into its buffer qdd."""
+        f = compiled(self.robot, "forward_dynamics", self.nodes)
+        return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {"forward_dynamics": stage.own("qdd")})
+
+    def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> Op:
+        """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
+        f = compiled(self.robot, "hybrid_dynamics", self.nodes, prescribed=joints)
+        found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
+        return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
+
+    def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> Op:
+        own = {name: name for name in self.numbers}
+        return Op(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)

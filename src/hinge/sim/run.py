@@ -1,0 +1,69 @@
+"""What a simulation gives: times and states, and all that follows from them when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hinge.dynamics import forward_kinematics, kinetic_energy, potential_energy
+from hinge.model import Robot
+from hinge.spatial import Array
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why the run of one state ended before its time: its place in the batch, when, and why."""
+
+    state: tuple[int, ...]
+    t: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A robot's motion: t (T,), q (…, T, nq), qd (…, T, nv), tau (…, T, nv), for one state or a batch (…).
+
+    After an ending what is recorded of a state is not a number. `settings` say how the run was made.
+    """
+
+    robot: Robot
+    t: Array
+    q: Array
+    qd: Array
+    tau: Array
+    endings: tuple[Ending, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __repr__(self) -> str:
+        batch = "×".join(map(str, self.batch)) or "one"
+        ended = f", {len(self.endings)} ended early" if self.endings else ""
+        return (
+            f"<Run of {self.robot.name!r}: {batch} state{'s' if self.batch else ''}, {len(self.t)} times, "
+            f"t = {self.t[0]:g} … {self.t[-1]:g} s{ended}>"
+        )
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """The shape of the batch, () for one state."""
+        return self.q.shape[:-2]
+
+    @cached_property
+    def kinetic_energy(self) -> Array:
+        """The kinetic energy (…, T) in J."""
+        return kinetic_energy(self.robot, self.q, self.qd)
+
+    @cached_property
+    def potential_energy(self) -> Array:
+        """The potential energy (…, T) in J, under the gravity of the run."""
+        return potential_energy(self.robot, self.q, gravity=self.settings.get("gravity"))
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy together (…, T) in J."""
+        return self.kinetic_energy + self.potential_energy
+
+    def poses(self, frame: str) -> Any:
+        """Return the poses of a frame or body at all times, as `forward_kinematics` does."""
+        return forward_kinematics(self.robot, self.q, frame)

@@ -1,0 +1,68 @@
+"""Functions of time as arrays: a constant, or samples with a rule for what is between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model import as_vector
+from hinge.spatial import Array, ArrayLike
+
+Between: TypeAlias = Literal["linear", "hold"]
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """Samples at rising times: values (T, n), the same for all states, or (T, states, n).
+
+    Between samples it is linear or holds the earlier one; before the first and after the last it stays.
+    """
+
+    times: Array
+    values: Array
+    between: Between = "linear"
+
+    def __post_init__(self) -> None:
+        if self.between not in ("linear", "hold"):
+            raise ArgumentError(f"between: {self.between!r} is unknown; wanted 'linear' or 'hold'")
+        times = np.asarray(self.times, dtype=np.float64)
+        if (
+            times.ndim != 1
+            or not len(times)
+            or not (np.diff(times) > 0).all()
+            or not np.isfinite(times).all()
+        ):
+            raise ArgumentError("times: wanted finite, rising numbers (T,)")
+        values = np.asarray(self.values, dtype=np.float64)
+        if values.ndim not in (2, 3) or len(values) != len(times):
+            raise ArgumentError(
+                f"values: have shape {values.shape}; wanted (T, n) or (T, states, n), T = {len(times)}"
+            )
+        object.__setattr__(self, "times", times)
+        object.__setattr__(self, "values", values)
+
+    def at(self, t: Array) -> Array:
+        """Return the values (…, n) or (…, states, n) at times of shape (…)."""
+        k = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 1)
+        if self.between == "hold" or len(self.times) == 1:
+            return self.values[k]
+        k = np.minimum(k, len(self.times) - 2)
+        share = np.clip((t - self.times[k]) / (self.times[k + 1] - self.times[k]), 0.0, 1.0)
+        share = share.reshape(share.shape + (1,) * (self.values.ndim - 1))
+        return (1 - share) * self.values[k] + share * self.values[k + 1]
+
+
+#: What may change with time: numbers (n,) or (states, n), or samples.
+Given: TypeAlias = ArrayLike | Signal
+
+
+def given_signal(x: Given, name: str, size: int, wanted: str) -> Array | Signal:
+    """Return an argument as an array (…, size) or a signal of this size, or raise an ArgumentError."""
+    if not isinstance(x, Signal):
+        return as_vector(x, name, size, wanted)
+    if x.values.shape[-1] != size:
+        raise ArgumentError(f"{name}: its samples have {x.values.shape[-1]} numbers; wanted {size}, {wanted}")
+    return x

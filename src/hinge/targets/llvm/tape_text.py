@@ -1,0 +1,218 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+"""The native loop over steps: programs run one after the other on a few states, again and again.
+
+    void roll(int64 *plan)
+
+A plan is an array of words, in the order of HEAD, then one record for each program (OP), for each address
+that moves on from step to step (MOVE), for each copy after a step (COPY) and for each copy into what is
+recorded (RECORD). After every step it looks whether what is watched is finite; for each state the step in
+which it first was not goes into `bad`, which is negative before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache as remember
+from typing import Any
+
+from hinge.targets.llvm import cache
+from hinge.targets.llvm.host import made_for
+from hinge.targets.llvm.machine import assembled, loaded
+
+HEAD = (
+    "ops", "op_count", "moves", "move_count", "copies", "copy_count", "records", "record_count",
+    "states", "first", "stop", "every", "watched", "watched_length", "bad",
+)  # fmt: skip
+OP = ("run", "inputs", "strides", "outputs", "scratch")
+MOVE = ("where", "bytes")
+COPY = ("source", "target", "bytes")
+RECORD = ("source", "target", "length_bytes", "stride_bytes", "next_bytes")
+
+
+def _head(*names: str) -> str:
+    """Return the loads of words of the head."""
+    lines: list[str] = []
+    for name in names:
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %plan, i64 {HEAD.index(name)}")
+        lines.append(f"  %{name} = load i64, ptr %{name}.at")
+    return "\n".join(lines)
+
+
+def _fields(record: str, fields: tuple[str, ...]) -> str:
+    """Return the loads of the fields of the record with this number."""
+    size, plural = len(fields), {"copy": "copies"}.get(record, f"{record}s")
+    lines = [
+        f"  %{record}.base = inttoptr i64 %{plural} to ptr",
+        f"  %{record}.start = mul i64 %{record}.n, {size}",
+        f"  %{record} = getelementptr i64, ptr %{record}.base, i64 %{record}.start",
+    ]
+    for k, name in enumerate(fields):
+        lines.append(f"  %{record}.{name}.at = getelementptr i64, ptr %{record}, i64 {k}")
+        lines.append(f"  %{record}.{name} = load i64, ptr %{record}.{name}.at")
+    return "\n".join(lines)
+
+
+def _over(record: str, before: str, after: str, fields: tuple[str, ...], count: str, body: str) -> str:
+    """Return a loop over records, entered from one block and left to another."""
+    return f"""
+{record}.loop:
+  %{record}.n = phi i64 [0, %{before}], [%{record}.more, %{record}.last]
+  %{record}.done = icmp eq i64 %{record}.n, %{count}
+  br i1 %{record}.done, label %{after}, label %{record}.body
+{record}.body:
+{_fields(record, fields)}
+{body}
+  br label %{record}.last
+{record}.last:
+  %{record}.more = add i64 %{record}.n, 1
+  br label %{record}.loop
+"""
+
+
+_RUN = """
+  %run = inttoptr i64 %op.run to ptr
+  %inputs = inttoptr i64 %op.inputs to ptr
+  %strides = inttoptr i64 %op.strides to ptr
+  %outputs = inttoptr i64 %op.outputs to ptr
+  %scratch = inttoptr i64 %op.scratch to ptr
+  call void %run(ptr %inputs, ptr %strides, ptr %outputs, ptr %scratch, i64 0, i64 %states)
+"""
+
+_MOVE = """
+  %place = inttoptr i64 %move.where to ptr
+  %old = load i64, ptr %place
+  %new = add i64 %old, %move.bytes
+  store i64 %new, ptr %place
+"""
+
+_COPY = """
+  %copy.from = inttoptr i64 %copy.source to ptr
+  %copy.to = inttoptr i64 %copy.target to ptr
+  call void @llvm.memcpy.p0.p0.i64(ptr %copy.to, ptr %copy.from, i64 %copy.bytes, i1 false)
+"""
+
+#: The rows of all states to where the record stands, which then moves on.
+_RECORD = """
+  br label %row.loop
+row.loop:
+  %row = phi i64 [0, %record.body], [%row.more, %row.body]
+  %row.done = icmp eq i64 %row, %states
+  br i1 %row.done, label %row.end, label %row.body
+row.body:
+  %row.skip = mul i64 %row, %record.length_bytes
+  %row.from.word = add i64 %record.source, %row.skip
+  %row.jump = mul i64 %row, %record.stride_bytes
+  %row.to.word = add i64 %record.target, %row.jump
+  %row.from = inttoptr i64 %row.from.word to ptr
+  %row.to = inttoptr i64 %row.to.word to ptr
+  call void @llvm.memcpy.p0.p0.i64(ptr %row.to, ptr %row.from, i64 %record.length_bytes, i1 false)
+  %row.more = add i64 %row, 1
+  br label %row.loop
+row.end:
+  %record.moved = add i64 %record.target, %record.next_bytes
+  store i64 %record.moved, ptr %record.target.at
+"""
+
+#: x − x is zero where x is finite: first for all states together, then, if that fails, for each.
+_WATCH = """
+watch:
+  %watched.at.all = inttoptr i64 %watched to ptr
+  %numbers = mul i64 %states, %watched_length
+  br label %all.loop
+all.loop:
+  %all = phi i64 [0, %watch], [%all.more, %all.body]
+  %all.sum = phi double [0.0, %watch], [%all.next, %all.body]
+  %all.done = icmp eq i64 %all, %numbers
+  br i1 %all.done, label %all.end, label %all.body
+all.body:
+  %all.place = getelementptr double, ptr %watched.at.all, i64 %all
+  %all.x = load double, ptr %all.place
+  %all.zero = fsub double %all.x, %all.x
+  %all.next = fadd double %all.sum, %all.zero
+  %all.more = add i64 %all, 1
+  br label %all.loop
+all.end:
+  %some.bad = fcmp uno double %all.sum, 0.0
+  br i1 %some.bad, label %each.loop, label %due
+each.loop:
+  %each = phi i64 [0, %all.end], [%each.more, %each.last]
+  %each.done = icmp eq i64 %each, %states
+  br i1 %each.done, label %due, label %each.body
+each.body:
+  %each.skip = mul i64 %each, %watched_length
+  br label %one.loop
+one.loop:
+  %one = phi i64 [0, %each.body], [%one.more, %one.body]
+  %one.sum = phi double [0.0, %each.body], [%one.next, %one.body]
+  %one.done = icmp eq i64 %one, %watched_length
+  br i1 %one.done, label %one.end, label %one.body
+one.body:
+  %one.number = add i64 %each.skip, %one
+  %one.place = getelementptr double, ptr %watched.at.all, i64 %one.number
+  %one.x = load double, ptr %one.place
+  %one.zero = fsub double %one.x, %one.x
+  %one.next = fadd double %one.sum, %one.zero
+  %one.more = add i64 %one, 1
+  br label %one.loop
+one.end:
+  %bad.all = inttoptr i64 %bad to ptr
+  %bad.at.each = getelementptr i64, ptr %bad.all, i64 %each
+  %bad.before = load i64, ptr %bad.at.each
+  %bad.new = icmp slt i64 %bad.before, 0
+  %is.bad = fcmp uno double %one.sum, 0.0
+  %is.first = and i1 %bad.new, %is.bad
+  %bad.now = select i1 %is.first, i64 %step, i64 %bad.before
+  store i64 %bad.now, ptr %bad.at.each
+  br label %each.last
+each.last:
+  %each.more = add i64 %each, 1
+  br label %each.loop
+"""
+
+TEXT = f"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define void @roll(ptr %plan) nounwind {{
+entry:
+{_head(*HEAD)}
+  br label %steps
+steps:
+  %step = phi i64 [%first, %entry], [%step.more, %step.last]
+  %finished = icmp eq i64 %step, %stop
+  br i1 %finished, label %end, label %step.body
+step.body:
+  br label %op.loop
+{_over("op", "step.body", "moving", OP, "op_count", _RUN)}
+moving:
+  br label %move.loop
+{_over("move", "moving", "copying", MOVE, "move_count", _MOVE)}
+copying:
+  br label %copy.loop
+{_over("copy", "copying", "watch", COPY, "copy_count", _COPY)}
+{_WATCH}
+due:
+  %counted = add i64 %step, 1
+  %rest = srem i64 %counted, %every
+  %is.due = icmp eq i64 %rest, 0
+  br i1 %is.due, label %record.loop, label %step.last
+{_over("record", "due", "step.last", RECORD, "record_count", _RECORD)}
+step.last:
+  %step.more = add i64 %step, 1
+  br label %steps
+end:
+  ret void
+}}
+"""
+
+
+@remember
+def roll() -> Any:
+    """Return the loop as ctypes calls it, without the GIL; made or read from the cache on first use."""
+    key = cache.key(TEXT, *made_for())
+    code = cache.load(key)
+    if code is None:
+        code, _ = assembled(TEXT)
+        cache.store(key, code, "the loop over steps")
+    found = loaded(code, "roll")
+    found.engine.detach()  # the code is never freed: it may run until the very end
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found.address)

@@ -1,0 +1,125 @@
+"""Tapes: programs that run one after the other, step after step, on the states of a batch.
+
+A program takes and gives buffers by name. What a buffer is follows from what a run is given: the states' own
+arrays, which are there before and after it; tables, which have a row for each step; and all others are work
+space. After each step buffers are copied into others, which is how a state becomes the next one, and
+recorded when it is their time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.targets.signature import Executable
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Op:
+    """A program and the buffer for each of its inputs and results, by their names."""
+
+    program: Executable
+    given: Mapping[str, str]
+    found: Mapping[str, str]
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The buffers that it takes, in the program's order."""
+        return tuple(self.given[name] for name in self.program.signature.inputs)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The buffers that it gives, in the program's order."""
+        return tuple(self.found[name] for name in self.program.signature.results)
+
+    def run(self, buffers: Mapping[str, Array]) -> dict[str, Array]:
+        """Return what the program makes of buffers."""
+        names = self.program.signature.inputs
+        found = self.program({n: buffers[b] for n, b in zip(names, self.inputs, strict=True)})
+        return dict(zip(self.outputs, found.values(), strict=True))
+
+    def lengths(self) -> dict[str, int]:
+        """Return the length of a row of each buffer."""
+        signature = self.program.signature
+        given = dict(zip(self.inputs, signature.inputs.values(), strict=True))
+        return given | dict(zip(self.outputs, map(prod, signature.results.values()), strict=True))
+
+
+@dataclass(frozen=True)
+class Tape:
+    """What happens in a step: programs, then copies (target → source), then a look at what is watched."""
+
+    ops: tuple[Op, ...]
+    copies: Mapping[str, str]
+    watched: str
+
+    @cached_property
+    def lengths(self) -> dict[str, int]:
+        """The length of a row of each buffer."""
+        return {name: n for op in self.ops for name, n in op.lengths().items()}
+
+    @cached_property
+    def operations(self) -> int:
+        """The operations of a step."""
+        return sum(op.program.signature.operations for op in self.ops)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A run over steps first … stop − 1 of n states; all arrays are float64, with contiguous rows.
+
+    `arrays` are (n, length), each state's own, or (length,), the same for all; `tables` (steps, length) or
+    (steps, n, length). After every `every`-th step, counted from 0, buffers are copied to `records`
+    (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first step after which
+    what is watched was not finite, where it was negative before.
+    """
+
+    states: int
+    first: int
+    stop: int
+    bad: NDArray[np.int64]
+    arrays: Mapping[str, Array]
+    tables: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    records: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    every: int = 1
+    begin: int = 0
+
+
+class Player(Protocol):
+    """What runs a tape."""
+
+    def run(self, stretch: Stretch) -> None:
+        """Run over a stretch of steps; the arrays that copies go to are the states after it."""
+        ...
+
+
+class PlainPlayer:
+    """A tape run from Python, one step of all states after the other, whatever target the programs have."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+
+    def run(self, stretch: Stretch) -> None:
+        """Run over a stretch of steps."""
+        tape, at = self.tape, stretch.begin
+        buffers = dict(stretch.arrays)
+        for step in range(stretch.first, stretch.stop):
+            buffers.update({name: x[step - stretch.first] for name, x in stretch.tables.items()})
+            for op in tape.ops:
+                buffers.update(op.run(buffers))
+            for target, source in tape.copies.items():
+                buffers[target][...] = buffers[source]
+            fresh = (stretch.bad < 0) & ~np.isfinite(buffers[tape.watched]).all(axis=-1)
+            stretch.bad[fresh] = step
+            if (step + 1) % stretch.every == 0:
+                for name, x in stretch.records.items():
+                    x[:, at] = buffers[name]
+                at += 1

@@ -1,0 +1,3 @@
+"""Pictures and the web viewer."""
+
+__all__: list[str] = []
