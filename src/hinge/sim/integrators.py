@@ -18,7 +18,7 @@ from hinge.model.joints import JointType
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
 from hinge.sweeps import Block
-from hinge.targets import Op
+from hinge.targets import TapeOp
 
 #: A row of weights of stages.
 Weights = Sequence[float]
@@ -36,7 +36,7 @@ class Integrator(ABC):
         """The shares of a step at which the law is asked, in order."""
 
     @abstractmethod
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
         """Return the programs of a step from buffers q, qd with h to buffers q', qd'."""
 
 
@@ -47,10 +47,10 @@ def _joints(
     formula: Callable[[JointType, Mapping[str, Block]], Mapping[str, Block]],
     given: Mapping[str, str],
     found: Mapping[str, str],
-) -> Op:
+) -> TapeOp:
     rows: dict[str, Row] = {"q": "q", "qd": "qd"}
     program = joint_program(plant.robot, name, inputs, rows, formula, target=plant.target)
-    return Op(program, given, found)
+    return TapeOp(program, given, found)
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class RungeKutta(Integrator):
         """The sums of the rows."""
         return (0.0, *(sum(row) for row in self.rows))
 
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
         """Return the stages one after the other."""
-        found: list[Op] = []
+        found: list[TapeOp] = []
         for index, node in enumerate(self.nodes):
             stage = Stage(index, node, _at("q", index), _at("qd", index), signals)
             ops, _ = law.accelerations(plant, stage)
@@ -83,7 +83,7 @@ def _at(name: str, index: int) -> str:
     return f"{name}#{index}" if index else name
 
 
-def combination(plant: Plant, name: str, weights: Weights, index: int, last: bool) -> Op:
+def combination(plant: Plant, name: str, weights: Weights, index: int, last: bool) -> TapeOp:
     """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, for the next stage or, normalised, at the end."""
     used = [k for k, w in enumerate(weights) if w]
     inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": "one"}
@@ -115,7 +115,7 @@ class SemiImplicitEuler(Integrator):
         """The beginning."""
         return (0.0,)
 
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
         """Return the accelerations and the step."""
         ops, qdd = law.accelerations(plant, Stage(0, 0.0, "q", "qd", signals))
 
@@ -147,9 +147,9 @@ class Midpoint(Integrator):
         """The middle."""
         return (0.5,)
 
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[Op]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
         """Return iterations for the state in the middle, and the step with what is found there."""
-        found: list[Op] = []
+        found: list[TapeOp] = []
         q, qd = "q", "qd"
         for index in range(self.iterations):
             last = index + 1 == self.iterations
@@ -158,7 +158,7 @@ class Midpoint(Integrator):
             q, qd = _at("q", index + 1), _at("qd", index + 1)
         return found
 
-    def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> Op:
+    def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> TapeOp:
         share = 1.0 if last else 0.5
 
         def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:

@@ -20,7 +20,7 @@ from hinge.model.joints import Free, JointType, Planar, Spherical, VectorJoint
 from hinge.sim.plant import Plant, Stage
 from hinge.sim.signals import Given, Signal, given_signal
 from hinge.spatial import Array, ArrayLike, as_array, quaternion
-from hinge.targets import Op
+from hinge.targets import TapeOp
 
 
 class Law(ABC):
@@ -31,10 +31,10 @@ class Law(ABC):
         """Return the numbers that it takes by the names of their buffers, checked."""
 
     @abstractmethod
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return programs that make forces, and the name of the buffer where these are."""
 
-    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return programs that make accelerations, and the name of their buffer."""
         ops, tau = self.forces(plant, stage)
         return [*ops, plant.forward(stage, tau)], stage.own("qdd")
@@ -50,7 +50,7 @@ class Torque(Law):
         """Return the forces."""
         return {"tau": _tangent(self.tau, "tau", robot)}
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return nothing to do: the forces are there."""
         return [], stage.number("tau")
 
@@ -63,7 +63,7 @@ class GravityCompensation(Law):
         """Return none."""
         return {}
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return the gravity force."""
         return [plant.verb("gravity_force", stage, {}, "weight")], stage.own("weight")
 
@@ -87,7 +87,7 @@ class PD(Law):
         """Return target, velocity and gains."""
         return _tracking(robot, self.target, self.velocity, self.kp, self.kd)
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return the feedback, and the gravity force with it."""
         found = [_feedback(plant, stage, "zero", "feedback")]
         if not self.gravity_compensation:
@@ -115,7 +115,7 @@ class ComputedTorque(Law):
         found = _tracking(robot, self.target, self.velocity, self.kp, self.kd)
         return found | {"target_qdd": _tangent(self.acceleration, "acceleration", robot)}
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return the wanted acceleration and its inverse dynamics."""
         wanted = _feedback(plant, stage, stage.number("target_qdd"), "wanted")
         inverse = plant.verb("inverse_dynamics", stage, {"qd": stage.qd, "qdd": stage.own("wanted")}, "tau")
@@ -143,12 +143,12 @@ class Prescribed(Law):
         found = {"prescribed_qdd": _tangent(self.acceleration, "acceleration", robot)}
         return found | self.others.numbers(robot)
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return what the others' law makes; those of the prescribed joints come with the accelerations."""
         ops, qdd = self.accelerations(plant, stage)
         return ops, qdd.replace("qdd", "held")
 
-    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[Op], str]:
+    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return hybrid dynamics."""
         ops, tau = self.others.forces(plant, stage)
         return [*ops, plant.hybrid(stage, tau, stage.number("prescribed_qdd"), self.joints)], stage.own("qdd")
@@ -177,7 +177,7 @@ def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:
     return given_signal(x, name, robot.nv, f"nv of robot {robot.name!r}")
 
 
-def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> Op:
+def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> TapeOp:
     """Return the program of kp e + kd ė + what comes ahead."""
     names = ("target_q", "target_qd", "kp", "kd")
     program = joint_program(
@@ -193,10 +193,10 @@ def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> Op:
         target=plant.target,
     )
     given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
-    return Op(program, given, {"force": stage.own(out)})
+    return TapeOp(program, given, {"force": stage.own(out)})
 
 
-def _sum(plant: Plant, x: str, y: str, out: str) -> Op:
+def _sum(plant: Plant, x: str, y: str, out: str) -> TapeOp:
     program = joint_program(
         plant.robot,
         "sum",
@@ -205,7 +205,7 @@ def _sum(plant: Plant, x: str, y: str, out: str) -> Op:
         lambda _, v: {"sum": v["x"] + v["y"]},
         target=plant.target,
     )
-    return Op(program, {"x": x, "y": y}, {"sum": out})
+    return TapeOp(program, {"x": x, "y": y}, {"sum": out})
 
 
 def configuration_error(kind: JointType, q: Array, target: Array) -> Array:

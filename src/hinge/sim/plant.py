@@ -11,7 +11,7 @@ from hinge.dynamics import Compiled, External, compiled, external_forces
 from hinge.model import Robot, gravity_of
 from hinge.pipeline import Target
 from hinge.spatial import Array, ArrayLike
-from hinge.targets import Op
+from hinge.targets import TapeOp
 
 
 @dataclass(frozen=True)
@@ -64,21 +64,21 @@ class Plant:
             down = gravity_of(robot, gravity)
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
 
-    def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> Op:
+    def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> TapeOp:
         """Return a verb's program at a stage, with its only result in a buffer of the stage."""
         return self._op(compiled(self.robot, verb), stage, given, {verb: stage.own(out)})
 
-    def forward(self, stage: Stage, tau: str) -> Op:
+    def forward(self, stage: Stage, tau: str) -> TapeOp:
         """Return forward dynamics at a stage, into its buffer qdd."""
         f = compiled(self.robot, "forward_dynamics", self.nodes)
         return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {"forward_dynamics": stage.own("qdd")})
 
-    def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> Op:
+    def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> TapeOp:
         """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
         f = compiled(self.robot, "hybrid_dynamics", self.nodes, prescribed=joints)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 
-    def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> Op:
+    def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> TapeOp:
         own = {name: name for name in self.numbers}
-        return Op(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)
+        return TapeOp(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)

@@ -7,7 +7,7 @@ from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_progra
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
 from hinge.targets.signature import Executable, Signature
-from hinge.targets.tape import Op, PlainPlayer, Player, Stretch, Tape
+from hinge.targets.tape import PlainPlayer, Player, Stretch, Tape, TapeOp
 
 __all__ = [
     "Blocks",
@@ -15,7 +15,6 @@ __all__ = [
     "Dispatcher",
     "Executable",
     "NumpyProgram",
-    "Op",
     "PlainPlayer",
     "Player",
     "Signature",
@@ -23,6 +22,7 @@ __all__ = [
     "Stretch",
     "System",
     "Tape",
+    "TapeOp",
     "block_marks",
     "block_structure",
     "counterexample",

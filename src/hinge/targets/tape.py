@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Op:
+class TapeOp:
     """A program and the buffer for each of its inputs and results, by their names."""
 
     program: Executable
@@ -57,7 +57,7 @@ class Op:
 class Tape:
     """What happens in a step: programs, then copies (target → source), then a look at what is watched."""
 
-    ops: tuple[Op, ...]
+    ops: tuple[TapeOp, ...]
     copies: Mapping[str, str]
     watched: str
 
