@@ -1,5 +1,7 @@
 """Simulation: integrators, control laws, roll-outs, recorded runs."""
 
+from hinge.sim.adaptive import Adaptive
+from hinge.sim.events import Event, Hit
 from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.run import Ending, Run
@@ -9,9 +11,12 @@ from hinge.sim.simulate import Interrupted, simulate
 __all__ = [
     "INTEGRATORS",
     "PD",
+    "Adaptive",
     "ComputedTorque",
     "Ending",
+    "Event",
     "GravityCompensation",
+    "Hit",
     "Integrator",
     "Interrupted",
     "Law",

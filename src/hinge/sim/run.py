@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from hinge.dynamics import forward_kinematics, kinetic_energy, potential_energy
 from hinge.model import Robot
+from hinge.sim.events import Hit
 from hinge.spatial import Array
+
+#: Is told how much is done, and how much there is to do.
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Ending:
 class Run:
     """A robot's motion: t (T,), q (…, T, nq), qd (…, T, nv), tau (…, T, nv), for one state or a batch (…).
 
-    After an ending what is recorded of a state is not a number. `settings` say how the run was made.
+    After an ending what is recorded of a state is not a number. `events` are those that happened, in the
+    order of their times. `settings` say how the run was made.
     """
 
     robot: Robot
@@ -34,6 +39,7 @@ class Run:
     qd: Array
     tau: Array
     endings: tuple[Ending, ...] = ()
+    events: tuple[Hit, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __repr__(self) -> str:
