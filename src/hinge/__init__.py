@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         velocities,
     )
     from hinge.pipeline import derive, prove
-    from hinge.sim import Run, simulate
+    from hinge.sim import Run, load_run, save_run, simulate
     from hinge.targets import set_threads
 
 __version__ = "0.1.0"
@@ -145,6 +145,7 @@ __all__ = [
     "jacobian_solve",
     "kinetic_energy",
     "load",
+    "load_run",
     "lock",
     "log_determinant",
     "mass_factors",
@@ -169,6 +170,7 @@ __all__ = [
     "reduce",
     "reroot",
     "sample_velocities",
+    "save_run",
     "set_threads",
     "simulate",
     "to_urdf",

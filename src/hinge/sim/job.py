@@ -123,7 +123,7 @@ class Job:
 
     def in_batch(self, x: Array) -> Array:
         """Return rows of all states in the shape of the batch."""
-        return x.reshape(*self.batch, *x.shape[1:])
+        return x.reshape((*self.batch, *x.shape[1:]))
 
     def place(self, state: int) -> tuple[int, ...]:
         """Return the place of a state in the batch."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from hinge.dynamics import forward_kinematics, kinetic_energy, potential_energy
 from hinge.model import Robot
 from hinge.sim.events import Hit
@@ -63,7 +65,10 @@ class Run:
     @cached_property
     def potential_energy(self) -> Array:
         """The potential energy (…, T) in J, under the gravity of the run."""
-        return potential_energy(self.robot, self.q, gravity=self.settings.get("gravity"))
+        down = self.settings.get("gravity")
+        if down is not None and np.ndim(down) > 1:
+            down = np.asarray(down)[..., None, :]  # the same at all times
+        return potential_energy(self.robot, self.q, gravity=down)
 
     @property
     def energy(self) -> Array:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from importlib import import_module
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from hinge.dynamics import External
 from hinge.errors import ArgumentError
@@ -54,7 +58,7 @@ def simulate(
     step with all states, and its forces stay for the step.
 
     `integrator` is "rk4", "semi-implicit", "midpoint", whose energy does not drift, or "adaptive", or one
-    with other settings such as `Adaptive(rtol=1e-10)`. The adaptive one chooses its steps, for each state its own;
+    with other settings such as `Adaptive(rtol=1e-10)`. That chooses its steps, for each state its own;
     `dt` is then the time between recorded states, and a function that controls is asked in every stage, with
     the times (…,) of the states. `dt` is made a little shorter where t is no multiple of it.
 
@@ -70,6 +74,7 @@ def simulate(
     job = Job(Moving(law, ask, plant), q0, qd0, (t, dt, start), record)
     rule, watched = _rule(integrator), events_of(events)
     settings = {"integrator": rule.name, "dt": job.dt, "record": record, "gravity": gravity}
+    settings |= {"control": _name(control), "hinge": import_module("hinge").__version__}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
@@ -80,6 +85,48 @@ def simulate(
     except KeyboardInterrupt:
         raise Interrupted(job.result(_recorded(job, loop.done), settings)) from None
     return job.result(_recorded(job, loop.done), settings)
+
+
+def resume(run: Run, *, t: float, control: Control = None, external: External = None, **more: Any) -> Run:
+    """Return a run that goes on for `t` seconds from where it ended, as one with what was there.
+
+    Integrator, step, gravity and what is recorded are those of the run unless given; `control` and `external`
+    are to be given again. States that ended stay ended.
+    """
+    settings = run.settings
+    rule: Any = settings["integrator"]
+    if rule == "adaptive":
+        rule = Adaptive(settings["rtol"], settings["atol"])
+    given = {"dt": settings["dt"], "integrator": rule, "gravity": settings["gravity"]}
+    given |= {"record": settings["record"], **more}
+    later = simulate(
+        run.robot,
+        run.q[..., -1, :],
+        run.qd[..., -1, :],
+        t=t,
+        start=float(run.t[-1]),
+        control=control,
+        external=external,
+        **given,
+    )
+    ended = {e.state for e in run.endings}
+    new = tuple(e for e in later.endings if e.state not in ended)
+    return replace(
+        later,
+        t=np.concatenate([run.t, later.t[1:]]),
+        q=np.concatenate([run.q, later.q[..., 1:, :]], axis=-2),
+        qd=np.concatenate([run.qd, later.qd[..., 1:, :]], axis=-2),
+        tau=np.concatenate([run.tau, later.tau[..., 1:, :]], axis=-2),
+        endings=tuple(sorted((*run.endings, *new), key=lambda e: e.state)),
+        events=(*run.events, *later.events),
+    )
+
+
+def _name(control: Control) -> str:
+    """Return what to call a control in the settings of a run."""
+    if control is None:
+        return "none"
+    return getattr(control, "__name__", type(control).__name__)
 
 
 def _recorded(job: Job, done: int) -> int:
