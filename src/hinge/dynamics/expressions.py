@@ -161,6 +161,13 @@ _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
 _qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
 _tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
+#: Passive rates per active rate where the passive coordinates have no momentum, 𝓜ₚₚ q̇ₚ + 𝓜ₚₐ q̇ₐ = 0: for a
+#: free base, where the robot has none.
+_reaction = -(passive.mass.inv() @ _M_ap.T)
+
+#: Momentum about the world's origin per joint rate, and the inertia of all bodies there.
+_momentum = E0 @ phi @ M @ phi.T @ H.T
+_composite = E0 @ phi @ M @ phi.T @ E0.T
 
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
@@ -207,6 +214,11 @@ SEVERAL: dict[str, Parts] = {
             "S_pp": passive.mass.inv(),
         }
     ),
+    "generalized_jacobian": Parts({"jacobian": Q @ B.T @ phi.T @ (Ha.T + Hp.T @ _reaction)}),
+    "disturbance_jacobian": Parts({"jacobian": _reaction}),
+    "centroidal_momentum_matrix": Parts({"momentum": _momentum, "inertia": _composite}),
+    "centroidal_momentum_bias": Parts({"momentum": E0 @ phi @ (M @ phi.T @ a + b), "inertia": _composite}),
+    "centroidal_momentum": Parts({"momentum": _momentum @ qd, "inertia": _composite}),
 }
 
 
