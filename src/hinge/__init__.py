@@ -43,6 +43,7 @@ from hinge.spatial import Inertia, Transform
 
 if TYPE_CHECKING:
     from hinge.dynamics import (
+        BaseMotion,
         acceleration_shares,
         accelerations,
         base_parameters,
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BaseMotion",
     "Body",
     "Builder",
     "Frame",

@@ -31,6 +31,7 @@ from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
 from hinge.dynamics.kept import compiled, forget
 from hinge.dynamics.loads import HingeForces, hinge_forces
+from hinge.dynamics.moving import BaseMotion
 from hinge.dynamics.operational import (
     classical_operational_bias,
     consistent_inverse,
@@ -71,6 +72,7 @@ __all__ = [
     "FORWARD_DYNAMICS",
     "SEVERAL",
     "AccelerationShares",
+    "BaseMotion",
     "BaseParameters",
     "Compiled",
     "FilterQuantities",
