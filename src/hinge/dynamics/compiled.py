@@ -430,7 +430,7 @@ def compile(
         own_frames=own,
         merged=merged,
         by_parameters=A in letters,
-        given_inertias=inertias.name in _checked_parameters(parameters),
+        given_inertias=inertias.name in checked_parameters(parameters),
     )
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
@@ -471,7 +471,8 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Derivation) -> dict[str,
     return dict(blocks)
 
 
-def _checked_parameters(parameters: Iterable[str]) -> list[str]:
+def checked_parameters(parameters: Iterable[str]) -> list[str]:
+    """Return the names of what each call gives of the model, or raise an ArgumentError."""
     if isinstance(parameters, str):
         raise ArgumentError(
             f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"

@@ -162,6 +162,12 @@ _qdd_a = Na @ qdd
 _qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
 _tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
 
+# A plastic impact: active coordinates stop and impulses act at nodes. That is hybrid dynamics of velocities
+# that jump, without bias, since what is finite does nothing in no time.
+_blow = B @ f_ext
+_jump_a = -(Na @ qd)
+_jump_p = passive.mass.inv() @ (Hp @ phi @ _blow - _M_ap.T @ _jump_a)
+
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
     "mass_factors": Parts({"factor": innovate, "inverse": whiten}, {"diagonal": D}),
@@ -198,6 +204,12 @@ SEVERAL: dict[str, Parts] = {
         {
             "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
             "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
+        }
+    ),
+    "impact": Parts(
+        {
+            "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
+            "impulses": Na.T @ (_M_aa @ _jump_a + _M_ap @ _jump_p - Ha @ phi @ _blow),
         }
     ),
     "partitioned": Parts(
