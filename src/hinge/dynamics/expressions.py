@@ -7,6 +7,7 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hinge.algebra import (
     E0,
@@ -129,12 +130,12 @@ class Parts:
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
-    @property
+    @cached_property
     def letters(self) -> set[Leaf]:
         """The letters that occur."""
         return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
 
-    @property
+    @cached_property
     def splits(self) -> bool:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))

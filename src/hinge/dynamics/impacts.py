@@ -1,4 +1,4 @@
-"""Velocities after a change of configuration: a plastic impact, in which momentum stays and energy is lost."""
+"""Velocities after a change of configuration: a plastic impact, which keeps momentum and loses energy."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def impact(
     robot = after.robot
     qd = as_tangent(robot, qd, "qd")
     bodies = velocities(robot, q, qd) if robot.bodies else np.zeros((0, 6))
-    moving: dict[str, Array] = {}
-    for name, p in caught.items():
-        if name in given:
-            moving[name] = as_vector(given[name], f"payloads[{name!r}]", 6, "a velocity is [ω; v]")
-        else:
-            moving[name] = before.motion(q, qd, name)[1]
+    moving = {
+        name: as_vector(given[name], f"payloads[{name!r}]", 6, "a velocity is [ω; v]")
+        if name in given
+        else before.motion(q, qd, name)[1]
+        for name in caught
+    }
     brought = np.zeros((*_batch(bodies, moving), *bodies.shape[-2:]))
     for name, p in caught.items():
         k = robot.body_index(p.body)
@@ -100,6 +100,6 @@ def _caught(
     for name in caught:
         if name not in given and name not in before.payloads:
             raise ArgumentError(
-                f"payloads: no velocity came for {name!r}, which is caught; give payloads={{{name!r}: [ω; v]}}"
+                f"payloads: no velocity came for {name!r}, which is caught; give {{{name!r}: [ω; v]}}"
             )
     return caught, given

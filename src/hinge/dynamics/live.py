@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import f_ext, inertias
+from hinge.algebra import inertias
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, precision
 from hinge.dynamics.expressions import parts_of
@@ -22,7 +22,16 @@ from hinge.dynamics.kept import compiled
 from hinge.dynamics.payloads import Payload, checked_inertia, checked_placement
 from hinge.dynamics.verbs import forward_kinematics, velocities
 from hinge.errors import ArgumentError, UnknownNameError
-from hinge.model import Body, Robot, as_vector, checked_robot, common_batch, gravity_of, inertial_parameters, neutral
+from hinge.model import (
+    Body,
+    Robot,
+    as_vector,
+    checked_robot,
+    common_batch,
+    gravity_of,
+    inertial_parameters,
+    neutral,
+)
 from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot, unskew
 
 #: Stands for what follows from the robot.
@@ -110,7 +119,7 @@ class Live:
 
     @cached_property
     def inertias(self) -> Array:
-        """The inertias of the bodies (…, bodies, 10) with what they hold, as `inertial_parameters` has them."""
+        """The inertias of the bodies (…, bodies, 10) with what they hold, see `inertial_parameters`."""
         found = self._own
         if not self.payloads:
             return found
@@ -208,26 +217,38 @@ class Live:
         A verb with one result gives an array, one with several a dict. `nodes` are frames as in
         `hinge.compile`; each choice of them is compiled when it is first asked for.
         """
-        parts = parts_of(verb)
+        splits = parts_of(verb).splits
         given = dict(vectors)
-        if external is not None or (f_ext in parts.letters and "f_ext" in given):
-            given["f_ext"] = self._on_bodies(external) if external is not None else given["f_ext"]
-            nodes = [b.name for b in self.robot.bodies]
-        if gravity is not None:
-            given["gravity"] = gravity
+        if external is not None:
+            given["f_ext"] = self._on_bodies(external)
+        if "f_ext" in given:
+            nodes = self._bodies
         f = compiled(
             self.robot,
             verb,
             tuple(nodes),
             expressed,
-            prescribed=None if parts.splits else (),
-            parameters=[inertias.name],
+            prescribed=None if splits else (),
+            parameters=(inertias.name,),
         )
         dtype = precision(q, *given.values())
-        own = {"inertias": self.inertias, "held": self.held}
-        given |= {n: x.astype(dtype, copy=False) for n, x in own.items() if n in f.inputs}
-        found = f.evaluate(q, given, called={"f_ext": "external"})
-        return found[verb] if verb in found else found
+        own = self._inputs if dtype is np.float64 else {n: x.astype(dtype) for n, x in self._inputs.items()}
+        given |= {n: x for n, x in own.items() if f.takes(n)}
+        if "f_ext" in given:
+            given["f_ext"] = _flat(np.asarray(given["f_ext"]))
+        if gravity is not None:
+            given["gravity"] = gravity
+        return f.flat(q, given)
+
+    @cached_property
+    def _bodies(self) -> tuple[str, ...]:
+        return tuple(b.name for b in self.robot.bodies)
+
+    @cached_property
+    def _inputs(self) -> dict[str, Array]:
+        """What programs take of the configuration, as flat vectors."""
+        flat = _flat(self.inertias)
+        return {"inertias": flat, "held": self.held.astype(np.float64)}
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for what is not frozen, or for what is."""
@@ -290,3 +311,6 @@ class Live:
             forward_kinematics(self.robot, x)
         return self
 
+
+def _flat(rows: Array) -> Array:
+    return rows.reshape(*rows.shape[:-2], rows.shape[-2] * rows.shape[-1])

@@ -28,7 +28,8 @@ class Payload:
     @cached_property
     def parameters(self) -> Array:
         """The ten numbers (…, 10) that it adds to those of the body that holds it."""
-        return self.placement.inv().inertia(self.inertia).parameters()
+        x = self.placement.inv().inertia(self.inertia)
+        return Inertia(np.broadcast_to(x.m, x.h.shape[:-1]), x.h, x.I).parameters()
 
 
 def checked_inertia(given: Inertia | Body) -> Inertia:
