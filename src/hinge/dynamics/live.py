@@ -148,8 +148,9 @@ class Live:
         """
         driven = self._split(tau, "tau", free=True)
         moved = np.zeros(self.robot.nv, driven.dtype) if qdd is None else self._split(qdd, "qdd")
-        given = {"qd": qd, "qdd": moved, "tau": driven}
-        found = self.call("hybrid_dynamics", q, external=external, gravity=gravity, **given)
+        found = self.call(
+            "hybrid_dynamics", q, qd=qd, qdd=moved, tau=driven, external=external, gravity=gravity
+        )
         return found["accelerations"], found["forces"]
 
     def forward_dynamics(
@@ -174,8 +175,8 @@ class Live:
         gravity: ArrayLike | None = None,
     ) -> Array:
         """Return the forces tau (…, nv) for accelerations, taken to be zero where coordinates are frozen."""
-        given = {"qd": qd, "qdd": self._split(qdd, "qdd", free=True)}
-        return self.call("inverse_dynamics", q, external=external, gravity=gravity, **given)
+        moved = self._split(qdd, "qdd", free=True)
+        return self.call("inverse_dynamics", q, qd=qd, qdd=moved, external=external, gravity=gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return the mass matrix (…, nv, nv) of all coordinates, the frozen ones too."""
