@@ -91,7 +91,7 @@ def tables(options: Options) -> Iterator[Table]:
         table.rows.append([name, *cells, difference])
     table.notes += [
         "Hinge anew: the robot edited (attach, lock) and its forward dynamics compiled, without a cache.",
-        "Pinocchio anew: appendModel or buildReducedModel, data, aba; in place: inertia added, aba, taken off.",
+        "Pinocchio anew: appendModel or buildReducedModel, data, aba; in place: inertia added, aba, undone.",
     ]
     yield table
 
@@ -141,6 +141,7 @@ class _Pinocchio:
 
         def appended() -> Array:
             other = pin.appendModel(model, payload, frame, pin.SE3.Identity())
+            other.gravity = model.gravity
             return self._back(pin.aba(other, other.createData(), at, still, forces))
 
         def reduced() -> Array:

@@ -33,9 +33,7 @@ class Log:
     def __init__(self) -> None:
         self.start = np.zeros(6)
         self.drift, self.slowest, self.compiled = 0.0, 0.0, 0
-        print(
-            f"{'':<27}  momentum [N m s, N s], about the origin          off by    lost [J]  change [ms]  compiled"
-        )
+        print(" " * 29 + f"{'momentum [N m s, N s]':<49}  off by  lost [J]  change [ms]  compiled")
 
     def line(
         self, what: str, momentum: Array, lost: float = 0.0, cost: tuple[float, int] | None = None

@@ -73,8 +73,7 @@ class Live:
     @property
     def frozen(self) -> tuple[str, ...]:
         """The joints that are frozen, with all their coordinates, in every state."""
-        held = self.held.reshape(-1, self.robot.nv).all(axis=0)
-        return tuple(j.name for j in self.robot.joints if j.nv and held[j.qd_slice].all())
+        return tuple(j.name for j in self.robot.joints if j.nv and self.held[..., j.qd_slice].all())
 
     def freeze(self, joints: Prescribed) -> Live:
         """Return it with these joints frozen: names, or booleans for the coordinates (…, nv)."""
