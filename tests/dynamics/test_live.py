@@ -24,6 +24,7 @@ from tests.dynamics.changes import (
     dynamics_errors,
     impact_errors,
     placed,
+    quantity_errors,
     relative,
     with_payload,
 )
@@ -38,7 +39,7 @@ ROBOTS = {
     "native": TREE,
     "first": robots.random_tree(5, 1),
     "second": robots.random_tree(5, 6),
-    "third": robots.random_tree(6, 4),
+    "third": robots.random_tree(5, 4),
     "partial_rotors": partial_rotors(),
 }
 #: The others do without a compiler, which is quicker for one call.
@@ -72,6 +73,12 @@ def test_dynamics_are_those_of_the_robot_built_so(name, monkeypatch):
     if name not in NATIVE:
         monkeypatch.setenv("HINGE_TARGET", "numpy")
     found = dynamics_errors(ROBOTS[name], 1)
+    assert max(found.values()) < BOUND, found
+
+
+def test_energies_momentum_and_matrices_are_those_of_the_robot_built_so(monkeypatch):
+    monkeypatch.setenv("HINGE_TARGET", "numpy")
+    found = quantity_errors(TREE, 1)
     assert max(found.values()) < BOUND, found
 
 
@@ -133,6 +140,19 @@ def test_batches_of_states_payloads_and_sets(shape):
         close(hit.lost[at], again.lost)
 
 
+def test_one_state_and_many_payloads():
+    rng, s, v = np.random.default_rng(25), random_state(TREE, 26), np.ones(6)
+    inertia, place = random_inertia(rng), placed(rng, (3,))
+    live = hinge.Live(TREE)
+    many = live.grasp("load", "tip", inertia, place).freeze([TREE.joints[1].name])
+    hit, found = hinge.impact(live, many, s.q, s.qd, {"load": v}), many.forward_dynamics(s.q, s.qd, s.tau)
+    for k in range(3):
+        one = live.grasp("load", "tip", inertia, Transform(place.E[k], place.r[k])).freeze(many.frozen)
+        close(found[k], one.forward_dynamics(s.q, s.qd, s.tau))
+        alone = hinge.impact(live, one, s.q, s.qd, {"load": v})
+        close(hit.qd[k], alone.qd), close(hit.lost[k], alone.lost)
+
+
 def test_single_precision():
     robot = TREE
     live, _ = changed(robot, 9)
@@ -154,10 +174,10 @@ def test_impacts_keep_momentum_in_all_that_is_free(name, monkeypatch):
     assert max(found.values()) < BOUND, found
 
 
-@pytest.mark.parametrize("seed", [1, 3, 5])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_a_free_flyer_keeps_its_momentum_and_loses_energy(seed, monkeypatch):
     monkeypatch.setenv("HINGE_TARGET", "numpy")
-    robot = hinge.robots.random_tree(6, seed)
+    robot = hinge.robots.random_tree(4, seed)
     rng = np.random.default_rng(seed)
     before, inertia = hinge.Live(robot), random_inertia(rng)
     s, v, pose = random_state(robot, rng, (4,)), rng.normal(size=(4, 6)), placed(rng, (4,))
@@ -211,21 +231,21 @@ def test_what_is_frozen_stays():
 
 
 def test_a_change_compiles_nothing():
-    robot = hinge.robots.random_tree(4, 17)
+    robot = hinge.robots.random_tree(3, 17)
     live = hinge.Live(robot).prepare()
     rng = np.random.default_rng(18)
     one, many = random_state(robot, 19), random_state(robot, 20, (6,))
     with counted_programs() as programs:
         for k, body in enumerate((*robot.bodies, *robot.bodies)):
             after = live.grasp(f"load{k}", body.name, random_inertia(rng), placed(rng))
-            after = after.freeze([robot.joints[k % 4].name]) if k % 2 else after.thaw(after.frozen)
+            after = after.freeze([robot.joints[k % 3].name]) if k % 2 else after.thaw(after.frozen)
             for s in (one, many):
                 hit = hinge.impact(live, after, s.q, s.qd, {f"load{k}": np.ones(6)})
                 after.hybrid_dynamics(s.q, hit.qd, s.tau)
                 after.momentum(s.q, hit.qd), after.kinetic_energy(s.q, hit.qd)
                 after.motion(s.q, hit.qd, f"load{k}")
             live = after
-        for k in range(8):
+        for k in range(6):
             live = live.release(f"load{k}")
         assert not programs
         live.forward_dynamics(one.q, one.qd, one.tau, external={"tip": np.ones(6)})
@@ -249,6 +269,14 @@ def test_values_stay_as_they_are():
     )
     assert after.thaw(after.frozen).release("cup").payloads == {}
     assert np.isclose(after.inertias[..., 0].sum(), robot.mass + 1)
+    for x in (live.held, live.inertias, after.held, after.inertias):
+        assert not x.flags.writeable
+    with pytest.raises(TypeError):
+        live.payloads["cup"] = after.payloads["cup"]
+    mask = after.held.copy()
+    again = hinge.Live(robot, mask)
+    mask[:] = False
+    assert again.frozen == after.frozen
 
 
 def test_any_verb_can_be_called(monkeypatch):
@@ -258,6 +286,9 @@ def test_any_verb_can_be_called(monkeypatch):
     s = random_state(robot, 22)
     close(live.call("mass_times", s.q, x=s.qd), reference.mass_matrix(built, s.q) @ s.qd)
     close(live.call("jacobian", s.q, nodes=["tip"]), reference.jacobian(built, s.q, "tip"))
+    pushed = live.call("force_correction", s.q, nodes=["tip"], f_ext=np.ones((1, 6)))
+    jacobian = reference.jacobian(built, s.q, "tip")
+    close(reference.mass_matrix(built, s.q) @ pushed, jacobian.T @ np.ones(6), 1e-8)
     s_pp = live.call("partitioned", s.q)["S_pp"]
     free = ~live.held
     m = reference.mass_matrix(built, s.q)[np.ix_(free, free)]
@@ -269,7 +300,7 @@ def test_any_verb_can_be_called(monkeypatch):
 
 def test_two_robots_dock_and_part(monkeypatch):
     monkeypatch.setenv("HINGE_TARGET", "numpy")
-    first, second = hinge.robots.random_tree(3, 1), hinge.robots.random_tree(3, 5)
+    first, second = hinge.robots.random_tree(2, 1), hinge.robots.random_tree(2, 5)
     apart = hinge.merge(first, second, prefix="other_")
     pair = hinge.attach(first, second, "tip", joint=joints.Free(), prefix="other_", position=(0.1, 0.2, 0.3))
     dock = next(j.name for j in pair.joints if j.child == "other_body0")

@@ -56,11 +56,16 @@ def impact(
         else before.motion(q, qd, name)[1]
         for name in caught
     }
-    brought = np.zeros((*_batch(bodies, moving), *bodies.shape[-2:]))
+    momenta = {
+        name: p.placement.inv().force(
+            p.inertia.apply(moving[name] - p.placement.motion(bodies[..., robot.body_index(p.body), :]))
+        )
+        for name, p in caught.items()
+    }
+    batch = np.broadcast_shapes(bodies.shape[:-2], *(x.shape[:-1] for x in momenta.values()))
+    brought = np.zeros((*batch, *bodies.shape[-2:]))
     for name, p in caught.items():
-        k = robot.body_index(p.body)
-        more = p.inertia.apply(moving[name] - p.placement.motion(bodies[..., k, :]))
-        brought[..., k, :] += p.placement.inv().force(more)
+        brought[..., robot.body_index(p.body), :] += momenta[name]
     found = after.call("impact", q, qd=qd, f_ext=brought)
     settled = np.where(after.held, 0.0, qd + found["jumps"])
     kept = replace(after, payloads={n: p for n, p in after.payloads.items() if n not in caught})
@@ -72,10 +77,6 @@ def impact(
         impulses[name] = p.inertia.apply(w)
         lost = lost + 0.5 * (w * impulses[name]).sum(axis=-1)
     return Impact(settled, found["impulses"], impulses, lost)
-
-
-def _batch(bodies: Array, moving: Mapping[str, Array]) -> tuple[int, ...]:
-    return np.broadcast_shapes(bodies.shape[:-2], *(v.shape[:-1] for v in moving.values()))
 
 
 def _caught(

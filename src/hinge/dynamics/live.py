@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hinge.algebra import inertias
 from hinge.binding import Expressed
@@ -58,10 +60,11 @@ class Live:
 
     def __post_init__(self) -> None:
         checked_robot(self.robot)
-        if self.held is _UNSET:
-            object.__setattr__(self, "held", np.zeros(self.robot.nv, np.bool_))
+        chosen: Prescribed = () if self.held is _UNSET else self.held
+        object.__setattr__(self, "held", _read_only(coordinates(self.robot, chosen, "held")))
+        object.__setattr__(self, "payloads", MappingProxyType(dict(self.payloads)))
         if self._own is _UNSET:
-            object.__setattr__(self, "_own", inertial_parameters(self.robot))
+            object.__setattr__(self, "_own", _read_only(inertial_parameters(self.robot)))
 
     def __repr__(self) -> str:
         holds = ", ".join(f"{p.name!r} on {p.body!r}" for p in self.payloads.values()) or "nothing"
@@ -126,7 +129,7 @@ class Live:
         found = np.broadcast_to(found, (*batch, *found.shape)).copy()
         for p in self.payloads.values():
             found[..., self.robot.body_index(p.body), :] += p.parameters
-        return found
+        return _read_only(found)
 
     # Dynamics.
 
@@ -215,18 +218,18 @@ class Live:
         """Return any verb of the catalogue for this configuration; its vectors are given by name.
 
         A verb with one result gives an array, one with several a dict. `nodes` are frames as in
-        `hinge.compile`; each choice of them is compiled when it is first asked for.
+        `hinge.compile`, each choice of them compiled when it is first asked for; where there are none, a
+        vector f_ext acts on all bodies.
         """
         splits = parts_of(verb).splits
         given = dict(vectors)
         if external is not None:
             given["f_ext"] = self._on_bodies(external)
-        if "f_ext" in given:
-            nodes = self._bodies
+        chosen = tuple(nodes) if external is None else ()
         f = compiled(
             self.robot,
             verb,
-            tuple(nodes),
+            self._bodies if "f_ext" in given and not chosen else chosen,
             expressed,
             prescribed=None if splits else (),
             parameters=(inertias.name,),
@@ -310,6 +313,13 @@ class Live:
             velocities(self.robot, x, v)
             forward_kinematics(self.robot, x)
         return self
+
+
+def _read_only(x: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, or a copy of one that others may write to, such that nobody can."""
+    found = x.copy() if x.flags.writeable else x
+    found.setflags(write=False)
+    return found
 
 
 def _flat(rows: Array) -> Array:
