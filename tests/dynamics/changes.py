@@ -132,8 +132,8 @@ def impact_errors(robot: Robot, seed: int) -> dict[str, float]:
     wanted, lost = dense_impact(after, s.q, s.qd, {"crate": v})
     assert not hit.qd[after.held].any() and not hit.impulses[~after.held].any() and hit.lost >= 0
     stopped = hinge.impact(before, before.freeze(after.frozen), s.q, s.qd)
-    moving = after.motion(s.q, hit.qd, "crate")[1]
-    got = after.payloads["crate"].inertia.apply(moving - v)
+    p = after.payloads["crate"]
+    got = p.inertia.matrix() @ (p.placement.matrix() @ reference.jacobian(robot, s.q, p.body) @ wanted - v)
     return {
         "velocities": by_forces(after.mass_matrix(s.q), hit.qd, wanted),
         "lost energy": abs(float(hit.lost) - lost) / max(1.0, lost),

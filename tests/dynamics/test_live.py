@@ -377,6 +377,8 @@ def test_wrong_arguments_are_named():
         live.call("lift", s.q)
     with pytest.raises(ArgumentError, match="x: not in the expression"):
         live.call("mass_matrix", s.q, x=s.qd)
+    with pytest.raises(ArgumentError, match=r"f_ext: has shape \(6,\); wanted \(…, 4, 6\)"):
+        live.call("impact", s.q, qd=s.qd, f_ext=np.zeros(6))
     with pytest.raises(ArgumentError, match="parameters: the text 'inertias' came"):
         dynamics.compiled(robot, "mass_matrix", parameters="inertias")
 

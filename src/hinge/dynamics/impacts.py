@@ -42,9 +42,9 @@ def impact(
     `payloads` gives the velocities [ω; v] (…, 6), in their own frames, of those that are caught; one that
     only changes hands has that of the hand which held it. What is thawed or released goes on as it moved.
 
-    What was frozen stops, what is caught moves with the hand, and momentum in all that stays free is kept:
-    𝓜ₚₚ Δq̇ₚ = 𝓜ₚₐ q̇ₐ + (φᵀ Hₚᵀ)ᵀ I (V − V_hand), with the inertias after the change. The energy that is lost
-    is that of the velocities that are lost (Carnot).
+    What freezes stops, what is caught moves with the hand, and momentum in all that stays free is kept:
+    𝓜ₚₚ Δq̇ₚ = 𝓜ₚₐ q̇ₐ + Hₚ φ B I (V − V_hand), with the inertias after the change. The energy that is lost is
+    that of the velocities that are lost (Carnot).
     """
     caught, given = _caught(before, after, payloads or {})
     robot = after.robot

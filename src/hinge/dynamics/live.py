@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hinge.algebra import inertias
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import External, external_forces, precision
+from hinge.dynamics.arguments import External, external_forces, flattened, precision
 from hinge.dynamics.expressions import parts_of
 from hinge.dynamics.hybrid import Mask, Prescribed, coordinates
 from hinge.dynamics.kept import compiled
@@ -226,10 +226,12 @@ class Live:
         if external is not None:
             given["f_ext"] = self._on_bodies(external)
         chosen = tuple(nodes) if external is None else ()
+        if "f_ext" in given and not chosen:
+            chosen = self._bodies
         f = compiled(
             self.robot,
             verb,
-            self._bodies if "f_ext" in given and not chosen else chosen,
+            chosen,
             expressed,
             prescribed=None if splits else (),
             parameters=(inertias.name,),
@@ -238,7 +240,7 @@ class Live:
         own = self._inputs if dtype is np.float64 else {n: x.astype(dtype) for n, x in self._inputs.items()}
         given |= {n: x for n, x in own.items() if f.takes(n)}
         if "f_ext" in given:
-            given["f_ext"] = _flat(np.asarray(given["f_ext"]))
+            given["f_ext"] = flattened(given["f_ext"], "f_ext", len(chosen), 6, dtype)
         if gravity is not None:
             given["gravity"] = gravity
         return f.flat(q, given)
@@ -250,7 +252,7 @@ class Live:
     @cached_property
     def _inputs(self) -> dict[str, Array]:
         """What programs take of the configuration, as flat vectors."""
-        flat = _flat(self.inertias)
+        flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
         return {"inertias": flat, "held": self.held.astype(np.float64)}
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
@@ -320,7 +322,3 @@ def _read_only(x: NDArray[Any]) -> NDArray[Any]:
     found = x.copy() if x.flags.writeable else x
     found.setflags(write=False)
     return found
-
-
-def _flat(rows: Array) -> Array:
-    return rows.reshape(*rows.shape[:-2], rows.shape[-2] * rows.shape[-1])
