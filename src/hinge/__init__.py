@@ -44,6 +44,7 @@ from hinge.spatial import Inertia, Transform
 if TYPE_CHECKING:
     from hinge.dynamics import (
         BaseMotion,
+        Live,
         acceleration_shares,
         accelerations,
         base_parameters,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         gravity_force,
         hinge_forces,
         hybrid_dynamics,
+        impact,
         inertial_regressor,
         inverse_dynamics,
         inverse_kinematics,
@@ -109,6 +111,7 @@ __all__ = [
     "Frame",
     "Inertia",
     "Joint",
+    "Live",
     "Robot",
     "Transform",
     "acceleration_shares",
@@ -144,6 +147,7 @@ __all__ = [
     "gravity_force",
     "hinge_forces",
     "hybrid_dynamics",
+    "impact",
     "inertial_parameters",
     "inertial_regressor",
     "integrate",

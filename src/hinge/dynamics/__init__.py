@@ -29,7 +29,9 @@ from hinge.dynamics.floating import disturbance_jacobian, floating_inverse_dynam
 from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
 from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
+from hinge.dynamics.impacts import Impact, impact
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.live import Live
 from hinge.dynamics.loads import HingeForces, hinge_forces
 from hinge.dynamics.moving import BaseMotion
 from hinge.dynamics.operational import (
@@ -44,6 +46,7 @@ from hinge.dynamics.operational import (
     operational_inertia,
     operational_inverse_inertia,
 )
+from hinge.dynamics.payloads import Payload
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -77,10 +80,13 @@ __all__ = [
     "Compiled",
     "FilterQuantities",
     "HingeForces",
+    "Impact",
     "InverseKinematics",
+    "Live",
     "MassFactors",
     "Partition",
     "Parts",
+    "Payload",
     "acceleration_shares",
     "accelerations",
     "base_parameters",
@@ -108,6 +114,7 @@ __all__ = [
     "gravity_force",
     "hinge_forces",
     "hybrid_dynamics",
+    "impact",
     "inertial_regressor",
     "inverse_dynamics",
     "inverse_kinematics",

@@ -7,6 +7,7 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hinge.algebra import (
     A0,
@@ -132,12 +133,12 @@ class Parts:
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
-    @property
+    @cached_property
     def letters(self) -> set[Leaf]:
         """The letters that occur."""
         return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
 
-    @property
+    @cached_property
     def splits(self) -> bool:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
@@ -190,6 +191,12 @@ _moving_acceleration = a_m + E0.T @ A0
 _moving_force = b_m - B @ f_ext
 _moving_bias = H @ phi @ (M @ phi.T @ _moving_acceleration + _moving_force)
 
+# A plastic impact: active coordinates stop and impulses act at nodes. That is hybrid dynamics of velocities
+# that jump, without bias, since what is finite does nothing in no time.
+_blow = B @ f_ext
+_jump_a = -(Na @ qd)
+_jump_p = passive.mass.inv() @ (Hp @ phi @ _blow - _M_ap.T @ _jump_a)
+
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
     "mass_factors": Parts({"factor": innovate, "inverse": whiten}, {"diagonal": D}),
@@ -223,6 +230,12 @@ SEVERAL: dict[str, Parts] = {
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid(_acceleration, _force),
+    "impact": Parts(
+        {
+            "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
+            "impulses": Na.T @ (_M_aa @ _jump_a + _M_ap @ _jump_p - Ha @ phi @ _blow),
+        }
+    ),
     "partitioned": Parts(
         {
             "S_aa": _M_aa - _M_ap @ passive.mass.inv() @ _M_ap.T,
