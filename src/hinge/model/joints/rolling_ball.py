@@ -75,6 +75,10 @@ class RollingBall(Nonholonomic):
         across = cross(quaternion.rotate(p, w), np.array(self.axis))
         return self.radius * matvec(transpose(self.plane), across)
 
+    def normalized(self, q: Array) -> Array:
+        """Return q with a quaternion of length one."""
+        return np.concatenate([quaternion.normalize(q[..., :4]), q[..., 4:]], axis=-1)
+
     def neutral(self) -> Array:
         """Return no rotation at the origin."""
         return np.concatenate([quaternion.identity(), np.zeros(2)])
