@@ -13,6 +13,7 @@ from benchmarks import (
     load_urdf,
     operational,
     operations,
+    simulate,
     single,
     threads,
 )
@@ -29,6 +30,7 @@ QUESTIONS: dict[str, command.Question] = {
     "load_urdf": load_urdf.tables,
     "operational": operational.tables,
     "operations": operations.tables,
+    "simulate": simulate.tables,
 }
 
 if __name__ == "__main__":
