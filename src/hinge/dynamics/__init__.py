@@ -37,6 +37,7 @@ from hinge.dynamics.operational import (
     operational_inertia,
     operational_inverse_inertia,
 )
+from hinge.dynamics.passive import elastic_energy, passive_force
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -85,6 +86,7 @@ __all__ = [
     "compiled",
     "consistent_inverse",
     "coriolis_force",
+    "elastic_energy",
     "filter_quantities",
     "force_correction",
     "forget",
@@ -117,6 +119,7 @@ __all__ = [
     "operational_inertia",
     "operational_inverse_inertia",
     "partitioned",
+    "passive_force",
     "potential_energy",
     "quasi_velocities",
     "sample_velocities",

@@ -29,6 +29,7 @@ from hinge.algebra import (
     M,
     Na,
     Np,
+    One,
     P,
     Q,
     Ups,
@@ -46,9 +47,11 @@ from hinge.algebra import (
     qd,
     qdd,
     tau,
+    tau_j,
     v_n,
     x,
     x_n,
+    zero,
 )
 from hinge.errors import ArgumentError
 
@@ -119,6 +122,10 @@ CATALOGUE: dict[str, Expr] = {
     "jacobian_row_products": J @ J.T,
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
+    "passive_force": tau_j,
+    "passive_inverse_dynamics": H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext) - tau_j,
+    "passive_forward_dynamics": mass.inv() @ (tau + tau_j - bias),
+    "passive_bias_force": bias - tau_j,
 }
 
 
@@ -159,8 +166,19 @@ smoothed = predicted + P @ costates
 _load = M @ phi.T @ _acceleration + _force
 _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
-_qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
-_tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
+
+
+def _hybrid(own: Expr) -> Parts:
+    """Return both parts, with forces `own` at the hinges beside τ: 𝓜 q̈ + C = τ + own."""
+    accelerations = passive.mass.inv() @ (Np @ (tau + own) - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
+    forces = _M_aa @ _qdd_a + _M_ap @ accelerations + Ha @ phi @ _load - Na @ own
+    return Parts(
+        {
+            "accelerations": Np.T @ accelerations + Na.T @ _qdd_a,
+            "forces": Np.T @ Np @ tau + Na.T @ forces,
+        }
+    )
+
 
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
@@ -194,12 +212,8 @@ SEVERAL: dict[str, Parts] = {
     ),
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
-    "hybrid_dynamics": Parts(
-        {
-            "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
-            "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
-        }
-    ),
+    "hybrid_dynamics": _hybrid(zero(Joint, One)),
+    "passive_hybrid_dynamics": _hybrid(tau_j),
     "partitioned": Parts(
         {
             "S_aa": _M_aa - _M_ap @ passive.mass.inv() @ _M_ap.T,

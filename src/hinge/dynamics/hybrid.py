@@ -25,7 +25,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 #: Names of joints, or for each coordinate (…, nv) whether its acceleration is given.
 Prescribed: TypeAlias = Iterable[str] | Mask
 
-_HYBRID, _PARTITIONED = "hybrid_dynamics", "partitioned"
+_HYBRID, _PASSIVE, _PARTITIONED = "hybrid_dynamics", "passive_hybrid_dynamics", "partitioned"
 
 
 def hybrid_dynamics(
@@ -38,6 +38,7 @@ def hybrid_dynamics(
     prescribed: Prescribed,
     external: External = None,
     gravity: ArrayLike | None = None,
+    passive: bool = False,
 ) -> tuple[Array, Array]:
     """Return qdd and tau (…, nv), each completed by what the other was given for: 𝓜 q̈ + C = τ.
 
@@ -48,10 +49,11 @@ def hybrid_dynamics(
 
     O(n), SOA slides, page 70. The first list of names has code compiled for it, and so have lists for which
     `hinge.dynamics.compiled(robot, "hybrid_dynamics", prescribed=names)` was called; all others, and arrays
-    of booleans, share one program, so that a change of the set compiles nothing. `external` and `gravity` as
-    in `inverse_dynamics`.
+    of booleans, share one program, so that a change of the set compiles nothing. `external`, `gravity` and
+    `passive` as in `inverse_dynamics`; with `passive` that is 𝓜 q̈ + C = τ + τⱼ, and the code is that of
+    "passive_hybrid_dynamics".
     """
-    if external is None and gravity is None and isinstance(prescribed, list | tuple):
+    if not passive and external is None and gravity is None and isinstance(prescribed, list | tuple):
         try:
             f = QUICK_SETS.get((robot, tuple(prescribed)))
         except TypeError:
@@ -61,8 +63,8 @@ def hybrid_dynamics(
     choice = _choice(checked_robot(robot), prescribed)
     nodes, forces = external_forces(external)
     more = {**forces, **({} if gravity is None else {"gravity": gravity})}
-    f = _form(robot, nodes, choice)
-    if not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
+    f = _form(robot, _PASSIVE if passive else _HYBRID, nodes, choice)
+    if not passive and not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
         while len(QUICK_SETS) >= KEPT:
             QUICK_SETS.pop(next(iter(QUICK_SETS)), None)
         QUICK_SETS[robot, tuple(prescribed)] = f
@@ -142,13 +144,13 @@ def _held(robot: Robot, names: frozenset[str]) -> Mask:
 
 
 def _form(
-    robot: Robot, nodes: tuple[str, ...], choice: frozenset[str] | Mask
+    robot: Robot, verb: str, nodes: tuple[str, ...], choice: frozenset[str] | Mask
 ) -> Callable[..., tuple[Array, Array]]:
     """Return a function of q, qd, qdd, tau and what else a call has."""
-    if isinstance(choice, frozenset) and has_own_code(robot, _HYBRID, nodes, choice):
-        return _Form(compiled(robot, _HYBRID, nodes, prescribed=choice))
+    if isinstance(choice, frozenset) and has_own_code(robot, verb, nodes, choice):
+        return _Form(compiled(robot, verb, nodes, prescribed=choice))
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
-    return _Switched(compiled(robot, _HYBRID, nodes, prescribed=None), held)
+    return _Switched(compiled(robot, verb, nodes, prescribed=None), held)
 
 
 #: What a caller calls the inputs.

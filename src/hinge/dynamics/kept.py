@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from hinge.algebra import A
+from hinge.algebra import A, tau_j
 from hinge.binding import Expressed, bind, hides_fixed_bodies
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
@@ -69,7 +69,14 @@ def _kept(
             _note_set(robot, verb, nodes, prescribed)
         return found
     merged = hides_fixed_bodies(*parts.expressions.values())
-    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged, by_parameters=A in parts.letters)
+    binding = bind(
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        merged=merged,
+        by_parameters=A in parts.letters,
+        joint_forces=tau_j in parts.letters,
+    )
     return Compiled(parts.expressions, binding, target=target)
 
 
