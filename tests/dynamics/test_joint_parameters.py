@@ -100,6 +100,25 @@ def test_placements_move_frames_and_bodies_that_are_shown():
     assert np.allclose(f(s.q, s.qd, placements=x), wanted, **CLOSE)
 
 
+@pytest.mark.parametrize("tilt", [0.0, 1e-16, 3e-15, 1e-12, 1e-8, np.pi / 2, np.pi - 1e-9, np.pi])
+def test_placements_along_axes_and_nearly_so(tilt):
+    rng = np.random.default_rng(6)
+    s, n = random_state(TREE, 6), len(TREE.bodies)
+    axis = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0.6, 0.8], [0.6, 0.8, 0], [0, 0, -1]])[:n]
+    turn = quaternion.multiply(
+        quaternion.exp(tilt * axis), quaternion.exp([0, 0, 1.0] * rng.normal(size=(n, 1)))
+    )
+    x = np.concatenate([quaternion.normalize(turn), rng.normal(size=(n, 3))], axis=-1)
+    changed = hinge.with_parameters(TREE, placements=x)
+    wanted = hinge.reference.inverse_dynamics(changed, s.q, s.qd, s.qdd)
+    for target in ("numpy", "llvm"):
+        f = hinge.compile("inverse_dynamics", TREE, target=target, parameters=["placements"])
+        assert np.allclose(f(s.q, s.qd, qdd=s.qdd, placements=x), wanted, rtol=1e-11, atol=1e-11)
+        single = [y.astype(np.float32) for y in (s.q, s.qd, s.qdd, x)]
+        found = f(single[0], single[1], qdd=single[2], placements=single[3])
+        assert np.allclose(found, wanted, rtol=1e-3, atol=1e-3 * np.abs(wanted).max())
+
+
 def test_sets_of_prescribed_coordinates_go_together_with_parameters():
     rng = np.random.default_rng(4)
     s, x, held = random_state(PANDA, 4), others(PANDA, rng), np.arange(PANDA.nv) % 2 == 0

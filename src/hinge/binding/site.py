@@ -46,7 +46,7 @@ from hinge.algebra import (
     v_n,
 )
 from hinge.binding.passive import PassiveNumbers, passive_force
-from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
+from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
@@ -105,6 +105,7 @@ class RobotSite:
         self.kind, self.expressed, self.robot = kind, expressed, robot
         left = iter(numbers)
         self.before: list[Link] = [_link(k, left) for k in kind.before]
+        self.last_turn: Turn | None = None
         self.angle = next(left) if kind.turned is None else 0.0
         self.after = [_link(k, left) for k in kind.after]
         self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
@@ -133,7 +134,7 @@ class RobotSite:
     # Parameters.
 
     def derived(self, parameters: Block) -> Block:
-        """Return what follows from given parameters: m, h and I of the body, E and r on the way to the joint.
+        """Return what follows from given parameters: m, h and I of the body, turns and r to the joint.
 
         Those that are used as they come stay as they are.
         """
@@ -152,11 +153,11 @@ class RobotSite:
         return {x: numbers[end - counts[x] : end] for x, end in zip(self.kind.given, ends, strict=True)}
 
     def _way(self, placement: Block) -> Block:
-        """Return E and r from the parent's frame to the joint's for a placement on the parent's own frame."""
+        """Return turns and r from the parent's frame to the joint's for a placement on the parent's own."""
         after, before = self.around
         given = Transform.place(rotation.from_quaternion(placement[:4]), placement[4:])
         found = after @ given @ before
-        return np.concatenate([found.E.ravel(), found.r])
+        return np.array([*traced_turns(found.E), *found.r], dtype=object)
 
     def _together(self, parameters: Block) -> Block:
         """Return m, h and I of the body from those of its members in their own frames."""
@@ -169,13 +170,14 @@ class RobotSite:
     def with_derived(self, derived: Block) -> RobotSite:
         """Return the site with what was derived of its parameters."""
         nv = self.kind.type.nv
-        counts = {inertias: 10, placements: 12, rotors: nv, friction: 3 * nv, held: nv}
+        counts = {inertias: 10, placements: 9, rotors: nv, friction: 3 * nv, held: nv}
         parts = self._apart(derived, counts)
         found = self._with_body(parts.get(inertias, self.body))
         found.held, found.rotors = parts.get(held, self.held), parts.get(rotors, self.rotors)
         if placements in parts:
-            way = parts[placements]
-            found.before = [Shift(way[9:]), Rotate(way[:9].reshape(3, 3))]
+            theta, alpha, gamma, r = np.split(parts[placements], [2, 4, 6])
+            found.before = [Shift(r), Turn(2, *theta), Turn(0, *alpha)]
+            found.last_turn = Turn(2, *gamma)
         if friction in parts:
             found.passive = self.passive.with_given(parts[friction])
         return found
@@ -213,21 +215,25 @@ class RobotSite:
         return [c * x - s * y, s * x + c * y]
 
     def _joint_links(self, hinge: Block) -> tuple[Link, ...]:
-        kind = self.kind.type
+        kind, before = self.kind.type, () if self.last_turn is None else (self.last_turn,)
         match kind:
             case Revolute():
-                return (Turn(2, hinge[1], hinge[2]),)
+                return (self._turn(hinge[1], hinge[2]),)
             case Prismatic():
-                return (Shift(_along_z(hinge[0])),)
+                return (*before, Shift(_along_z(hinge[0])))
             case Screw():
-                return (Shift(_along_z(hinge[3])), Turn(2, hinge[1], hinge[2]))
+                return (Shift(_along_z(hinge[3])), self._turn(hinge[1], hinge[2]))
             case Cylindrical():
-                return (Shift(_along_z(hinge[1])), Turn(2, hinge[2], hinge[3]))
+                return (Shift(_along_z(hinge[1])), self._turn(hinge[2], hinge[3]))
             case _ if kind.nv == 0:
-                return ()
+                return before
             case _:
                 n = kind.nq
-                return (Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+                return (*before, Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+
+    def _turn(self, c: Any, s: Any) -> Turn:
+        """Return the joint's turn about z, and with it the last one of a placement, about the same axis."""
+        return Turn(2, c, s) if self.last_turn is None else self.last_turn.then(c, s)
 
     def step(self, hinge: Block) -> Chain:
         """Return the way to the parent."""
