@@ -48,6 +48,7 @@ from hinge.spatial import Inertia, Transform
 
 if TYPE_CHECKING:
     from hinge.dynamics import (
+        Live,
         acceleration_shares,
         accelerations,
         base_parameters,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         gravity_force,
         hinge_forces,
         hybrid_dynamics,
+        impact,
         inertial_regressor,
         inverse_dynamics,
         inverse_kinematics,
@@ -108,6 +110,7 @@ __all__ = [
     "Frame",
     "Inertia",
     "Joint",
+    "Live",
     "Robot",
     "Transform",
     "acceleration_shares",
@@ -140,6 +143,7 @@ __all__ = [
     "gravity_force",
     "hinge_forces",
     "hybrid_dynamics",
+    "impact",
     "inertial_parameters",
     "inertial_regressor",
     "integrate",

@@ -199,6 +199,35 @@ class Compiled:
         """What `quick` returns, made once."""
         return self.quick()
 
+    def takes(self, name: str) -> bool:
+        """Tell whether a call with the robot's gravity takes a vector of this name."""
+        return name in self._names
+
+    def flat(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Any:
+        """Return what a call gives, quickly for plain arrays; rows, such as inertias, come flat."""
+        if vectors.keys() != self._names.keys():
+            return self._one(self.evaluate(q, {n: self._in_rows(n, v) for n, v in vectors.items()}))
+        return self._flat_entry(q, *[vectors[name] for name in self._names])
+
+    @cached_property
+    def _flat_entry(self) -> Callable[..., Any]:
+        if not all(x.domain is One for x in map(self._letters.__getitem__, self._names)):
+            return self._at_flat
+        return self.program().entry(
+            self._at_flat, list(self._shapes().values()), name=self._first, doc=str(self)
+        )
+
+    def _at_flat(self, q: ArrayLike, *args: ArrayLike) -> Any:
+        given = zip(self._names, args, strict=True)
+        return self.at(q, *[self._in_rows(name, x) for name, x in given])
+
+    def _in_rows(self, name: str, x: ArrayLike) -> ArrayLike:
+        width = ROWS.get(self._letters[name].range) if name in self._letters else None
+        if width is None:
+            return x
+        flat = np.asarray(x)
+        return flat.reshape(*flat.shape[:-1], flat.shape[-1] // width, width)
+
     def evaluate(
         self,
         q: ArrayLike,
@@ -428,7 +457,7 @@ def compile(
     if blocks:
         derivation = replace(derivation, blocks=_checked_blocks(blocks, derivation))
     letters = {x for e in derivation.given.values() for x in leaves(e)}
-    given = _checked_parameters(parameters, letters)
+    given = checked_parameters(parameters, letters)
     own, turns = _needs_own_frames(derivation), placements.name not in given
     merged = not own and turns and hides_fixed_bodies(*derivation.given.values(), *derivation.blocks.values())
     binding = bind(
@@ -484,7 +513,8 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Derivation) -> dict[str,
     return dict(blocks)
 
 
-def _checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
+def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
+    """Return the names of what each call gives of the model, or raise an ArgumentError."""
     if isinstance(parameters, str):
         raise ArgumentError(
             f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"

@@ -7,6 +7,7 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hinge.algebra import (
     E0,
@@ -136,12 +137,12 @@ class Parts:
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
-    @property
+    @cached_property
     def letters(self) -> set[Leaf]:
         """The letters that occur."""
         return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
 
-    @property
+    @cached_property
     def splits(self) -> bool:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
@@ -180,6 +181,12 @@ def _hybrid(own: Expr) -> Parts:
     )
 
 
+# A plastic impact: active coordinates stop and impulses act at nodes. That is hybrid dynamics of velocities
+# that jump, without bias, since what is finite does nothing in no time.
+_blow = B @ f_ext
+_jump_a = -(Na @ qd)
+_jump_p = passive.mass.inv() @ (Hp @ phi @ _blow - _M_ap.T @ _jump_a)
+
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
     "mass_factors": Parts({"factor": innovate, "inverse": whiten}, {"diagonal": D}),
@@ -214,6 +221,12 @@ SEVERAL: dict[str, Parts] = {
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid(zero(Joint, One)),
     "passive_hybrid_dynamics": _hybrid(tau_j),
+    "impact": Parts(
+        {
+            "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
+            "impulses": Na.T @ (_M_aa @ _jump_a + _M_ap @ _jump_p - Ha @ phi @ _blow),
+        }
+    ),
     "partitioned": Parts(
         {
             "S_aa": _M_aa - _M_ap @ passive.mass.inv() @ _M_ap.T,
