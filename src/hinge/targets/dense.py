@@ -260,15 +260,15 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
         if x.needs and x not in values:
             try:
                 needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
-            except UnboundLeafError:
+                blocks = {
+                    (i, 0 if x.is_vector else i): sites[i].formula(
+                        x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
+                    )
+                    for i in bodies
+                    if sizes[x.range][i]
+                }
+            except UnboundLeafError:  # what it needs is not given, or the model was bound without it
                 continue
-            blocks = {
-                (i, 0 if x.is_vector else i): sites[i].formula(
-                    x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
-                )
-                for i in bodies
-                if sizes[x.range][i]
-            }
             values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
 
