@@ -33,8 +33,8 @@ from hinge.algebra import (
     Parameter,
     Passive,
     Placement,
-    Resistance,
     Polynomial,
+    Resistance,
     Space,
     Structure,
     Ups,
@@ -485,6 +485,8 @@ class PlanarChain:
             return np.concatenate(b)
         if x is soa.A:
             return np.zeros((self.size(Body, body), 0))
+        if x is soa.tau_j:
+            raise UnboundLeafError("the chain has no springs")
         assert body == 2
         if x is soa.Q:
             assert needs[0].shape == (6, 6)
