@@ -27,7 +27,7 @@ MACHINE: dict[str, set[str] | None] = {
     "sweeps/trace.py": None,
     "sweeps/body.py": None,
     "sweeps/memory.py": None,
-    "binding/frames.py": {"choose_frames", "_moving_children"},
+    "binding/frames.py": {"choose_frames", "frames_for_given_placements", "_moving_children"},
     "binding/binding.py": {"_kind"},
     "binding/merge.py": {"merged"},
 }

@@ -46,6 +46,7 @@ from hinge.dynamics.operational import (
     operational_inertia,
     operational_inverse_inertia,
 )
+from hinge.dynamics.passive import elastic_energy, passive_force
 from hinge.dynamics.payloads import Payload
 from hinge.dynamics.verbs import (
     accelerations,
@@ -103,6 +104,7 @@ __all__ = [
     "consistent_inverse",
     "coriolis_force",
     "disturbance_jacobian",
+    "elastic_energy",
     "filter_quantities",
     "floating_inverse_dynamics",
     "force_correction",
@@ -138,6 +140,7 @@ __all__ = [
     "operational_inertia",
     "operational_inverse_inertia",
     "partitioned",
+    "passive_force",
     "potential_energy",
     "quasi_velocities",
     "sample_velocities",

@@ -84,7 +84,7 @@ def _left_out(robot: Robot) -> list[str]:
     several = [j for j in robot.joints if j.nv > 1]
     losses = {
         "gravity": not np.array_equal(robot.gravity, STANDARD_GRAVITY),
-        "rotor inertia": any(j.rotor_inertia.any() for j in robot.joints),
+        "rotor inertia": any(j.reflected_inertia.any() for j in robot.joints),
         "springs": any(j.stiffness.any() for j in robot.joints),
         "limits of planar and floating joints": any(
             not all(map(np.array_equal, (j.lower, j.upper), j.type.limits())) for j in several

@@ -20,6 +20,13 @@ from hinge.model.inertial import (
     inertial_parameters,
     with_inertial_parameters,
 )
+from hinge.model.limits import LimitReport, limit_report
+from hinge.model.parameters import (
+    check_parameters,
+    friction_parameters,
+    placement_parameters,
+    with_parameters,
+)
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
 from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
@@ -45,6 +52,7 @@ __all__ = [
     "Frame",
     "Geometry",
     "Joint",
+    "LimitReport",
     "Mesh",
     "PeerMap",
     "Problem",
@@ -61,6 +69,7 @@ __all__ = [
     "carry_state",
     "check",
     "check_inertial_parameters",
+    "check_parameters",
     "checked_out",
     "checked_robot",
     "common_batch",
@@ -70,21 +79,25 @@ __all__ = [
     "effort_subspace",
     "enforce",
     "fingerprint",
+    "friction_parameters",
     "generalized_force",
     "gravity_of",
     "inertial_parameters",
     "integrate",
     "is_properly_powered",
     "joints",
+    "limit_report",
     "lock",
     "merge",
     "mujoco_map",
     "neutral",
     "pinocchio_map",
+    "placement_parameters",
     "random_configuration",
     "reaction_force",
     "reduce",
     "reroot",
     "stacked",
     "with_inertial_parameters",
+    "with_parameters",
 ]

@@ -92,8 +92,13 @@ class Robot:
 
     @property
     def rotor_inertia(self) -> Array:
-        """The rotor inertias (nv,), the joints' own share of the mass matrix's diagonal."""
+        """The inertias of the rotors about their own axes (nv,), before the gears."""
         return self._stacked("rotor_inertia")
+
+    @property
+    def reflected_inertia(self) -> Array:
+        """The joints' own share of the mass matrix's diagonal (nv,): gear_ratio² rotor_inertia."""
+        return self._stacked("reflected_inertia")
 
     @property
     def mass(self) -> float:

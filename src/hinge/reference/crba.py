@@ -23,7 +23,7 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
     for i in reversed(range(len(robot.bodies))):
         own = robot.joints[i].qd_slice
         f = composite[i].matrix() @ s[i]
-        out[..., own, own] = transpose(s[i]) @ f + np.diag(robot.joints[i].rotor_inertia)
+        out[..., own, own] = transpose(s[i]) @ f + np.diag(robot.joints[i].reflected_inertia)
         j = i
         while parents[j] >= 0:
             f = x[j].inv().forces(f)

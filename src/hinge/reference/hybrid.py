@@ -72,6 +72,6 @@ def hybrid_dynamics(
         a.append(carried + c[i] + matvec(s[i], qddi))
         if i not in steps:
             f = inertia[i].apply(a[i]) + p[i]
-            taui = matvec(transpose(s[i]), f) + j.rotor_inertia * qddi  # (7.38)
+            taui = matvec(transpose(s[i]), f) + j.reflected_inertia * qddi  # (7.38)
         both.append((qddi, taui))
     return stacked([accelerated for accelerated, _ in both]), stacked([forced for _, forced in both])

@@ -37,7 +37,7 @@ def inverse_dynamics(
     tau: list[Array] = []
     for i in reversed(range(len(f))):
         j, parent = robot.joints[i], robot.tree.parents[i]
-        tau.insert(0, matvec(transpose(s[i]), f[i]) + j.rotor_inertia * qdd[..., j.qd_slice])
+        tau.insert(0, matvec(transpose(s[i]), f[i]) + j.reflected_inertia * qdd[..., j.qd_slice])
         if parent >= 0:
             f[parent] = f[parent] + x[i].inv().force(f[i])
     return stacked(tau)
