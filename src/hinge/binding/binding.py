@@ -5,7 +5,7 @@ What a letter means at a body is in `site`; here is what tells one body from ano
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -124,7 +124,11 @@ class RobotBinding:
             tuple(k for k, x in enumerate(place.joint.rotor_inertia.tolist()) if x) for place in self.places
         )
 
-    def _dofs(self, space: Space, body: int) -> range:
+    def members(self, body: int) -> tuple[Place, ...]:
+        """Return what a body that is worked with consists of: itself alone, unless joints are coupled."""
+        return (self.places[body],)
+
+    def _dofs(self, space: Space, body: int) -> Sequence[int]:
         j = self.places[body].joint
         shown = space is Joint or self.prescribed is None or (space is Active) == self._is_active(body)
         return range(j.qd_slice.start, j.qd_slice.stop) if shown else range(0)
@@ -188,7 +192,7 @@ class RobotBinding:
     def _unbound(self, space: Space) -> UnboundLeafError:
         return UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
 
-    def coordinates(self, body: int) -> range:
+    def coordinates(self, body: int) -> Sequence[int]:
         """Return where the joint's coordinates stand in q."""
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
@@ -216,7 +220,7 @@ class RobotBinding:
             len(self._members[body]),
         )
 
-    def kind(self, body: int) -> Kind:
+    def kind(self, body: int) -> Hashable:
         """Return everything but numbers that shapes the code at a body."""
         return self._kinds[body]
 
@@ -251,7 +255,7 @@ class RobotBinding:
         i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
         return Inertia(m[:, 0], h, i).parameters().tolist()
 
-    def site(self, body: int, numbers: Sequence[Any]) -> RobotSite:
+    def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this body's kind, with these numbers."""
         return RobotSite(self.kind(body), numbers, self.expressed, self.robot.name)
 
@@ -277,7 +281,12 @@ def bind(
         raise ArgumentError(
             f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
-    return RobotBinding(
+    chosen = RobotBinding
+    if len(robot.independent) < len(robot.joints):
+        from hinge.binding.embedded import EmbeddedBinding  # noqa: PLC0415 (a binding made of bindings)
+
+        chosen = EmbeddedBinding
+    return chosen(
         robot,
         tuple(nodes),
         expressed,

@@ -54,10 +54,10 @@ class Task:
         lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
         straight: list[tuple[int, int]] = []
         for j in robot.joints:
-            moving[j.qd_slice] = coordinates[j.q_slice] = j.name in names
             if j.name in names:
-                lower[j.q_slice], upper[j.q_slice] = j.lower, j.upper
-            if isinstance(j.type, VectorJoint):
+                moving[j.qd_slice] = coordinates[j.q_slice] = True
+                lower[j.q_slice], upper[j.q_slice] = robot.lower[j.q_slice], robot.upper[j.q_slice]
+            if isinstance(j.type, VectorJoint) and not j.follows:
                 straight += [(j.q_slice.start + k, j.qd_slice.start + k) for k in range(j.nv)]
         pairs = np.array(straight, dtype=int).reshape(-1, 2)
         both = pairs[:, 0], pairs[:, 1]

@@ -122,6 +122,11 @@ def mujoco_map(
 
 def _peer_map(peer: str, robot: Robot, starts: Mapping[str, tuple[int, int]], nq: int, nv: int) -> PeerMap:
     places: list[_Place] = []
+    if len(robot.independent) < len(robot.joints):
+        raise NotImplementedError(
+            f"robot {robot.name!r} has joints that follow others, of which there is no map to {peer}; make "
+            "one for release_couplings(robot), and use carry_state"
+        )
     for j in robot.joints:
         if j.nv == 0:
             continue

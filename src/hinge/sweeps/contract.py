@@ -106,7 +106,7 @@ class Binding(Protocol):
         """Return the value of an input vector that the model gives, or None if the user gives it."""
         ...
 
-    def coordinates(self, body: int) -> range:
+    def coordinates(self, body: int) -> Sequence[int]:
         """Return where the joint's coordinates stand in q."""
         ...
 

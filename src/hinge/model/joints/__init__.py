@@ -4,6 +4,7 @@ from hinge.model.joints.continuous import Continuous
 from hinge.model.joints.contract import Axis, JointType, VectorJoint
 from hinge.model.joints.cylindrical import Cylindrical
 from hinge.model.joints.fixed import Fixed
+from hinge.model.joints.follower import Follower, released
 from hinge.model.joints.free import Free
 from hinge.model.joints.planar import Planar
 from hinge.model.joints.prismatic import Prismatic
@@ -14,7 +15,7 @@ from hinge.model.joints.spherical_angles import SphericalAngles
 from hinge.model.joints.translational import Translational
 from hinge.model.joints.universal import Universal
 
-#: Every joint type by its kind.
+#: Every joint type by its kind, but for `Follower`, which is one of these at another joint's coordinate.
 JOINT_TYPES: dict[str, type[JointType]] = {
     t.kind: t
     for t in (
@@ -39,6 +40,7 @@ __all__ = [
     "Continuous",
     "Cylindrical",
     "Fixed",
+    "Follower",
     "Free",
     "JointType",
     "Planar",
@@ -50,4 +52,5 @@ __all__ = [
     "Translational",
     "Universal",
     "VectorJoint",
+    "released",
 ]
