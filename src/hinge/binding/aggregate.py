@@ -1,14 +1,14 @@
 """Bodies whose joints share coordinates as one body: the letters at an aggregate (constraint embedding).
 
-Let E = Eᵢ + Eₓ, steps between members of one aggregate and steps to another one, φᵢ = (I − Eᵢ)⁻¹, a finite sum,
-and G the matrix from the coordinates to those of the joints, with the ratios of couplings. From (3.4)
+Let E = Eᵢ + Eₓ, steps between members of one aggregate and steps to another one, φᵢ = (I − Eᵢ)⁻¹, a finite
+sum, and G the matrix from the coordinates to those of the joints, with the ratios of couplings. From (3.4)
 
     φ = φᵢ (I − Eₓ φᵢ)⁻¹,     Gᵀ H φ = H′ φ′     with    H′ = Gᵀ H φᵢ,   E′ = Eₓ φᵢ,   φ′ = (I − E′)⁻¹:
 
 Gᵀ H φ M φᵀ Hᵀ G = H′ φ′ M φ′ᵀ H′ᵀ has the form that it had. A block of the Body space is the stack of the
 members' blocks. M, B, b and 𝒜 are those of the members, V = φ′ᵀ H′ᵀ q̇ holds their velocities, and
-φᵀ a = φ′ᵀ a′ with a′ = φᵢᵀ a. H′ and E′ are again a hinge map and a step to one parent, so that every identity
-stays as it is, and articulated bodies of coupled hinges come out by themselves.
+φᵀ a = φ′ᵀ a′ with a′ = φᵢᵀ a. H′ and E′ are again a hinge map and a step to one parent, so that every
+identity stays as it is, and articulated bodies of coupled hinges come out by themselves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,8 @@ class AggregateStep:
     def inertia_to_parent(self, x: Block) -> Block:
         """Take a symmetric inertia to the body that carries the aggregate, member by member."""
         found = zeros(self.above, self.above)
-        left = {(i, j): x[p, q] for i, p in enumerate(self.blocks) for j, q in enumerate(self.blocks[: i + 1])}
+        at = list(enumerate(self.blocks))
+        left = {(i, j): x[p, q] for i, p in at for j, q in at[: i + 1]}
         below = list(range(len(self.blocks)))
         while below:
             i = below.pop()
@@ -113,11 +114,11 @@ class AggregateStep:
             whole = chain.inertia_to_parent(left[i, i])
             rows = {j: chain.to_parent(left[i, j]) for j in below if np.any(left[i, j] != 0.0)}
             if parent == WORLD:
-                at = slice(self.start, self.start + len(whole))
+                own = slice(self.start, self.start + len(whole))
                 for j, row in rows.items():
                     across = self._outwards(j, row.T)
                     whole = whole + across + across.T
-                found[at, at] = found[at, at] + whole
+                found[own, own] = found[own, own] + whole
                 continue
             for j, row in rows.items():
                 if j == parent:
@@ -165,9 +166,7 @@ class AggregateStep:
 class AggregateSite:
     """The letters at an aggregate: numbers of the members, then ratio and offset of those that follow."""
 
-    def __init__(
-        self, kind: AggregateKind, numbers: Sequence[Any], expressed: Expressed, robot: str
-    ) -> None:
+    def __init__(self, kind: AggregateKind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
         self.kind = kind
         left = iter(numbers)
         self.sites = [
@@ -330,4 +329,4 @@ class AggregateSite:
 def _slices(sizes: Iterable[int]) -> list[slice]:
     """Return where parts of these sizes stand one after the other."""
     ends = list(accumulate(sizes, initial=0))
-    return [slice(i, j) for i, j in zip(ends, ends[1:], strict=False)]
+    return [slice(i, j) for i, j in pairwise(ends)]

@@ -5,7 +5,7 @@ What a letter means at a body is in `site`; here is what tells one body from ano
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,9 +18,10 @@ from hinge.binding.merge import merged
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Robot, checked_robot
+from hinge.model import Robot
 from hinge.model.joints import Revolute
 from hinge.spatial import Array, Inertia, Transform
+from hinge.sweeps import Site
 from hinge.tree import WORLD, Tree
 
 
@@ -257,45 +258,7 @@ class RobotBinding:
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this body's kind, with these numbers."""
-        return RobotSite(self.kind(body), numbers, self.expressed, self.robot.name)
-
-
-def bind(
-    robot: Robot,
-    *,
-    nodes: Iterable[str] = (),
-    expressed: Expressed = "body",
-    prescribed: Iterable[str] | None = (),
-    own_frames: bool = False,
-    merged: bool = False,
-    by_parameters: bool = False,
-    given_inertias: bool = False,
-) -> RobotBinding:
-    """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
-    checked_robot(robot)
-    if isinstance(nodes, str):
-        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
-    if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"nodes: {type(nodes).__name__} came; wanted a list of names of frames")
-    if isinstance(prescribed, str):
-        raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
-        )
-    chosen = RobotBinding
-    if len(robot.independent) < len(robot.joints):
-        from hinge.binding.embedded import EmbeddedBinding  # noqa: PLC0415 (a binding made of bindings)
-
-        chosen = EmbeddedBinding
-    return chosen(
-        robot,
-        tuple(nodes),
-        expressed,
-        None if prescribed is None else frozenset(prescribed),
-        own_frames=own_frames,
-        merged=merged,
-        by_parameters=by_parameters or given_inertias,
-        given_inertias=given_inertias,
-    )
+        return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
 
 
 def _link_kind(link: Link) -> LinkKind:

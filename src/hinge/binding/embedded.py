@@ -1,12 +1,12 @@
-"""The letters bound to a robot whose coupled joints share coordinates: bodies that move together are aggregates.
+"""The letters bound to a robot whose coupled joints share coordinates: bodies that move together are one.
 
 What a letter means at an aggregate is in `aggregate`. The members are bodies of the robot without couplings,
-each with its own coordinates; which aggregates there are is in `groups`.
+each with its own coordinates; which aggregates there are is `hinge.tree.grouped`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,11 +15,10 @@ from hinge.algebra import Active, Body, Joint, Node, Parameter, Passive, Space
 from hinge.binding.aggregate import AggregateKind, AggregateSite, Member
 from hinge.binding.binding import RobotBinding
 from hinge.binding.frames import Place
-from hinge.binding.groups import grouped
 from hinge.model import Joint as JointOf
 from hinge.model import release_couplings
 from hinge.model.joints import Follower
-from hinge.tree import WORLD, Tree
+from hinge.tree import WORLD, Tree, grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class EmbeddedBinding(RobotBinding):
             given_inertias=self.given_inertias,
         )
 
-    @property
+    @cached_property
     def places(self) -> tuple[Place, ...]:
         """The members in the frames that are worked in."""
         return self.free.places
@@ -137,10 +136,14 @@ class EmbeddedBinding(RobotBinding):
     # Sites.
 
     @cached_property
-    def _kinds(self) -> tuple[AggregateKind, ...]:
-        return tuple(map(self._kind, range(len(self.groups))))
+    def _aggregates(self) -> tuple[AggregateKind, ...]:
+        return tuple(map(self._aggregate, range(len(self.groups))))
 
-    def _kind(self, body: int) -> AggregateKind:
+    def kind(self, body: int) -> Hashable:
+        """Return everything but numbers that shapes the code at an aggregate."""
+        return self._aggregates[body]
+
+    def _aggregate(self, body: int) -> AggregateKind:
         members = self.groups[body]
         parent = self.free.tree.parents[members[0]]
         start = 0
@@ -162,7 +165,7 @@ class EmbeddedBinding(RobotBinding):
         joint, parent = self._joints[i], self.free.tree.parents[i]
         q, v = joint.q_slice, joint.qd_slice
         return Member(
-            self.free.kind(i),
+            self.free._kinds[i],
             len(self.free.constants(i)),
             members.index(parent) if parent in members else WORLD,
             tuple(coordinates.index(k) for k in range(q.start, q.stop)),
@@ -178,4 +181,4 @@ class EmbeddedBinding(RobotBinding):
 
     def site(self, body: int, numbers: Sequence[Any]) -> AggregateSite:
         """Return what letters mean at aggregates of this aggregate's kind, with these numbers."""
-        return AggregateSite(self._kinds[body], numbers, self.expressed, self.robot.name)
+        return AggregateSite(self._aggregates[body], numbers, self.expressed, self.robot.name)

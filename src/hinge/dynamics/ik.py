@@ -166,7 +166,7 @@ def _middle(robot: Robot) -> Array:
     straight = [j.q_slice for j in robot.independent if isinstance(j.type, VectorJoint)]
     for at in straight:
         bounded = np.isfinite(lower[at]) & np.isfinite(upper[at])
-        found[at] = np.where(bounded, (lower[at] + upper[at]) / 2, found[at])
+        found[at][bounded] = (lower[at][bounded] + upper[at][bounded]) / 2
     return found
 
 

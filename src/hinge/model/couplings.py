@@ -1,8 +1,8 @@
 """Couplings that hold: joints that follow another one have no coordinate of their own.
 
-A coupling q = ratio · q(master) + offset is first of all data (`Coupling`). Embedded, the joint is a `Follower`:
-it keeps its name, its bodies and its physics, and its slices of q and qd are those of the joint that leads,
-the one at the end of the chain of masters.
+A coupling q = ratio · q(master) + offset is first of all data (`Coupling`). Embedded, the joint is a
+`Follower`: it keeps its name, its bodies and its physics, and its slices of q and qd are those of the joint
+that leads, the one at the end of the chain of masters.
 """
 
 from __future__ import annotations

@@ -284,7 +284,7 @@ def _numbered(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> tuple[J
                 leader = known.get(masters.get(leader.name, ""), leader)
         if leader.follows or leader.nq != 1:
             raise ModelError(
-                f"joint {j.name!r} follows another one, but no coupling leads to a joint that it could follow; "
+                f"joint {j.name!r} follows another one, but no coupling leads to one that it could follow; "
                 "keep both joints and their coupling, or start from release_couplings(robot)"
             )
         object.__setattr__(j, "q_slice", leader.q_slice)

@@ -54,7 +54,9 @@ def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
     """Return the configuration reached from q by the constant velocity v in unit time."""
     q, v = as_configuration(robot, q), as_tangent(robot, v, "v")
     batch = common_batch({"q": q, "v": v})
-    return stacked([j.type.integrate(q[..., j.q_slice], v[..., j.qd_slice]) for j in robot.independent], batch)
+    return stacked(
+        [j.type.integrate(q[..., j.q_slice], v[..., j.qd_slice]) for j in robot.independent], batch
+    )
 
 
 def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:

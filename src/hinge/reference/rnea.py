@@ -26,8 +26,8 @@ def inverse_dynamics(
     """Return tau (…, nv) for the accelerations qdd.
 
     In link coordinates: f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.13), fᵢ = f*ᵢ − fˣᵢ + Σ_μ ᵢXⱼ fⱼ (4.14, 7.4; the
-    external force as after (4.9)), Qᵢ = Sᵢᵀ fᵢ (4.15), and the rotor inertia's share of Qᵢ. Joints that follow others add to
-    the forces of these.
+    external force as after (4.9)), Qᵢ = Sᵢᵀ fᵢ (4.15), and the rotor inertia's share of Qᵢ. Joints
+    that follow others add to the forces of these.
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (3,) replaces the robot's own.

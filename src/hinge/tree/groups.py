@@ -1,15 +1,15 @@
 """Sets of bodies that are worked with as one, such that what is left of the tree is a tree.
 
 Joints that share a coordinate must be hinges of one aggregate. With the bodies of such joints go those on the
-paths between them, up to their nearest common ancestor, which stays outside unless it is one of them: then all
-that hangs inwards from the aggregate hangs on one body.
+paths between them, up to their nearest common ancestor, which stays outside unless it is one of them: then
+all that leads inwards from the aggregate leads to one body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hinge.tree import WORLD, Tree, base_first_order
+from hinge.tree.tree import WORLD, Tree, base_first_order
 
 
 def grouped(tree: Tree, together: Iterable[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
