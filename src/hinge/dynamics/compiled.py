@@ -86,12 +86,25 @@ class Compiled:
         self._letters = _letters([*given.values(), *self.blocks.values()])
         self._letters |= {x.name: x for x in binding.parameters}
         self._programs: dict[bool, Executable] = {}
+        self._refuse_single_bodies()
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
             taken["gravity"] = "the value of g"
         for name in taken.keys() & self._letters.keys():
             raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
         self.program()
+
+    def _refuse_single_bodies(self) -> None:
+        """Refuse expressions in which single bodies are seen where coupled joints make several one."""
+        if len(self.robot.independent) == len(self.robot.joints):
+            return
+        for name, e in {**self.given, **self.blocks}.items():
+            if not hides_fixed_bodies(e):
+                raise NotImplementedError(
+                    f"{name}: shows what is between or at single bodies, which is not there for robot "
+                    f"{self.robot.name!r}, whose joints follow others; take release_couplings(robot), and "
+                    "the state that carry_state gives for it"
+                )
 
     @property
     def robot(self) -> Robot:
