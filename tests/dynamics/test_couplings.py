@@ -206,7 +206,7 @@ def test_inverse_kinematics():
     robot = embed_couplings(tree(("joint4", "joint2", 1.0, 0.0), kinds=("revolute",)))
     goal = hinge.forward_kinematics(robot, hinge.random_configuration(robot, 3), "tip").position
     found = hinge.inverse_kinematics(robot, "tip", goal)
-    assert found.reached.all()
+    assert found.converged.all()
     assert_allclose(hinge.forward_kinematics(robot, found.q, "tip").position, goal, atol=1e-5)
 
 

@@ -274,7 +274,7 @@ class AggregateSite:
 
     def _hinge_map(self, hinge: Block) -> Block:
         found = zeros(self.nv, self.size)
-        columns = hinge[self._parts[-1].stop :].reshape(-1, self.nv)
+        columns = hinge[self._parts[-1].stop :].reshape(self.blocks[-1].stop, self.nv)
         found[:, : len(columns)] = columns.T
         return found
 
