@@ -75,6 +75,11 @@ class AggregateStep:
     start: int
     above: int
 
+    @property
+    def factorwise(self) -> bool:
+        """Whether factors of a product are shifted at less cost than their product: with several members."""
+        return len(self.chains) > 1
+
     def scattered(self, x: Sequence[Block]) -> list[Block]:
         """Return φᵢᵀ x: from each member to those behind it."""
         found: list[Block] = []
