@@ -15,8 +15,9 @@ from hinge.model import Coupling, Joint, Robot, assemble, carry_state, embed_cou
 from hinge.spatial import Array, matvec, transpose
 from hinge.testing import State, random_state
 
-#: Every type that can be coupled, and one with several coordinates in between.
-MIXED = ("revolute", "prismatic", "screw", "continuous", "spherical", "planar", "fixed", "universal")
+#: Every type that can be coupled, and these with some that have no or several coordinates in between.
+SINGLE = ("revolute", "prismatic", "screw", "continuous")
+MIXED = (*SINGLE, "spherical", "planar", "fixed", "universal")
 
 
 def coupled(robot: Robot, *couplings: tuple[str, str, float, float]) -> Robot:
