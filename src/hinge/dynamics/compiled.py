@@ -43,6 +43,7 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
+from hinge.model.joints import released
 from hinge.pipeline import (
     Derivation,
     Expressions,
@@ -145,7 +146,8 @@ class Compiled:
     def _is_ours(self) -> bool:
         """Tell whether all joint types are of this package; others may change, so nothing is kept on disk."""
         package = __name__.split(".")[0]
-        return all(type(j.type).__module__.split(".")[0] == package for j in self.robot.joints)
+        types = [type(released(j.type)) for j in self.robot.joints]
+        return all(t.__module__.split(".")[0] == package for t in types)
 
     def _bound(self, own_gravity: bool) -> RobotBinding:
         return replace(self.binding, own_gravity=own_gravity)
