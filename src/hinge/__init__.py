@@ -45,6 +45,7 @@ from hinge.spatial import Inertia, Transform
 
 if TYPE_CHECKING:
     from hinge.dynamics import (
+        Live,
         acceleration_shares,
         accelerations,
         base_parameters,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         gravity_force,
         hinge_forces,
         hybrid_dynamics,
+        impact,
         inertial_regressor,
         inverse_dynamics,
         inverse_kinematics,
@@ -103,6 +105,7 @@ __all__ = [
     "Frame",
     "Inertia",
     "Joint",
+    "Live",
     "Robot",
     "Transform",
     "acceleration_shares",
@@ -133,6 +136,7 @@ __all__ = [
     "gravity_force",
     "hinge_forces",
     "hybrid_dynamics",
+    "impact",
     "inertial_parameters",
     "inertial_regressor",
     "integrate",

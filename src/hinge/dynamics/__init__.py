@@ -23,7 +23,9 @@ from hinge.dynamics.factors import (
 from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
 from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
+from hinge.dynamics.impacts import Impact, impact
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.live import Live
 from hinge.dynamics.loads import HingeForces, hinge_forces
 from hinge.dynamics.operational import (
     classical_operational_bias,
@@ -37,6 +39,7 @@ from hinge.dynamics.operational import (
     operational_inertia,
     operational_inverse_inertia,
 )
+from hinge.dynamics.payloads import Payload
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -69,10 +72,13 @@ __all__ = [
     "Compiled",
     "FilterQuantities",
     "HingeForces",
+    "Impact",
     "InverseKinematics",
+    "Live",
     "MassFactors",
     "Partition",
     "Parts",
+    "Payload",
     "acceleration_shares",
     "accelerations",
     "base_parameters",
@@ -94,6 +100,7 @@ __all__ = [
     "gravity_force",
     "hinge_forces",
     "hybrid_dynamics",
+    "impact",
     "inertial_regressor",
     "inverse_dynamics",
     "inverse_kinematics",

@@ -7,6 +7,7 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hinge.algebra import (
     E0,
@@ -129,12 +130,12 @@ class Parts:
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
-    @property
+    @cached_property
     def letters(self) -> set[Leaf]:
         """The letters that occur."""
         return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
 
-    @property
+    @cached_property
     def splits(self) -> bool:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
@@ -161,6 +162,12 @@ _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
 _qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
 _tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
+
+# A plastic impact: active coordinates stop and impulses act at nodes. That is hybrid dynamics of velocities
+# that jump, without bias, since what is finite does nothing in no time.
+_blow = B @ f_ext
+_jump_a = -(Na @ qd)
+_jump_p = passive.mass.inv() @ (Hp @ phi @ _blow - _M_ap.T @ _jump_a)
 
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
@@ -198,6 +205,12 @@ SEVERAL: dict[str, Parts] = {
         {
             "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
             "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
+        }
+    ),
+    "impact": Parts(
+        {
+            "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
+            "impulses": Na.T @ (_M_aa @ _jump_a + _M_ap @ _jump_p - Ha @ phi @ _blow),
         }
     ),
     "partitioned": Parts(

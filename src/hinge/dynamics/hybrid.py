@@ -107,29 +107,29 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
     return Partition(aa, ap, pp, active, passive)
 
 
-def _choice(robot: Robot, prescribed: Prescribed) -> frozenset[str] | Mask:
+def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
     """Return what is prescribed as names of joints, or as booleans (…, nv)."""
     wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
     if isinstance(prescribed, str):
         raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
+            f"{called}: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(
-                f"prescribed: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
+                f"{called}: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
             )
         return prescribed
     if not isinstance(prescribed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"prescribed: {type(prescribed).__name__} came; wanted {wanted}")
+        raise ArgumentError(f"{called}: {type(prescribed).__name__} came; wanted {wanted}")
     names = list(prescribed)
     for name in names:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"prescribed: {name!r} is among the names; wanted {wanted}")
+            raise ArgumentError(f"{called}: {name!r} is among the names; wanted {wanted}")
         try:
             robot.joint(name)
         except UnknownNameError as error:
-            raise UnknownNameError(f"prescribed: {error}") from None
+            raise UnknownNameError(f"{called}: {error}") from None
     return frozenset(map(str, names))
 
 
@@ -139,6 +139,12 @@ def _held(robot: Robot, names: frozenset[str]) -> Mask:
     for name in names:
         found[robot.joint(name).qd_slice] = True
     return found
+
+
+def coordinates(robot: Robot, joints: Prescribed, called: str) -> Mask:
+    """Return joints or coordinates as booleans (…, nv); `called` says what the caller calls them."""
+    choice = _choice(robot, joints, called)
+    return _held(robot, choice) if isinstance(choice, frozenset) else choice
 
 
 def _form(
