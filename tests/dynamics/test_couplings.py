@@ -233,3 +233,12 @@ def test_bodies_that_can_be_merged_are():
     f = dynamics.compile("inverse_dynamics", embed_couplings(full), target="numpy")
     assert len(f.binding.places) < len(full.bodies)
     assert len(f.binding.tree) < len(f.binding.places)
+
+
+def test_joints_are_frozen_at_run_time():
+    s, robot = CASE.state, CASE.robot
+    live = hinge.Live(robot).freeze(["joint4"])
+    assert set(live.frozen) == {"joint2", "joint4"}  # joint4 follows joint2
+    found = live.forward_dynamics(s.q, s.qd * ~live.held, s.tau)
+    at = replace(s, qd=s.qd * ~live.held, qdd=0 * s.qdd)
+    assert_allclose(found, dense(robot, at, live.held)[0], **CLOSE)
