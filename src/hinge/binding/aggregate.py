@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a
+from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain
 from hinge.sweeps import Block, unit_block, zeros
@@ -298,7 +298,7 @@ class AggregateSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the members."""
-        if leaf is a:
+        if leaf in (a, a_m):
             return self._bias_acceleration(hinge, *needs)
         hinges = self._hinges(hinge)
         across = _slices(6 * len(s.nodes) for s in self.sites) if leaf.name == "v_n" else self.blocks

@@ -6,14 +6,17 @@ from hinge.model.joints.cylindrical import Cylindrical
 from hinge.model.joints.fixed import Fixed
 from hinge.model.joints.follower import Follower, released
 from hinge.model.joints.free import Free
+from hinge.model.joints.nonholonomic import Nonholonomic
 from hinge.model.joints.planar import Planar
 from hinge.model.joints.prismatic import Prismatic
 from hinge.model.joints.revolute import Revolute
+from hinge.model.joints.rolling_ball import RollingBall
 from hinge.model.joints.screw import Screw
 from hinge.model.joints.spherical import Spherical
 from hinge.model.joints.spherical_angles import SphericalAngles
 from hinge.model.joints.translational import Translational
 from hinge.model.joints.universal import Universal
+from hinge.model.joints.wheeled import Wheeled
 
 #: Every joint type by its kind, but for `Follower`, which is one of these at another joint's coordinate.
 JOINT_TYPES: dict[str, type[JointType]] = {
@@ -31,6 +34,8 @@ JOINT_TYPES: dict[str, type[JointType]] = {
         Free,
         Translational,
         Fixed,
+        RollingBall,
+        Wheeled,
     )
 }
 
@@ -43,14 +48,17 @@ __all__ = [
     "Follower",
     "Free",
     "JointType",
+    "Nonholonomic",
     "Planar",
     "Prismatic",
     "Revolute",
+    "RollingBall",
     "Screw",
     "Spherical",
     "SphericalAngles",
     "Translational",
     "Universal",
     "VectorJoint",
+    "Wheeled",
     "released",
 ]
