@@ -242,3 +242,13 @@ def test_joints_are_frozen_at_run_time():
     found = live.forward_dynamics(s.q, s.qd * ~live.held, s.tau)
     at = replace(s, qd=s.qd * ~live.held, qdd=0 * s.qdd)
     assert_allclose(found, dense(robot, at, live.held)[0], **CLOSE)
+
+
+def test_on_a_base_that_moves():
+    s, robot = CASE.state, CASE.robot
+    turning = {"angular_velocity": [0.3, -0.5, 0.2], "angular_acceleration": [1.0, 0.1, -0.4]}
+    base = hinge.BaseMotion(**turning, acceleration=[0.2, 0.7, -1.0])
+    full = hinge.inverse_dynamics(CASE.full, CASE.q, CASE.wide(s.qd), CASE.wide(s.qdd), base=base)
+    tau = hinge.inverse_dynamics(robot, s.q, s.qd, s.qdd, base=base)
+    assert_allclose(tau, CASE.narrow(full), **CLOSE)
+    assert_allclose(hinge.forward_dynamics(robot, s.q, s.qd, tau, base=base), s.qdd, **CLOSE)
