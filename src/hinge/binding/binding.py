@@ -5,7 +5,7 @@ What a letter means at a body is in `site`; here is what tells one body from ano
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,9 +37,10 @@ from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Joint as ModelJoint
-from hinge.model import Robot, checked_robot
+from hinge.model import Robot
 from hinge.model.joints import Revolute
 from hinge.spatial import Array, Inertia, Transform
+from hinge.sweeps import Site
 from hinge.tree import WORLD, Tree
 
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
@@ -166,7 +167,11 @@ class RobotBinding:
             for place in self.places
         )
 
-    def _dofs(self, space: Space, body: int) -> range:
+    def members(self, body: int) -> tuple[Place, ...]:
+        """Return what a body that is worked with consists of: itself alone, unless joints are coupled."""
+        return (self.places[body],)
+
+    def _dofs(self, space: Space, body: int) -> Sequence[int]:
         j = self.places[body].joint
         shown = space is Joint or self.prescribed is None or (space is Active) == self._is_active(body)
         return range(j.qd_slice.start, j.qd_slice.stop) if shown else range(0)
@@ -237,7 +242,7 @@ class RobotBinding:
     def _unbound(self, space: Space) -> UnboundLeafError:
         return UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
 
-    def coordinates(self, body: int) -> range:
+    def coordinates(self, body: int) -> Sequence[int]:
         """Return where the joint's coordinates stand in q."""
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
@@ -267,7 +272,7 @@ class RobotBinding:
             self.joint_forces,
         )
 
-    def kind(self, body: int) -> Kind:
+    def kind(self, body: int) -> Hashable:
         """Return everything but numbers that shapes the code at a body."""
         return self._kinds[body]
 
@@ -306,50 +311,9 @@ class RobotBinding:
         i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
         return Inertia(m[:, 0], h, i).parameters().tolist()
 
-    def site(self, body: int, numbers: Sequence[Any]) -> RobotSite:
+    def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this body's kind, with these numbers."""
-        return RobotSite(self.kind(body), numbers, self.expressed, self.robot.name)
-
-
-def bind(
-    robot: Robot,
-    *,
-    nodes: Iterable[str] = (),
-    expressed: Expressed = "body",
-    prescribed: Iterable[str] | None = (),
-    own_frames: bool = False,
-    merged: bool = False,
-    by_parameters: bool = False,
-    given_inertias: bool = False,
-    given_placements: bool = False,
-    given_rotors: bool = False,
-    given_friction: bool = False,
-    joint_forces: bool = True,
-) -> RobotBinding:
-    """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
-    checked_robot(robot)
-    if isinstance(nodes, str):
-        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
-    if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"nodes: {type(nodes).__name__} came; wanted a list of names of frames")
-    if isinstance(prescribed, str):
-        raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
-        )
-    return RobotBinding(
-        robot,
-        tuple(nodes),
-        expressed,
-        None if prescribed is None else frozenset(prescribed),
-        own_frames=own_frames,
-        merged=merged,
-        by_parameters=by_parameters or given_inertias,
-        given_inertias=given_inertias,
-        given_placements=given_placements,
-        given_rotors=given_rotors,
-        given_friction=given_friction,
-        joint_forces=joint_forces,
-    )
+        return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
 
 
 def _link_kind(link: Link) -> LinkKind:

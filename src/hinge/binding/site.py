@@ -210,6 +210,21 @@ class RobotSite:
         found[:] = [*q, *more]
         return found
 
+    @property
+    def hinge_size(self) -> int:
+        """How many numbers `hinge` returns."""
+        kind = self.kind.type
+        match kind:
+            case Revolute() | Cylindrical():
+                more = 2
+            case Prismatic():
+                more = 0
+            case Screw():
+                more = 3
+            case _:
+                more = 12 + 6 * kind.nv
+        return kind.nq + more
+
     def _circle(self, angle: Any) -> list[Any]:
         """Return cos and sin of an angle and the constant that is added to it; right angles are exact."""
         c, s = self.kind.turned or (1.0, 0.0)

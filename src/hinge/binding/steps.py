@@ -184,6 +184,11 @@ class Chain:
     parent_size: int
     size: int
 
+    @property
+    def factorwise(self) -> bool:
+        """Whether factors of a product are shifted at less cost than their product: not on one way."""
+        return False
+
     def to_child(self, x: Block) -> Block:
         """Take motions of the parent to the body."""
         y = x[:6]

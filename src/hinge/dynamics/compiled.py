@@ -47,6 +47,7 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
+from hinge.model.joints import released
 from hinge.pipeline import (
     Derivation,
     Expressions,
@@ -90,12 +91,25 @@ class Compiled:
         self._letters = _letters([*given.values(), *self.blocks.values()])
         self._letters |= {x.name: x for x in binding.parameters}
         self._programs: dict[bool, Executable] = {}
+        self._refuse_single_bodies()
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
             taken["gravity"] = "the value of g"
         for name in taken.keys() & self._letters.keys():
             raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
         self.program()
+
+    def _refuse_single_bodies(self) -> None:
+        """Refuse expressions in which single bodies are seen where coupled joints make several one."""
+        if len(self.robot.independent) == len(self.robot.joints):
+            return
+        for name, e in {**self.given, **self.blocks}.items():
+            if not hides_fixed_bodies(e):
+                raise NotImplementedError(
+                    f"{name}: shows what is between or at single bodies, which is not there for robot "
+                    f"{self.robot.name!r}, whose joints follow others; take release_couplings(robot), and "
+                    "the state that carry_state gives for it"
+                )
 
     @property
     def robot(self) -> Robot:
@@ -136,7 +150,8 @@ class Compiled:
     def _is_ours(self) -> bool:
         """Tell whether all joint types are of this package; others may change, so nothing is kept on disk."""
         package = __name__.split(".")[0]
-        return all(type(j.type).__module__.split(".")[0] == package for j in self.robot.joints)
+        types = [type(released(j.type)) for j in self.robot.joints]
+        return all(t.__module__.split(".")[0] == package for t in types)
 
     def _bound(self, own_gravity: bool) -> RobotBinding:
         return replace(self.binding, own_gravity=own_gravity)

@@ -24,6 +24,7 @@ from hinge.model import (
     Sphere,
     at_joints,
     joints,
+    release_couplings,
 )
 from hinge.spatial import Array, Transform, rotation
 
@@ -52,6 +53,7 @@ def to_urdf(robot: Robot) -> str:
     other than the standard, rotor inertia, springs and effort subspaces have no place in URDF: a
     warning lists which are left out.
     """
+    robot = release_couplings(robot)
     for j in robot.joints:
         if j.type.kind not in _TYPES:
             raise ModelError(

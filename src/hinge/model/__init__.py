@@ -11,6 +11,7 @@ from hinge.model.actuator import (
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce
 from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
+from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.describe import describe
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.fingerprint import fingerprint
@@ -77,6 +78,7 @@ __all__ = [
     "detach",
     "difference",
     "effort_subspace",
+    "embed_couplings",
     "enforce",
     "fingerprint",
     "friction_parameters",
@@ -96,6 +98,7 @@ __all__ = [
     "random_configuration",
     "reaction_force",
     "reduce",
+    "release_couplings",
     "reroot",
     "stacked",
     "with_inertial_parameters",

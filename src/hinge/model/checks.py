@@ -59,11 +59,15 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
                 f"q: has shape {values.shape}; check looks at one configuration ({robot.nq},)"
             )
         for j in robot.joints:
-            found.extend(configuration_problems(j, values[j.q_slice]))
+            found.extend(configuration_problems(j, j.type.own(values[j.q_slice])))
     found.extend(_body_problems(robot.bodies))
     found.extend(_placement_problems(robot))
-    for joint, inertia in zip(robot.joints, _carried_inertia(robot), strict=True):
+    carries = _carried_inertia(robot)
+    moving = {j.q_slice.start for j, inertia in zip(robot.joints, carries, strict=True) if j.nv and inertia}
+    for joint, inertia in zip(robot.joints, carries, strict=True):
         found.extend(_joint_problems(joint))
+        if joint.nv and joint.q_slice.start in moving:
+            continue  # what moves it, moves another one's inertia
         if joint.nv and not inertia and not (joint.reflected_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))

@@ -88,6 +88,11 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
         raise ArgumentError(f"at: {at!r} is no mapping; wanted {{joint name: configuration}}")
     for name, value in at.items():
         j = robot.joint(name)
+        if j.follows:
+            raise ModelError(
+                f"at: joint {name!r} follows another one and cannot be locked alone; lock the joint that "
+                "leads, or start from release_couplings(robot)"
+            )
         given: Any = [value] if j.nq == 1 and np.ndim(value) == 0 else value
         q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.errors import ModelError
 from hinge.model.frozen import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.model.geometry import Shape
-from hinge.model.joints import JointType
+from hinge.model.joints import Follower, JointType
 from hinge.spatial import Array, Inertia, Transform
 
 #: Stands for the default that follows from the joint's type; a number is spread over the joint.
@@ -55,7 +55,8 @@ class Frame:
 class Coupling:
     """A recorded relation q = ratio · q(master) + offset between two one-dof joints (URDF mimic).
 
-    It is data: the joint keeps its own coordinate, and no dynamics enforces the relation.
+    It is data: the joint keeps its own coordinate, and no dynamics enforces the relation, unless the robot
+    is that of `embed_couplings`.
     """
 
     joint: str
@@ -145,6 +146,11 @@ class Joint:
                     f"wants ({size},) or one number"
                 )
         object.__setattr__(self, name, value)
+
+    @property
+    def follows(self) -> bool:
+        """Whether its coordinate is that of another joint, which its slices show."""
+        return isinstance(self.type, Follower)
 
     @property
     def nq(self) -> int:
