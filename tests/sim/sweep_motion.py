@@ -78,7 +78,7 @@ def peers():
 
     good = True
     print("after 1 s of RK4 at 1 ms: largest difference in q and qd")
-    for robot in (panda(), puma560(), double_pendulum()):
+    for robot in (panda(), two_arms(), double_pendulum(), chain(6)):
         rng = np.random.default_rng(2)
         robot = hinge.reduce(robot)
         q0, qd0 = 0.3 * rng.standard_normal(robot.nq), 0.2 * rng.standard_normal(robot.nv)
@@ -89,7 +89,7 @@ def peers():
             urdf = hinge.to_urdf(robot)
         found = {}
         model = pin.buildModelFromXML(urdf)
-        model.gravity.linear, model.armature[:] = robot.gravity, robot.rotor_inertia
+        model.gravity.linear, model.armature[:] = robot.gravity, robot.reflected_inertia
         data, h, zero = model.createData(), 1e-3, np.zeros(model.nv)
         q, v = q0.copy(), qd0.copy()
         for _ in range(1000):
@@ -101,8 +101,13 @@ def peers():
             q = q + h / 6 * (k[0][0] + 2 * k[1][0] + 2 * k[2][0] + k[3][0])
             v = v + h / 6 * (k[0][1] + 2 * k[1][1] + 2 * k[2][1] + k[3][1])
         found["Pinocchio"] = np.concatenate([q, v])
-        model = mujoco.MjModel.from_xml_string(urdf)
-        model.opt.gravity[:], model.dof_armature[:] = robot.gravity, robot.rotor_inertia
+        balanced = urdf.replace("</robot>", '<mujoco><compiler balanceinertia="false"/></mujoco></robot>')
+        try:
+            model = mujoco.MjModel.from_xml_string(balanced)
+        except ValueError as error:
+            print(f"{robot.name:26s}   MuJoCo refuses it: {error}".splitlines()[0])
+            continue
+        model.opt.gravity[:], model.dof_armature[:] = robot.gravity, robot.reflected_inertia
         model.opt.timestep, model.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_RK4
         model.dof_damping[:] = model.dof_frictionloss[:] = 0
         flags = mujoco.mjtDisableBit
