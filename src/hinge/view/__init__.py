@@ -1,3 +1,8 @@
 """Pictures and the web viewer."""
 
-__all__: list[str] = []
+from hinge.view.energy import plot_energy
+from hinge.view.joint_histories import plot_joints
+from hinge.view.phase import plot_phase
+from hinge.view.strip import plot_strip
+
+__all__ = ["plot_energy", "plot_joints", "plot_phase", "plot_strip"]
