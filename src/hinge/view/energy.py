@@ -16,9 +16,9 @@ from hinge.view.palette import BLACK, BLUE, GREEN, VERMILION
 def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     """Return a Matplotlib figure of the energies of a run, and of the drift of their sum below it.
 
-    The drift is what the sum has gained besides the work of the joint forces (by the trapezoidal rule, so that
-    it shows that rule's error too where there are forces), as a part of the largest kinetic energy of the run;
-    in J if nothing moves. External forces are no part of a run: their work shows up as drift.
+    The drift is what the sum has gained besides the work of the joint forces, as a part of the largest
+    kinetic energy of the run; in J if nothing moves. That work is found by the trapezoidal rule, whose error
+    shows up too. External forces are no part of a run: their work is drift here.
     Of a batch the median and the band from 5 to 95 % are shown, or the chosen `runs`.
     """
     checked_run(run)

@@ -25,11 +25,11 @@ def plot_joints(
     what: str | Sequence[str] | None = None,
     runs: Runs = None,
 ) -> Any:
-    """Return a Matplotlib figure of the joints' histories: a column each for q, qd and, if there are any, tau.
+    """Return a Matplotlib figure of the joints' histories: a column each for q, qd and tau, if it is not 0.
 
     Joints with the same unit share a row, at most seven in each; a joint with several coordinates has rows of
-    its own. `joints` are names, all that move by default; `what` are the columns. Of a batch the median and the band from 5 to 95 %
-    are shown, or the `runs` that are chosen, as lines.
+    its own. `joints` are names, all that move by default; `what` are the columns. Of a batch the median and
+    the band from 5 to 95 % are shown, or the `runs` that are chosen, as lines.
     """
     checked_run(run)
     if what is None:

@@ -79,8 +79,8 @@ def _wanted(robot: Robot, names: str | Sequence[str] | None) -> list[Joint]:
         if not is_vector(j) or not j.nv:
             kind = "has a quaternion" if j.nv else "does not move"
             raise ArgumentError(
-                f"joint: {j.name!r} is a {j.type.kind} joint and {kind}; wanted one whose position is a number"
+                f"joint: {j.name!r} is a {j.type.kind} joint and {kind}; wanted one whose q is a number"
             )
     if not joints:
-        raise ArgumentError(f"run: robot {robot.name!r} has no joint whose position is a number")
+        raise ArgumentError(f"run: robot {robot.name!r} has no joint whose q is a number")
     return joints

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hinge.model import Body, Robot
-from hinge.spatial import Array, Inertia, Transform, matvec, transpose
+from hinge.spatial import Array, Inertia, Transform
+from hinge.view.poses import Poses
 
 #: Below this part of the robot's size a stick is a point.
 SHORTEST = 1e-6
@@ -21,12 +21,10 @@ class Sticks:
     bodies: Array
     ends: Array
 
-    def placed(self, poses: Sequence[Transform]) -> Array:
+    def placed(self, poses: Poses) -> Array:
         """Return the ends (…, n, 2, 3) in the world, for the poses of all bodies."""
-        found = [
-            _placed(poses[body], ends) for body, ends in zip(self.bodies.tolist(), self.ends, strict=True)
-        ]
-        return np.stack(found, axis=-3) if found else np.zeros((0, 2, 3))
+        found = [poses.points(i, ends) for i, ends in zip(self.bodies.tolist(), self.ends, strict=True)]
+        return np.stack(found, axis=-3) if found else np.zeros((*poses.positions.shape[:-2], 0, 2, 3))
 
 
 def sticks(robot: Robot) -> Sticks:
@@ -75,19 +73,3 @@ def ellipsoid(body: Body) -> Ellipsoid | None:
     if np.linalg.det(axes) < 0:
         axes = axes * np.array([1.0, 1.0, -1.0])
     return Ellipsoid(np.maximum(lengths, 0.02 * lengths.max()), Transform.place(axes, inertia.com))
-
-
-def points_in_world(pose: Transform, points: Array) -> Array:
-    """Return points (n, 3) of a body as (…, n, 3) in the world."""
-    return _placed(pose, points)
-
-
-def _placed(pose: Transform, points: Array) -> Array:
-    return points @ transpose(pose.rotation) + pose.position[..., None, :]
-
-
-def placed_in(outer: Transform, inner: Transform) -> Transform:
-    """Return the pose in the world of what has the placement `inner` on a body of pose `outer`."""
-    return Transform.place(
-        outer.rotation @ inner.rotation, outer.position + matvec(outer.rotation, inner.position)
-    )

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from hinge.dynamics import forward_kinematics
 from hinge.errors import ArgumentError
 from hinge.model import Robot
 from hinge.sim import Run
-from hinge.spatial import Array, ArrayLike, Transform
+from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat
 from hinge.view.extras import new_figure
 from hinge.view.outlines import hull, plane_axes, surface_points
 from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
-from hinge.view.skeleton import ellipsoid, points_in_world, sticks
+from hinge.view.poses import Poses, body_poses
+from hinge.view.skeleton import ellipsoid, sticks
 
 #: Side by side, so many figures go into a row.
 ACROSS = 6
@@ -44,7 +44,7 @@ def plot_strip(
     place = chosen(run, run_index)[0]
     q = flat(run, run.q)[place]
     at = _instants(run.t, q, instants)
-    robot, poses = run.robot, forward_kinematics(run.robot, q[at])
+    robot, poses = run.robot, body_poses(run.robot, q[at])
     lines = sticks(robot).placed(poses)
     solids = _solids(robot, poses, ellipsoids=ellipsoids)
     cloud = np.concatenate([lines.reshape(-1, 3), *(x.reshape(-1, 3) for x in solids), _world_marks(robot)])
@@ -88,16 +88,16 @@ def _instants(t: Array, q: Array, instants: int | ArrayLike) -> Array:
     return alive[np.abs(t[alive] - wanted[:, None]).argmin(-1)]
 
 
-def _solids(robot: Robot, poses: Sequence[Transform], *, ellipsoids: bool) -> list[Array]:
+def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
     """Return the points (T, n, 3) of each solid in the world."""
     found: list[Array] = []
-    for body, pose in zip(robot.bodies, poses, strict=True):
+    for i, body in enumerate(robot.bodies):
         shown = [s for s in body.shapes if s.role == "visual"] or list(body.shapes)
         local = [s.placement.inv().point(surface_points(s.geometry)) for s in shown]
         round_one = ellipsoid(body) if ellipsoids else None
         if round_one is not None:
             local.append(surface_points(round_one))
-        found += [points_in_world(pose, p) for p in local if len(p)]
+        found += [poses.points(i, p) for p in local if len(p)]
     return found
 
 
@@ -121,7 +121,8 @@ def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: 
     for points in solids:
         outline = hull(points)
         if len(outline) > 2:
-            ax.fill(outline[:, 0], outline[:, 1], facecolor=(*BLUE, 0.12 * alpha), edgecolor=(*BLUE, 0.6 * alpha), lw=0.8)  # fmt: skip
+            inside, border = (*BLUE, 0.12 * alpha), (*BLUE, 0.6 * alpha)
+            ax.fill(outline[:, 0], outline[:, 1], facecolor=inside, edgecolor=border, lw=0.8)
     if len(lines):
         broken = np.concatenate([lines, np.full((len(lines), 1, 2), np.nan)], axis=1).reshape(-1, 2)
         ax.plot(broken[:, 0], broken[:, 1], color=BLACK, lw=1.8, alpha=alpha, solid_capstyle="round")
