@@ -30,11 +30,12 @@ class Page:
 
         assert BROWSER is not None
         self._log = (folder / "browser.log").open("w+", encoding="utf-8")
+        own = [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}"]
         self._process = subprocess.Popen(
-            [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}", "about:blank"],
+            [BROWSER, *FLAGS, *own, "about:blank"],
             stdout=subprocess.DEVNULL,
             stderr=self._log,
-        )  # fmt: skip
+        )
         self.console: list[str] = []
         self.requests: list[str] = []
         self._number = 0
@@ -114,7 +115,9 @@ class Page:
                 entry = params["entry"]
                 self.console.append(f"{entry['level']}: {entry['text']} {entry.get('url', '')}")
             case "Network.requestWillBeSent":
-                self.requests.append(params["request"]["url"])
+                url = params["request"]["url"]
+                if not url.startswith(("data:", "blob:")):  # these are in the page already
+                    self.requests.append(url)
             case "Network.webSocketCreated":
                 self.requests.append(params["url"])
             case _:

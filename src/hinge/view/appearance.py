@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from hinge.model import Body, Box, Capsule, Cylinder, Mesh, Robot, Shape, Sphere
 from hinge.spatial import Array, Transform, rotation
 from hinge.view.meshes import Meshes, Surface
 from hinge.view.outlines import surface_points
-from hinge.view.palette import BLUE, GREY, ORANGE, SKY, Rgb
+from hinge.view.palette import BLUE, GREY, ORANGE, Rgb
 from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import Ellipsoid, ellipsoid, sticks
 
@@ -50,22 +50,16 @@ def appearance(robot: Robot, q: Array, folder: str | Path | None = None) -> Appe
     """Return what a robot looks like; meshes are read from inside the folder only."""
     meshes, messages = Meshes(folder), list[str]()
     shaped: list[Piece] = []
-    missing: list[tuple[int, Shape]] = []
+    missing: list[Piece] = []
     for i, body in enumerate(robot.bodies):
-        for shape in _shown(body):
-            try:
-                shaped.append(_piece(i, shape, meshes))
-            except ModelError as error:
-                messages.append(f"body {body.name!r}: {error}")
-                missing.append((i, shape))
+        found, lost = _drawable(i, body, meshes, messages)
+        shaped += found
+        missing += lost
     low, high = bounds(robot, shaped, body_poses(robot, q))
     size = max(float(np.linalg.norm(high - low)), 1e-3)
     drawn = {p.body for p in shaped}
     edge = PLACEHOLDER * size
-    placeholder = Box((edge, edge, edge))
-    shaped += [
-        Piece(i, placeholder, shape.placement, GREY, 0.5, "shape") for i, shape in missing if i in drawn
-    ]
+    shaped += [replace(p, solid=Box((edge, edge, edge))) for p in missing if p.body in drawn]
     bare = _bare(robot, drawn, size)
     return Appearance((*shaped, *bare, *_inertias(robot, drawn)), size, tuple(messages))
 
@@ -73,18 +67,44 @@ def appearance(robot: Robot, q: Array, folder: str | Path | None = None) -> Appe
 def bounds(robot: Robot, pieces: list[Piece], poses: Poses) -> tuple[Array, Array]:
     """Return the corners of the box, along the world's axes, that holds a robot in its poses (…)."""
     lines = sticks(robot)
-    points = [(int(i), ends) for i, ends in zip(lines.bodies, lines.ends, strict=True)]
-    points += [(p.body, p.placement.inv().point(_points(p.solid))) for p in pieces]
-    points += [(i, b.inertia.com[None]) for i, b in enumerate(robot.bodies)]
-    clouds = [poses.points(i, x).reshape(-1, 3) for i, x in points]
+    points: dict[int, list[Array]] = {i: [b.inertia.com[None]] for i, b in enumerate(robot.bodies)}
+    for i, ends in zip(lines.bodies.tolist(), lines.ends, strict=True):
+        points[i].append(ends)
+    for p in pieces:
+        points[p.body].append(p.placement.inv().point(_points(p.solid)))
+    clouds = [poses.points(i, _outermost(np.concatenate(x))).reshape(-1, 3) for i, x in points.items()]
     cloud = np.concatenate([np.zeros((0, 3)), *clouds])
     cloud = cloud[np.isfinite(cloud).all(-1)]
     return (cloud.min(0), cloud.max(0)) if len(cloud) else (np.zeros(3), np.zeros(3))
 
 
-def _shown(body: Body) -> list[Shape]:
-    """Return the shapes for looking at, or those for touching if there are no others."""
-    return [s for s in body.shapes if s.role == "visual"] or list(body.shapes)
+def _outermost(points: Array) -> Array:
+    """Return the points that are the farthest in one of 26 directions."""
+    steps = (-1.0, 0.0, 1.0)
+    directions = np.array([[x, y, z] for x in steps for y in steps for z in steps])
+    return points[np.unique((points @ directions.T).argmax(0))]
+
+
+def _drawable(i: int, body: Body, meshes: Meshes, messages: list[str]) -> tuple[list[Piece], list[Piece]]:
+    """Return the pieces of a body's shapes, and placeholders for meshes that cannot be read.
+
+    Shapes for looking at come first; those for touching stand in if there are none or a mesh is missing.
+    """
+    lost: list[Piece] = []
+    found: list[Piece] = []
+    for role in ("visual", "collision"):
+        shapes = [s for s in body.shapes if s.role == role]
+        pieces, missing = list[Piece](), list[Piece]()
+        for shape in shapes:
+            try:
+                pieces.append(_piece(i, shape, meshes))
+            except ModelError as error:
+                messages.append(f"body {body.name!r}: {error}")
+                missing.append(Piece(i, Box((1.0, 1.0, 1.0)), shape.placement, GREY, 0.5, "shape"))
+        if pieces and not missing:
+            return pieces, []
+        found, lost = found or pieces, lost or missing
+    return found, lost
 
 
 def _piece(body: int, shape: Shape, meshes: Meshes) -> Piece:
@@ -99,7 +119,7 @@ def _piece(body: int, shape: Shape, meshes: Meshes) -> Piece:
 
 def _points(solid: Solid) -> Array:
     if isinstance(solid, Surface):
-        return np.stack([solid.vertices.min(0), solid.vertices.max(0)])
+        return _outermost(solid.vertices)
     return surface_points(solid)
 
 
@@ -127,7 +147,7 @@ def _inertias(robot: Robot, drawn: set[int]) -> list[Piece]:
         solid = ellipsoid(body)
         if solid is not None:
             layer: Layer = "inertia" if i in drawn else "body"
-            found.append(Piece(i, solid, solid.placement, SKY, 0.45, layer))
+            found.append(Piece(i, solid, solid.placement, BLUE, 0.3, layer))
     return found
 
 

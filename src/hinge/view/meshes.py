@@ -22,6 +22,8 @@ from hinge.view.extras import trimesh
 
 #: The largest file that is read, all files of a robot together, in bytes; and the most triangles of a mesh.
 LARGEST_FILE, LARGEST_ALL, MOST_FACES = 50_000_000, 300_000_000, 2_000_000
+#: A file's name in a robot's file has at most so many characters.
+LONGEST_NAME = 1000
 
 #: What is read, by the file's ending.
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
@@ -85,8 +87,10 @@ def locate(filename: str, folder: Path) -> Path:
     `package://name/path` is looked for as name/path, then as path, and so on without the first parts:
     the folder may be that of the package, or one above or below it.
     """
-    name, scheme = filename, _SCHEME.match(filename)
-    candidates = [name]
+    if len(filename) > LONGEST_NAME:
+        raise ModelError(f"mesh {filename[:40]!r} …: its name is too long")
+    scheme = _SCHEME.match(filename)
+    candidates = [filename]
     if scheme is not None:
         if scheme[1].lower() not in ("package", "model") or not filename[scheme.end() :].startswith("//"):
             raise ModelError(f"mesh {filename!r}: is an address; wanted a path inside the robot's folder")
@@ -97,7 +101,7 @@ def locate(filename: str, folder: Path) -> Path:
     root = folder.resolve()
     for candidate in candidates:
         path = _inside(candidate, root, filename)
-        if path.is_file():
+        if path is not None:
             return path
     raise ModelError(f"mesh {filename!r}: is not in the robot's folder")
 
@@ -114,17 +118,18 @@ def checked_folder(folder: str | Path) -> Path:
     return path
 
 
-def _inside(candidate: str, root: Path, filename: str) -> Path:
-    """Return the path with all links followed, if it is inside the folder."""
+def _inside(candidate: str, root: Path, filename: str) -> Path | None:
+    """Return the path with all links followed, None if there is no plain file; it must be in the folder."""
     if Path(candidate).is_absolute():
         raise ModelError(f"mesh {filename!r}: is an absolute path; wanted one inside the robot's folder")
     try:
         path = (root / candidate).resolve()
+        plain = path.is_file()
     except (OSError, RuntimeError, ValueError) as error:
         raise ModelError(f"mesh {filename!r}: is no path ({error})") from None
     if not path.is_relative_to(root):
         raise ModelError(f"mesh {filename!r}: leads out of the robot's folder")
-    return path
+    return path if plain else None
 
 
 def _bytes_of(path: Path, name: str) -> bytes:

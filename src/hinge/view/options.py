@@ -7,7 +7,7 @@ from typing import Any
 
 from hinge.spatial import Array
 from hinge.view.callbacks import calling
-from hinge.view.palette import ORANGE, PINK, VERMILION, Rgb, as_bytes
+from hinge.view.palette import GREEN, PINK, VERMILION, Rgb, as_bytes
 from hinge.view.puppet import Puppet
 
 
@@ -23,7 +23,7 @@ class ArrowLayer:
         if not len(ends):
             self.hide()
         elif self.handle is None:
-            thick = 0.006 * self._size
+            thick = 0.01 * self._size
             self.handle = self._scene.add_arrows(
                 self._name,
                 ends,
@@ -56,9 +56,9 @@ class Options:
         refresh: Callable[[], None],
     ) -> None:
         gui, scene = server.gui, server.scene
-        self.weights = ArrowLayer(scene, "weights", ORANGE, size)
-        self.moments = ArrowLayer(scene, "moments", PINK, size)
-        self.pushes = ArrowLayer(scene, "pushes", VERMILION, size)
+        self.weights = ArrowLayer(scene, "weights", GREEN, size)
+        self.moments = ArrowLayer(scene, "moments", VERMILION, size)
+        self.pushes = ArrowLayer(scene, "pushes", PINK, size)
         self.effort_switch: Any = None
         self.weight_switch: Any = None
         with gui.add_folder("Show", expand_by_default=True):
@@ -76,7 +76,7 @@ class Options:
                 self.weight_switch.on_update(calling(refresh))
             if efforts:
                 self.effort_switch = gui.add_checkbox(
-                    "joint forces", False, hint=f"{efforts}: moments pink, forces red, in the joints"
+                    "joint forces", False, hint=f"{efforts}: moments red, forces pink"
                 )
                 self.effort_switch.on_update(calling(refresh))
         self.frame_switch.on_update(calling(lambda: puppet.show_frames(visible=self.frame_switch.value)))

@@ -27,6 +27,8 @@ from hinge.view.server import HOST, PORT, Server
 MOST_FRAMES, RATE = 3000, 30
 #: No more runs than this are shown besides the first.
 MOST_GHOSTS = 8
+#: How opaque a ghost is.
+GHOST = 0.3
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "10")
 
 
@@ -102,11 +104,12 @@ class Player(Server):
 
     def _build(self, run: Run, look: Any, shown: list[int], at: Array, *, efforts: bool) -> None:
         scene = self.viser.scene
-        low, high = bounds(self.robot, list(look.pieces), self.poses)
+        few = thinned(len(at), 60)
+        some = Poses(self.poses.positions[:, few], self.poses.rotations[:, few])
+        low, high = bounds(self.robot, list(look.pieces), some)
         self.look_at(low, high, self._gravity)
         self.puppets = [Puppet(scene, self.robot, look, "/robot")]
-        fade = 0.3
-        self.puppets += [Puppet(scene, self.robot, look, f"/ghost {p}", fade=fade) for p in shown[1:]]
+        self.puppets += [Puppet(scene, self.robot, look, f"/ghost {p}", fade=GHOST) for p in shown[1:]]
         self._build_timeline()
         self.energy = EnergyPlot(self.viser, run, shown[0], at)
         self.options = Options(
@@ -181,10 +184,9 @@ def play(
     """
     checked_run(run)
     viewer = Player(run, chosen(run, runs), folder=folder, host=host, port=port)
-    viewer.announce()
     if wait:
         viewer.play()
-        viewer.wait()
+    viewer.serve(wait=wait)
     return viewer
 
 

@@ -19,7 +19,7 @@ from hinge.view.options import Options
 from hinge.view.poses import body_poses
 from hinge.view.puppet import Puppet
 from hinge.view.server import HOST, PORT, Server
-from hinge.view.sliders import Slider, configuration, sliders
+from hinge.view.sliders import STEP, Slider, configuration, sliders
 
 
 class Poser(Server):
@@ -125,7 +125,7 @@ class Poser(Server):
             f"{s.name} [{s.unit}]",
             min=s.low,
             max=s.high,
-            step=max((s.high - s.low) / 2000, 1e-6),
+            step=STEP,
             initial_value=s.start,
         )
         handle.on_update(calling(self.refresh))
@@ -157,7 +157,5 @@ def show(
     if start.ndim != 1 or not np.isfinite(start).all():
         raise ArgumentError(f"q: has shape {start.shape}; wanted one finite configuration ({robot.nq},)")
     viewer = Poser(robot, start, folder=folder, host=host, port=port)
-    viewer.announce()
-    if wait:
-        viewer.wait()
+    viewer.serve(wait=wait)
     return viewer

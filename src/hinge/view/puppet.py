@@ -16,7 +16,7 @@ from hinge.view.skeleton import Ellipsoid
 
 
 class Puppet:
-    """A robot drawn under one node of a scene; a ghost is paler and has neither frames nor names."""
+    """A robot drawn under one node of a scene; a ghost is paler, without names and ellipsoids."""
 
     def __init__(self, scene: Any, robot: Robot, look: Appearance, root: str, *, fade: float = 1.0) -> None:
         self._scene, self._fade = scene, fade
@@ -34,7 +34,7 @@ class Puppet:
         ]
         self.layers: dict[str, list[Any]] = {"shape": [], "stick": [], "body": [], "inertia": []}
         for k, piece in enumerate(look.pieces):
-            if fade == 1.0 or piece.layer != "inertia":
+            if fade == 1.0 or piece.layer in ("shape", "stick"):
                 name = f"{self.nodes[piece.body].name}/{piece.layer} {k}"
                 self.layers[piece.layer].append(self._add(name, piece))
         self.show("inertia", visible=False)

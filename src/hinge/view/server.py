@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Generator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,7 @@ class Server:
         self._ended = threading.Event()
         self.host = host
         self.messages: list[str] = []
+        self.note: Any = None
         if not _is_local(host):
             self.messages.append(f"everybody who can reach {host} can see this and move it")
 
@@ -80,8 +82,18 @@ class Server:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def announce(self) -> None:
-        """Write the address, and what could not be shown, to standard output."""
+    def serve(self, *, wait: bool) -> None:
+        """Write the address to standard output, and wait for Ctrl-C if that is wanted."""
+        try:
+            self._announce()
+            if wait:
+                self.wait()
+        except KeyboardInterrupt:
+            self.stop()
+            if not wait:
+                raise
+
+    def _announce(self) -> None:
         lines = [f"Viewer at {self.url} (Ctrl-C ends it)", *(f"  {m}" for m in self.messages)]
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
@@ -92,7 +104,7 @@ class Server:
             items = "".join(f"<li>{html.escape(line)}</li>" for line in lines[:20])
             more = f"<li>… and {len(lines) - 20} more</li>" if len(lines) > 20 else ""
             style = "margin:0 0.5em;padding-left:1em;font-size:0.8em;overflow-wrap:anywhere"
-            self.viser.gui.add_html(f'<ul style="{style}">{items}{more}</ul>')
+            self.note = self.viser.gui.add_html(f'<ul style="{style}">{items}{more}</ul>')
 
     def look_at(self, low: Array, high: Array, gravity: Array) -> None:
         """Turn the camera to a box in the world, with gravity downwards and, if there is any, a floor."""
@@ -109,7 +121,7 @@ class Server:
             )  # fmt: skip
         camera = self.viser.initial_camera
         camera.up, camera.look_at = up, middle
-        camera.position = middle + size * _aside(up)
+        camera.position = middle + 0.9 * size * _aside(up)
         camera.fov = np.radians(50)
         camera.near, camera.far = size / 200, 100 * size
 

@@ -13,6 +13,8 @@ from hinge.view.coordinates import is_vector, position_coordinates
 
 #: Where a coordinate has no limits, it goes so far to each side, in rad and m.
 SPAN = {"rad": np.pi, "m": 1.0}
+#: Ends of ranges are rounded to it, towards the inside.
+STEP = 1e-3
 #: A range wider than this is none.
 WIDEST = 1e4
 
@@ -87,4 +89,5 @@ def _slider(joint: Joint, name: str, unit: str, lower: float, upper: float, star
         lower, upper = -np.inf, np.inf
     low = lower if np.isfinite(lower) else min(-span, upper - 2 * span)
     high = upper if np.isfinite(upper) else max(span, low + 2 * span)
-    return Slider(joint.name, name, unit, float(min(low, start)), float(max(high, start)), start)
+    low, high = np.ceil(low / STEP) * STEP, np.floor(high / STEP) * STEP
+    return Slider(joint.name, name, unit, float(min(low, start)), float(max(high, start, low)), start)
