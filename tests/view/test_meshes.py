@@ -140,6 +140,26 @@ def test_broken_files_are_refused(folder, kind, data):
         Meshes(folder).surface(Mesh(f"broken.{kind}"))
 
 
+def test_collada_is_read(folder):
+    pytest.importorskip("collada")
+    trimesh.creation.box((1.0, 2.0, 3.0)).export(folder / "box.dae")
+    found = Meshes(folder).surface(Mesh("box.dae"))
+    np.testing.assert_allclose(np.ptp(found.vertices, axis=0), (1.0, 2.0, 3.0))
+
+
+def test_a_missing_reader_is_named(folder, monkeypatch):
+    monkeypatch.setattr("hinge.view.meshes.trimesh", lambda: NoReader)
+    (folder / "x.dae").write_bytes(b"<COLLADA/>")
+    with pytest.raises(ModelError, match=r"pycollada, which is not installed; pip install .hinge\[view\]"):
+        Meshes(folder).surface(Mesh("x.dae"))
+
+
+class NoReader:
+    @staticmethod
+    def load_mesh(*_, **__):
+        raise ImportError("collada")
+
+
 def test_a_document_type_is_not_read(folder):
     text = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY y SYSTEM "file:///etc/passwd">]><COLLADA>&y;</COLLADA>'
     for data in (text.encode(), text.encode("utf-16")):

@@ -77,6 +77,11 @@ class Meshes:
             return _surface(trimesh().load_mesh(BytesIO(data), file_type=kind))
         except HingeError:
             raise
+        except ImportError:
+            raise ModelError(
+                f"mesh {name!r}: COLLADA files need pycollada, which is not installed; "
+                'pip install "hinge[view]"'
+            ) from None
         except Exception as error:  # a reader may stumble over anything
             raise ModelError(f"mesh {name!r}: cannot be read ({type(error).__name__}: {error})") from None
 

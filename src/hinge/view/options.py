@@ -76,7 +76,7 @@ class Options:
                 self.weight_switch.on_update(calling(refresh))
             if efforts:
                 self.effort_switch = gui.add_checkbox(
-                    "joint forces", False, hint=f"{efforts}: moments red, forces pink"
+                    "joint forces", False, hint=f"{efforts}: moments orange, forces pink"
                 )
                 self.effort_switch.on_update(calling(refresh))
         self.frame_switch.on_update(calling(lambda: puppet.show_frames(visible=self.frame_switch.value)))

@@ -32,7 +32,7 @@ GHOST = 0.3
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "10")
 
 
-class Player(Server):
+class RunViewer(Server):
     """A viewer that plays a run, others of its batch as ghosts; `clock` says where it is."""
 
     def __init__(
@@ -175,7 +175,7 @@ def play(
     host: str = HOST,
     port: int = PORT,
     wait: bool = True,
-) -> Player:
+) -> RunViewer:
     """Play a run in the browser, and return the viewer when it has ended.
 
     Of a batch the first run is shown, and up to eight more as ghosts; `runs` chooses which, the first of
@@ -183,7 +183,7 @@ def play(
     those of `show`.
     """
     checked_run(run)
-    viewer = Player(run, chosen(run, runs), folder=folder, host=host, port=port)
+    viewer = RunViewer(run, chosen(run, runs), folder=folder, host=host, port=port)
     if wait:
         viewer.play()
     viewer.serve(wait=wait)

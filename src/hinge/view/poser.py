@@ -22,7 +22,7 @@ from hinge.view.server import HOST, PORT, Server
 from hinge.view.sliders import STEP, Slider, configuration, sliders
 
 
-class Poser(Server):
+class RobotViewer(Server):
     """A viewer in which sliders move a robot; `q` is where they are."""
 
     def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, host: str, port: int) -> None:
@@ -144,7 +144,7 @@ def show(
     host: str = HOST,
     port: int = PORT,
     wait: bool = True,
-) -> Poser:
+) -> RobotViewer:
     """Show a robot in the browser, with sliders for its joints, and return the viewer when it has ended.
 
     `q` is where it starts, by default the neutral configuration. Meshes are read only from inside `folder`,
@@ -156,6 +156,6 @@ def show(
     start = as_configuration(robot, neutral(robot) if q is None else q)
     if start.ndim != 1 or not np.isfinite(start).all():
         raise ArgumentError(f"q: has shape {start.shape}; wanted one finite configuration ({robot.nq},)")
-    viewer = Poser(robot, start, folder=folder, host=host, port=port)
+    viewer = RobotViewer(robot, start, folder=folder, host=host, port=port)
     viewer.serve(wait=wait)
     return viewer

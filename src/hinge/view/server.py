@@ -94,7 +94,9 @@ class Server:
                 raise
 
     def _announce(self) -> None:
-        lines = [f"Viewer at {self.url} (Ctrl-C ends it)", *(f"  {m}" for m in self.messages)]
+        lines = [f"Viewer at {self.url} (Ctrl-C ends it)", *(f"  {m}" for m in self.messages[:5])]
+        if len(self.messages) > 5:
+            lines.append(f"  … and {len(self.messages) - 5} more, in the panel")
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()
 
@@ -120,8 +122,10 @@ class Server:
                 position=floor, fade_distance=8 * size,
             )  # fmt: skip
         camera = self.viser.initial_camera
-        camera.up, camera.look_at = up, middle
-        camera.position = middle + 0.9 * size * _aside(up)
+        back = _aside(up)
+        beside = 0.1 * size * np.cross(up, back)  # the panel is at the right
+        camera.up, camera.look_at = up, middle + beside
+        camera.position = middle + beside + 0.9 * size * back
         camera.fov = np.radians(50)
         camera.near, camera.far = size / 200, 100 * size
 
