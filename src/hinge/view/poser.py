@@ -111,7 +111,7 @@ class RobotViewer(Server):
         for s in specs:
             by_joint.setdefault(s.joint, []).append(s)
         made: dict[int, Any] = {}
-        with gui.add_folder("Joints"):
+        with gui.add_folder("Joints [rad]"):
             for name, own in by_joint.items():
                 if len(own) == 1:
                     made[id(own[0])] = self._slider(own[0])
@@ -122,7 +122,7 @@ class RobotViewer(Server):
 
     def _slider(self, s: Slider) -> Any:
         handle = self.viser.gui.add_slider(
-            f"{s.name} [{s.unit}]",
+            s.name if s.unit == "rad" else f"{s.name} [{s.unit}]",
             min=s.low,
             max=s.high,
             step=STEP,
