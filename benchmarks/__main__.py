@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import (
     batch,
     chains,
+    changes,
     command,
     first_call,
     import_time,
@@ -20,6 +21,7 @@ QUESTIONS: dict[str, command.Question] = {
     "batch": batch.tables,
     "single": single.tables,
     "chains": chains.tables,
+    "changes": changes.tables,
     "threads": threads.tables,
     "first_call": first_call.tables,
     "import_time": import_time.tables,

@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": {"algebra", "rules", "kernels", "sweeps", "targets"},
     "binding": {"spatial", "tree", "model", "algebra", "kernels", "sweeps"},
     "dynamics": {"spatial", "model", "algebra", "binding", "pipeline", "sweeps", "targets"},
-    "sim": {"spatial", "model", "sweeps", "targets", "pipeline", "binding", "dynamics"},
+    "sim": {"spatial", "model", "io", "sweeps", "targets", "pipeline", "binding", "dynamics"},
     "view": {"spatial", "model", "dynamics", "sim"},
     "explain": {
         "model",
@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Rooms that may import an optional package inside a function.
-MAY_IMPORT_LATE = {"io", "targets", "view"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite"}

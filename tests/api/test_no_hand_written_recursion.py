@@ -33,7 +33,7 @@ MACHINE: dict[str, set[str] | None] = {
 }
 #: Mechanics functions that carry a motion along the tree, and why.
 EXEMPT = {
-    "model/state.py:_free_state": "takes one velocity from the old base to the new one",
+    "model/state.py:_motion": "takes the velocity of one body from the old coordinates to the new",
     "testing/laws.py": "judges verbs, has none",
 }
 

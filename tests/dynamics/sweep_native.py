@@ -125,7 +125,7 @@ def comb(legs: int, depth: int) -> Robot:
 #: Small robots that have together every joint type.
 ROBOTS = (
     "double_pendulum", "chain", "framed", "partial_rotors", "spherical", "planar", "screw", "free",
-    "spherical_angles", "universal", "cylindrical", "wheels", "branched",
+    "spherical_angles", "universal", "cylindrical", "wheels", "branched", "rolling_ball", "wheeled",
 )  # fmt: skip
 OWN: dict[str, Callable[[], Robot]] = {
     "wheels": lambda: robots.random_tree(4, 2, ["continuous", "fixed", "translational"]),

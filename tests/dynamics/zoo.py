@@ -89,7 +89,17 @@ RANDOM: dict[str, Callable[[], Robot]] = {
     "every_joint": lambda: robots.random_tree(16, 21),
     **{
         kind: lambda kind=kind: robots.random_tree(3, 3, [kind], branching=0.0)
-        for kind in ("planar", "spherical", "spherical_angles", "universal", "screw", "cylindrical", "free")
+        for kind in (
+            "planar",
+            "spherical",
+            "spherical_angles",
+            "universal",
+            "screw",
+            "cylindrical",
+            "free",
+            "rolling_ball",
+            "wheeled",
+        )
     },
 }
 SPECIAL: dict[str, Callable[[], Robot]] = {

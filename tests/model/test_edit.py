@@ -187,7 +187,7 @@ def two_bodies(type_, **physics):
 def test_rerooted_limits_hold_what_the_limits_held(kind):
     type_ = _random_type(kind, np.random.default_rng(1))
     low, high = type_.limits()
-    bound = slice(4 if kind in ("spherical", "free") else 0, None)
+    bound = slice(4 if kind in ("spherical", "free", "rolling_ball") else 0, None)
     low[bound], high[bound] = (np.linspace(*ends, type_.nq)[bound] for ends in ((0.5, 1.0), (0.6, 1.5)))
     old = two_bodies(type_, lower=low, upper=high)
     if kind in ("planar", "free"):

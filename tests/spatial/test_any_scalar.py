@@ -171,6 +171,13 @@ def rate_of(joint, q, qd):
         return np.concatenate(
             [quaternion.rate(q[..., :4], qd[..., :3]), quaternion.rotate(q[..., :4], qd[..., 3:])], axis=-1
         )
+    if joint.kind == "rolling_ball":
+        plane, w = joint.plane, quaternion.rotate(q[..., :4], qd)
+        step = spatial.matvec(plane.T, joint.radius * spatial.cross(w, np.array(joint.axis)))
+        return np.concatenate([quaternion.rate(q[..., :4], qd), step], axis=-1)
+    if joint.kind == "wheeled":
+        step = qd[..., 1:] * rotation.about((0, 0, 1), q[..., 0])[..., :2, 0]
+        return np.concatenate([qd[..., :1], step], axis=-1)
     if joint.kind == "planar":
         step = spatial.matvec(rotation.about((0, 0, 1), q[..., 0])[..., :2, :2], qd[..., 1:])
         return np.concatenate([qd[..., :1], step], axis=-1)

@@ -49,9 +49,10 @@ def joint_type(kind, rng):
     one, two, three = (tuple(v) for v in rotation.from_quaternion(quaternion.random(rng)).T)
     arguments = {
         "screw": (one, float(rng.uniform(-0.3, 0.3))),
+        "rolling_ball": (float(rng.uniform(0.1, 0.5)), one),
         "universal": (one, two),
         "spherical_angles": ((one, two, three),),
-        **dict.fromkeys(("revolute", "continuous", "prismatic", "cylindrical", "planar"), (one,)),
+        **dict.fromkeys(("revolute", "continuous", "prismatic", "cylindrical", "planar", "wheeled"), (one,)),
     }
     return joints.JOINT_TYPES[kind](*arguments.get(kind, ()))
 

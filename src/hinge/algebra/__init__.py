@@ -27,9 +27,11 @@ from hinge.algebra.expression import (
 )
 from hinge.algebra.frames import is_frame_free
 from hinge.algebra.leaves import (
+    A0,
     DEFINITIONS,
     E0,
     SERIAL_ONLY,
+    V0,
     A,
     Articulated,
     B,
@@ -60,8 +62,10 @@ from hinge.algebra.leaves import (
     R,
     Ups,
     a,
+    a_m,
     a_n,
     b,
+    b_m,
     f_ext,
     g,
     held,
@@ -106,6 +110,7 @@ from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import Active, Body, Constraint, Joint, Node, One, Parameter, Passive, Space, World
 
 __all__ = [
+    "A0",
     "DEFINITIONS",
     "E0",
     "LATEX",
@@ -114,6 +119,7 @@ __all__ = [
     "STANDARD",
     "TEXT",
     "UNICODE",
+    "V0",
     "A",
     "Active",
     "Adjoint",
@@ -173,10 +179,12 @@ __all__ = [
     "World",
     "Zero",
     "a",
+    "a_m",
     "a_n",
     "adjoint_word",
     "appendix",
     "b",
+    "b_m",
     "combined",
     "common_terms",
     "depth",

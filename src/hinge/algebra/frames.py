@@ -12,7 +12,9 @@ from itertools import pairwise
 
 from hinge.algebra.expression import Leaf
 from hinge.algebra.leaves import (
+    A0,
     E0,
+    V0,
     B,
     E,
     Es,
@@ -31,8 +33,10 @@ from hinge.algebra.leaves import (
     R,
     Ups,
     a,
+    a_m,
     a_n,
     b,
+    b_m,
     f_ext,
     g,
     phi,
@@ -55,8 +59,8 @@ GIVES_AND_TAKES: dict[Leaf, tuple[str, str]] = {
     **dict.fromkeys((G, Gp, K, Kp), (FORCE, EITHER)),
     Ups: (MOTION, FORCE),
     Q: (MOTION, MOTION),
-    **dict.fromkeys((a, a_n, v_n, x_n, g), (MOTION, EITHER)),
-    **dict.fromkeys((b, f_ext), (FORCE, EITHER)),
+    **dict.fromkeys((a, a_m, a_n, v_n, x_n, g, V0, A0), (MOTION, EITHER)),
+    **dict.fromkeys((b, b_m, f_ext), (FORCE, EITHER)),
 }
 
 

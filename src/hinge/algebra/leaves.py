@@ -246,6 +246,38 @@ v_n = _letter(
     meaning="ω × v of the nodes: classical less spatial acceleration",
 )
 
+# A base that moves in a given way: its velocity and acceleration, and the bias terms with them.
+V0 = _letter(
+    "V0", World, One, unicode="V₀", latex="V_0", meaning="velocity of a base that moves in a given way"
+)
+A0 = _letter(
+    "A0",
+    World,
+    One,
+    unicode="α₀",
+    latex=r"\alpha_0",
+    meaning="acceleration of a base that moves in a given way, less gravity",
+)
+_V_moving = phi.T @ (H.T @ qd + E0.T @ V0)
+a_m = _letter(
+    "a_m",
+    Body,
+    One,
+    unicode="aₘ",
+    latex="a_m",
+    needs=(E.T @ _V_moving + E0.T @ V0, qd),
+    meaning="bias accelerations on a base that moves, (2.19), (2.32)",
+)
+b_m = _letter(
+    "b_m",
+    Body,
+    One,
+    unicode="bₘ",
+    latex="b_m",
+    needs=(_V_moving,),
+    meaning="bias forces on a base that moves, (2.23)",
+)
+
 # Ten numbers for each body: as an operator, what forces they make; as a vector, M and b for a call.
 A = _letter(
     "A",

@@ -16,8 +16,8 @@ from hinge.model import Joint, Robot
 from hinge.model.joints import JointType
 from hinge.sweeps import Block, Call, Code, Result, Slot
 
-#: Rows like q, rows like qd, or numbers that all joints share.
-Row: TypeAlias = Literal["q", "qd", "one"]
+#: Rows like q, rows like qd, or so many numbers that all joints share.
+Row: TypeAlias = Literal["q", "qd"] | int
 Formula: TypeAlias = Callable[[JointType, Mapping[str, Block]], Mapping[str, Block]]
 
 
@@ -59,15 +59,15 @@ def _inputs(graph: Graph, name: str, size: int) -> Block:
 
 
 def _size(kind: JointType, row: Row) -> int:
-    return 1 if row == "one" else kind.nq if row == "q" else kind.nv
+    return row if isinstance(row, int) else kind.nq if row == "q" else kind.nv
 
 
 def _length(robot: Robot, row: Row) -> int:
-    return 1 if row == "one" else robot.nq if row == "q" else robot.nv
+    return row if isinstance(row, int) else robot.nq if row == "q" else robot.nv
 
 
 def _at(joint: Joint, row: Row) -> int:
-    return 0 if row == "one" else (joint.q_slice if row == "q" else joint.qd_slice).start
+    return 0 if isinstance(row, int) else (joint.q_slice if row == "q" else joint.qd_slice).start
 
 
 def _keys(keys: Iterable[Hashable]) -> list[tuple[str, int]]:

@@ -30,7 +30,9 @@ from hinge.algebra import (
     Product,
     Sum,
     a,
+    a_m,
     b,
+    b_m,
     leaf,
     phi,
     polynomial,
@@ -43,9 +45,9 @@ from hinge.tree import WORLD, Tree
 #: What may stand side by side in the Body space: what sees only bodies that move, φ, what bodies have.
 BESIDE = {
     *product((H, Hp, Ha, E0), (phi,)),
-    *product((phi,), (M, B, b, A)),
+    *product((phi,), (M, B, b, b_m, A)),
     *product((M, B.T), (phi.T,)),
-    *product((phi.T,), (H.T, Hp.T, Ha.T, E0.T, a)),
+    *product((phi.T,), (H.T, Hp.T, Ha.T, E0.T, a, a_m)),
     *((H, psi), (phi, K), (psi, K), (psi.T, H.T), (K.T, phi.T), (K.T, psi.T)),
 }
 

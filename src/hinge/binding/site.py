@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_n, b, v_n
+from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, a_n, b, b_m, v_n
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
@@ -242,9 +242,9 @@ class RobotSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the body."""
-        if leaf is a:
+        if leaf in (a, a_m):
             return self._bias_acceleration(hinge, *needs)
-        if leaf is b:
+        if leaf in (b, b_m):
             return self._bias_force(*needs)
         if leaf is a_n:
             return self._node_bias(*needs)

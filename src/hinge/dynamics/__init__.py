@@ -1,6 +1,11 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.arguments import External, external_forces
+from hinge.dynamics.centroidal import (
+    centroidal_momentum,
+    centroidal_momentum_bias,
+    centroidal_momentum_matrix,
+)
 from hinge.dynamics.compiled import Compiled, compile
 from hinge.dynamics.estimation import (
     AccelerationShares,
@@ -21,12 +26,16 @@ from hinge.dynamics.factors import (
     quasi_velocities,
     sample_velocities,
 )
+from hinge.dynamics.floating import disturbance_jacobian, floating_inverse_dynamics, generalized_jacobian
 from hinge.dynamics.hybrid import Partition, hybrid_dynamics, partitioned
 from hinge.dynamics.identification import BaseParameters, base_parameters
 from hinge.dynamics.ik import InverseKinematics, inverse_kinematics
+from hinge.dynamics.impacts import Impact, impact
 from hinge.dynamics.jointwise import joint_program
 from hinge.dynamics.kept import compiled, forget
+from hinge.dynamics.live import Live
 from hinge.dynamics.loads import HingeForces, hinge_forces
+from hinge.dynamics.moving import BaseMotion
 from hinge.dynamics.operational import (
     classical_operational_bias,
     consistent_inverse,
@@ -39,6 +48,7 @@ from hinge.dynamics.operational import (
     operational_inertia,
     operational_inverse_inertia,
 )
+from hinge.dynamics.payloads import Payload
 from hinge.dynamics.verbs import (
     accelerations,
     bias_force,
@@ -67,20 +77,27 @@ __all__ = [
     "FORWARD_DYNAMICS",
     "SEVERAL",
     "AccelerationShares",
+    "BaseMotion",
     "BaseParameters",
     "Compiled",
     "External",
     "FilterQuantities",
     "HingeForces",
+    "Impact",
     "InverseKinematics",
+    "Live",
     "MassFactors",
     "Partition",
     "Parts",
+    "Payload",
     "acceleration_shares",
     "accelerations",
     "base_parameters",
     "bias_force",
     "center_of_mass",
+    "centroidal_momentum",
+    "centroidal_momentum_bias",
+    "centroidal_momentum_matrix",
     "classical_accelerations",
     "classical_jacobian_bias",
     "classical_operational_bias",
@@ -88,16 +105,20 @@ __all__ = [
     "compiled",
     "consistent_inverse",
     "coriolis_force",
+    "disturbance_jacobian",
     "external_forces",
     "filter_quantities",
+    "floating_inverse_dynamics",
     "force_correction",
     "forget",
     "forward_dynamics",
     "forward_kinematics",
     "from_quasi_velocities",
+    "generalized_jacobian",
     "gravity_force",
     "hinge_forces",
     "hybrid_dynamics",
+    "impact",
     "inertial_regressor",
     "inverse_dynamics",
     "inverse_kinematics",

@@ -194,6 +194,35 @@ class Compiled:
         """What `quick` returns, made once."""
         return self.quick()
 
+    def takes(self, name: str) -> bool:
+        """Tell whether a call with the robot's gravity takes a vector of this name."""
+        return name in self._names
+
+    def flat(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Any:
+        """Return what a call gives, quickly for plain arrays; rows, such as inertias, come flat."""
+        if vectors.keys() != self._names.keys():
+            return self._one(self.evaluate(q, {n: self._in_rows(n, v) for n, v in vectors.items()}))
+        return self._flat_entry(q, *[vectors[name] for name in self._names])
+
+    @cached_property
+    def _flat_entry(self) -> Callable[..., Any]:
+        if not all(x.domain is One for x in map(self._letters.__getitem__, self._names)):
+            return self._at_flat
+        return self.program().entry(
+            self._at_flat, list(self._shapes().values()), name=self._first, doc=str(self)
+        )
+
+    def _at_flat(self, q: ArrayLike, *args: ArrayLike) -> Any:
+        given = zip(self._names, args, strict=True)
+        return self.at(q, *[self._in_rows(name, x) for name, x in given])
+
+    def _in_rows(self, name: str, x: ArrayLike) -> ArrayLike:
+        width = ROWS.get(self._letters[name].range) if name in self._letters else None
+        if width is None:
+            return x
+        flat = np.asarray(x)
+        return flat.reshape(*flat.shape[:-1], flat.shape[-1] // width, width)
+
     def evaluate(
         self,
         q: ArrayLike,
@@ -430,7 +459,7 @@ def compile(
         own_frames=own,
         merged=merged,
         by_parameters=A in letters,
-        given_inertias=inertias.name in _checked_parameters(parameters),
+        given_inertias=inertias.name in checked_parameters(parameters),
     )
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
@@ -471,7 +500,8 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Derivation) -> dict[str,
     return dict(blocks)
 
 
-def _checked_parameters(parameters: Iterable[str]) -> list[str]:
+def checked_parameters(parameters: Iterable[str]) -> list[str]:
+    """Return the names of what each call gives of the model, or raise an ArgumentError."""
     if isinstance(parameters, str):
         raise ArgumentError(
             f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"

@@ -7,8 +7,10 @@ Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-1
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hinge.algebra import (
+    A0,
     E0,
     A,
     B,
@@ -33,8 +35,10 @@ from hinge.algebra import (
     Q,
     Ups,
     a,
+    a_m,
     a_n,
     b,
+    b_m,
     f_ext,
     g,
     identity,
@@ -129,12 +133,12 @@ class Parts:
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
-    @property
+    @cached_property
     def letters(self) -> set[Leaf]:
         """The letters that occur."""
         return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
 
-    @property
+    @cached_property
     def splits(self) -> bool:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
@@ -156,11 +160,42 @@ smoothed = predicted + P @ costates
 
 # Hybrid dynamics: 𝓜 q̈ + C = τ by passive (p) and active (a) coordinates, SOA slides, pages 55–70. Vectors are
 # of full length: Nₚᵀ and Nₐᵀ put the parts into their places.
-_load = M @ phi.T @ _acceleration + _force
 _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
-_qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ _load - _M_ap.T @ _qdd_a)
-_tau_a = _M_aa @ _qdd_a + _M_ap @ _qdd_p + Ha @ phi @ _load
+
+
+def _hybrid(acceleration: Expr, force: Expr) -> Parts:
+    """Return what comes out under these bias accelerations and forces."""
+    load = M @ phi.T @ acceleration + force
+    qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ load - _M_ap.T @ _qdd_a)
+    tau_a = _M_aa @ _qdd_a + _M_ap @ qdd_p + Ha @ phi @ load
+    return Parts(
+        {
+            "accelerations": Np.T @ qdd_p + Na.T @ _qdd_a,
+            "forces": Np.T @ Np @ tau + Na.T @ tau_a,
+        }
+    )
+
+
+#: Passive rates per active rate where the passive coordinates have no momentum, 𝓜ₚₚ q̇ₚ + 𝓜ₚₐ q̇ₐ = 0: for a
+#: free base, where the robot has none.
+_reaction = -(passive.mass.inv() @ _M_ap.T)
+
+#: Momentum about the world's origin per joint rate, and the inertia of all bodies there.
+_momentum = E0 @ phi @ M @ phi.T @ H.T
+_composite = E0 @ phi @ M @ phi.T @ E0.T
+
+#: On a base that moves in a given way, V = φᵀ (Hᵀ q̇ + E₀ᵀ V₀) and α = φᵀ (Hᵀ q̈ + aₘ + E₀ᵀ α₀): Featherstone
+#: section 7.5, where the motion of the base is what the recursions start from.
+_moving_acceleration = a_m + E0.T @ A0
+_moving_force = b_m - B @ f_ext
+_moving_bias = H @ phi @ (M @ phi.T @ _moving_acceleration + _moving_force)
+
+# A plastic impact: active coordinates stop and impulses act at nodes. That is hybrid dynamics of velocities
+# that jump, without bias, since what is finite does nothing in no time.
+_blow = B @ f_ext
+_jump_a = -(Na @ qd)
+_jump_p = passive.mass.inv() @ (Hp @ phi @ _blow - _M_ap.T @ _jump_a)
 
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
 SEVERAL: dict[str, Parts] = {
@@ -194,10 +229,11 @@ SEVERAL: dict[str, Parts] = {
     ),
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
-    "hybrid_dynamics": Parts(
+    "hybrid_dynamics": _hybrid(_acceleration, _force),
+    "impact": Parts(
         {
-            "accelerations": Np.T @ _qdd_p + Na.T @ _qdd_a,
-            "forces": Np.T @ Np @ tau + Na.T @ _tau_a,
+            "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
+            "impulses": Na.T @ (_M_aa @ _jump_a + _M_ap @ _jump_p - Ha @ phi @ _blow),
         }
     ),
     "partitioned": Parts(
@@ -207,6 +243,17 @@ SEVERAL: dict[str, Parts] = {
             "S_pp": passive.mass.inv(),
         }
     ),
+    "generalized_jacobian": Parts({"jacobian": Q @ B.T @ phi.T @ (Ha.T + Hp.T @ _reaction)}),
+    "disturbance_jacobian": Parts({"jacobian": _reaction}),
+    "centroidal_momentum_matrix": Parts({"momentum": _momentum, "inertia": _composite}),
+    "centroidal_momentum_bias": Parts({"momentum": E0 @ phi @ (M @ phi.T @ a + b), "inertia": _composite}),
+    "centroidal_momentum": Parts({"momentum": _momentum @ qd, "inertia": _composite}),
+    "moving_inverse_dynamics": Parts(
+        {"forces": H @ phi @ (M @ phi.T @ (H.T @ qdd + _moving_acceleration) + _moving_force)}
+    ),
+    "moving_forward_dynamics": Parts({"accelerations": mass.inv() @ (tau - _moving_bias)}),
+    "moving_bias_force": Parts({"forces": _moving_bias}),
+    "moving_hybrid_dynamics": _hybrid(_moving_acceleration, _moving_force),
 }
 
 

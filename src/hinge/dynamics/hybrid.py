@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hinge.dynamics.arguments import External, external_forces, precision
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.kept import KEPT, QUICK_SETS, compiled, has_own_code
+from hinge.dynamics.moving import CALLED, BaseMotion, base_inputs
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import Robot, as_vector, checked_robot, common_batch
 from hinge.spatial import Array, ArrayLike
@@ -25,7 +26,7 @@ Mask: TypeAlias = NDArray[np.bool_]
 #: Names of joints, or for each coordinate (…, nv) whether its acceleration is given.
 Prescribed: TypeAlias = Iterable[str] | Mask
 
-_HYBRID, _PARTITIONED = "hybrid_dynamics", "partitioned"
+_HYBRID, _MOVING, _PARTITIONED = "hybrid_dynamics", "moving_hybrid_dynamics", "partitioned"
 
 
 def hybrid_dynamics(
@@ -38,6 +39,7 @@ def hybrid_dynamics(
     prescribed: Prescribed,
     external: External = None,
     gravity: ArrayLike | None = None,
+    base: BaseMotion | None = None,
 ) -> tuple[Array, Array]:
     """Return qdd and tau (…, nv), each completed by what the other was given for: 𝓜 q̈ + C = τ.
 
@@ -48,10 +50,10 @@ def hybrid_dynamics(
 
     O(n), SOA slides, page 70. The first list of names has code compiled for it, and so have lists for which
     `hinge.dynamics.compiled(robot, "hybrid_dynamics", prescribed=names)` was called; all others, and arrays
-    of booleans, share one program, so that a change of the set compiles nothing. `external` and `gravity` as
-    in `inverse_dynamics`.
+    of booleans, share one program, so that a change of the set compiles nothing. `external`, `gravity`
+    and `base` as in `inverse_dynamics`.
     """
-    if external is None and gravity is None and isinstance(prescribed, list | tuple):
+    if external is None and gravity is None and base is None and isinstance(prescribed, list | tuple):
         try:
             f = QUICK_SETS.get((robot, tuple(prescribed)))
         except TypeError:
@@ -60,8 +62,12 @@ def hybrid_dynamics(
             return f(q, qd, qdd, tau)
     choice = _choice(checked_robot(robot), prescribed)
     nodes, forces = external_forces(external)
+    if base is not None:
+        arrays = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, **forces}
+        more = {**forces, **base_inputs(base, robot, gravity, arrays)}
+        return _form(robot, _MOVING, nodes, choice)(q, qd, qdd, tau, **more)
     more = {**forces, **({} if gravity is None else {"gravity": gravity})}
-    f = _form(robot, nodes, choice)
+    f = _form(robot, _HYBRID, nodes, choice)
     if not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
         while len(QUICK_SETS) >= KEPT:
             QUICK_SETS.pop(next(iter(QUICK_SETS)), None)
@@ -107,29 +113,29 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
     return Partition(aa, ap, pp, active, passive)
 
 
-def _choice(robot: Robot, prescribed: Prescribed) -> frozenset[str] | Mask:
+def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
     """Return what is prescribed as names of joints, or as booleans (…, nv)."""
     wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
     if isinstance(prescribed, str):
         raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
+            f"{called}: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
         )
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(
-                f"prescribed: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
+                f"{called}: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
             )
         return prescribed
     if not isinstance(prescribed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"prescribed: {type(prescribed).__name__} came; wanted {wanted}")
+        raise ArgumentError(f"{called}: {type(prescribed).__name__} came; wanted {wanted}")
     names = list(prescribed)
     for name in names:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"prescribed: {name!r} is among the names; wanted {wanted}")
+            raise ArgumentError(f"{called}: {name!r} is among the names; wanted {wanted}")
         try:
             robot.joint(name)
         except UnknownNameError as error:
-            raise UnknownNameError(f"prescribed: {error}") from None
+            raise UnknownNameError(f"{called}: {error}") from None
     return frozenset(map(str, names))
 
 
@@ -141,18 +147,24 @@ def _held(robot: Robot, names: frozenset[str]) -> Mask:
     return found
 
 
+def coordinates(robot: Robot, joints: Prescribed, called: str) -> Mask:
+    """Return joints or coordinates as booleans (…, nv); `called` says what the caller calls them."""
+    choice = _choice(robot, joints, called)
+    return _held(robot, choice) if isinstance(choice, frozenset) else choice
+
+
 def _form(
-    robot: Robot, nodes: tuple[str, ...], choice: frozenset[str] | Mask
+    robot: Robot, verb: str, nodes: tuple[str, ...], choice: frozenset[str] | Mask
 ) -> Callable[..., tuple[Array, Array]]:
     """Return a function of q, qd, qdd, tau and what else a call has."""
-    if isinstance(choice, frozenset) and has_own_code(robot, _HYBRID, nodes, choice):
-        return _Form(compiled(robot, _HYBRID, nodes, prescribed=choice))
+    if isinstance(choice, frozenset) and has_own_code(robot, verb, nodes, choice):
+        return _Form(compiled(robot, verb, nodes, prescribed=choice))
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
-    return _Switched(compiled(robot, _HYBRID, nodes, prescribed=None), held)
+    return _Switched(compiled(robot, verb, nodes, prescribed=None), held)
 
 
 #: What a caller calls the inputs.
-_CALLED = {"f_ext": "external", "held": "prescribed"}
+_CALLED = {"f_ext": "external", "held": "prescribed", **CALLED}
 
 
 class _Form:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 from hinge.algebra import A
 from hinge.binding import Expressed, bind, hides_fixed_bodies
-from hinge.dynamics.compiled import Compiled, compile
+from hinge.dynamics.compiled import Compiled, checked_parameters, compile
 from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
@@ -32,11 +32,12 @@ def compiled(
     nodes: Sequence[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] | None = (),
+    parameters: Iterable[str] = (),
 ) -> Compiled:
     """Return the compiled expressions of a verb for a robot; the last ones used are kept.
 
     `prescribed` is for verbs that split the coordinates: names of joints, or None for the form that takes
-    `held`.
+    `held`. `parameters` as in `compile`.
     """
     if isinstance(nodes, str):
         raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
@@ -50,7 +51,8 @@ def compiled(
     if active != frozenset() and not parts.splits:
         those = ", ".join(name for name, p in VERBS.items() if p.splits)
         raise ArgumentError(f"prescribed: came for {verb}, which does not split coordinates; {those} do")
-    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, active, best_target())
+    given = tuple(checked_parameters(parameters))
+    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, active, given, best_target())
 
 
 @lru_cache(maxsize=KEPT)
@@ -60,12 +62,21 @@ def _kept(
     nodes: tuple[str, ...],
     expressed: Expressed,
     prescribed: frozenset[str] | None,
+    parameters: tuple[str, ...],
     target: Target,
 ) -> Compiled:
     parts = parts_of(verb)
-    if verb not in CATALOGUE:
-        found = compile(verb, robot, nodes=nodes, expressed=expressed, prescribed=prescribed, target=target)
-        if parts.splits:
+    if parameters or verb not in CATALOGUE:
+        found = compile(
+            verb,
+            robot,
+            nodes=nodes,
+            expressed=expressed,
+            prescribed=prescribed,
+            target=target,
+            parameters=parameters,
+        )
+        if parts.splits and not parameters:
             _note_set(robot, verb, nodes, prescribed)
         return found
     merged = hides_fixed_bodies(*parts.expressions.values())

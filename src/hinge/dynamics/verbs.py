@@ -10,6 +10,7 @@ from hinge.binding import Expressed
 from hinge.dynamics.arguments import External
 from hinge.dynamics.calls import call
 from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, one_name
+from hinge.dynamics.moving import BaseMotion
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
@@ -46,15 +47,24 @@ def inverse_dynamics(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    base: BaseMotion | None = None,
     out: Array | None = None,
 ) -> Array:
     """Return the hinge forces tau (…, nv) for the accelerations qdd: τ = 𝓜 q̈ + C, JPL 88-11 (3.20).
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
-    origin; `gravity` (…, 3) replaces the robot's own; `out` is an array for the result.
+    origin; `gravity` (…, 3) replaces the robot's own; `base` says how the ground that the
+    robot stands on moves, if it does; `out` is an array for the result.
     """
     return call(
-        _INVERSE_DYNAMICS, robot, q, {"qd": qd, "qdd": qdd}, external=external, gravity=gravity, out=out
+        _INVERSE_DYNAMICS,
+        robot,
+        q,
+        {"qd": qd, "qdd": qdd},
+        external=external,
+        gravity=gravity,
+        base=base,
+        out=out,
     )
 
 
@@ -67,15 +77,23 @@ def forward_dynamics(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    base: BaseMotion | None = None,
     out: Array | None = None,
 ) -> Array:
     """Return the accelerations qdd (…, nv) for the hinge forces tau: q̈ = 𝓜⁻¹ (τ − C).
 
-    Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `out` as in
+    Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `base`, `out` as in
     `inverse_dynamics`.
     """
     return call(
-        _FORWARD_DYNAMICS, robot, q, {"qd": qd, "tau": tau}, external=external, gravity=gravity, out=out
+        _FORWARD_DYNAMICS,
+        robot,
+        q,
+        {"qd": qd, "tau": tau},
+        external=external,
+        gravity=gravity,
+        base=base,
+        out=out,
     )
 
 
@@ -87,10 +105,11 @@ def bias_force(
     *,
     external: External = None,
     gravity: ArrayLike | None = None,
+    base: BaseMotion | None = None,
     out: Array | None = None,
 ) -> Array:
     """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    return call(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, out=out)
+    return call(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, base=base, out=out)
 
 
 @_GRAVITY_FORCE.natively

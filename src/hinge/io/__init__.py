@@ -3,17 +3,20 @@
 from hinge.io.dh import DHRow, from_dh
 from hinge.io.load import load
 from hinge.io.mjcf import from_mujoco, read_mjcf
+from hinge.io.robot_json import from_json, to_json
 from hinge.io.urdf import parse_urdf, read_urdf
 from hinge.io.write_urdf import to_urdf, write_urdf
 
 __all__ = [
     "DHRow",
     "from_dh",
+    "from_json",
     "from_mujoco",
     "load",
     "parse_urdf",
     "read_mjcf",
     "read_urdf",
+    "to_json",
     "to_urdf",
     "write_urdf",
 ]

@@ -197,6 +197,8 @@ def _reversed_physics(j: Joint) -> dict[str, Any]:
     zero, physics = np.zeros(j.nv), ("rotor_inertia", "damping", "friction", "stiffness")
     if j.effort_subspace is not None:
         _cannot_turn(j, "its effort subspace belongs to one side")
+    if isinstance(j.type, joints.Nonholonomic):
+        return {}  # q and qd are the same
     turned: dict[str, Any] = {"rest": j.type.reverse_state(j.rest, zero)[0]}
     if not isinstance(j.type, joints.VectorJoint):
         for name in physics:

@@ -63,9 +63,11 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
 
     For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`:
     joints are matched by name and turned round where their bodies have changed places; a free
-    joint to the world takes its body's pose and velocity from `old`. A joint that `old` does not
-    have is at its neutral configuration and at rest; a joint that `lock` has fixed stays where it
-    was locked, wherever q puts it.
+    joint to the world, or between bodies that it did not join before, takes pose and velocity of its
+    body from `old`: so two robots that `merge` holds apart come to be one that `attach` has made,
+    with a free joint, and back. Another joint that `old` does not have is at its neutral
+    configuration and at rest; a joint that `lock` has fixed stays where it was locked, wherever q
+    puts it.
     """
     q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
     batch = common_batch({"q": q, "qd": qd})
@@ -73,7 +75,7 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
     parts: list[tuple[Array, Array]] = []
     for joint in new.joints:
         before = known.get(joint.name)
-        if _hangs_anew(joint, before) and joint.child in bodies:
+        if _hangs_anew(joint, before) and {joint.child, joint.parent or joint.child} <= bodies:
             part = _free_state(old, joint, q, qd)
         elif before is None or joint.type.kind != before.type.kind:
             part = (joint.type.neutral(), np.zeros(joint.nv))
@@ -86,7 +88,11 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
 
 
 def _hangs_anew(joint: Joint, before: Joint | None) -> bool:
-    """Tell whether a free joint to the world is not the one that was there before."""
+    """Tell whether a free joint is not the one that was there before."""
+    if joint.type.kind != "free":
+        return False
+    if joint.parent is not None:
+        return before is None or {before.child, before.parent} != {joint.child, joint.parent}
     same = (
         before is not None
         and before.child == joint.child
@@ -94,18 +100,28 @@ def _hangs_anew(joint: Joint, before: Joint | None) -> bool:
         and before.inner is joint.inner
         and before.outer is joint.outer
     )
-    return joint.type.kind == "free" and joint.parent is None and not same
+    return not same
 
 
 def _free_state(old: Robot, joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return q, qd of a free joint that hangs a body of `old` on the world."""
+    """Return q, qd of a free joint that hangs a body of `old` on the world, or on another body."""
+    x, velocity = _motion(old, joint.child, q, qd)
+    if joint.parent is not None:
+        on, moving = _motion(old, joint.parent, q, qd)
+        x = x @ on.inv()
+        velocity = velocity - x.motion(moving)
+    placed = joint.outer @ x @ joint.inner.inv()
+    place = stacked([quaternion.from_matrix(placed.rotation), placed.position])
+    return place, joint.outer.motion(velocity)
+
+
+def _motion(robot: Robot, body: str, q: Array, qd: Array) -> tuple[Transform, Array]:
+    """Return the transform from the world to a body, and the body's velocity."""
     x, velocity = Transform.identity(), np.zeros(6)
-    for i in old.tree.support(old.body_index(joint.child)):
-        j = old.joints[i]
+    for i in robot.tree.support(robot.body_index(body)):
+        j = robot.joints[i]
         part = q[..., j.q_slice]
         step = j.transform(part)
         velocity = step.motion(velocity) + matvec(j.subspace(part), qd[..., j.qd_slice])
         x = step @ x
-    placed = joint.outer @ x @ joint.inner.inv()
-    place = stacked([quaternion.from_matrix(placed.rotation), placed.position])
-    return place, joint.outer.motion(velocity)
+    return x, velocity

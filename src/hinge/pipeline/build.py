@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from hinge.errors import ArgumentError
 from hinge.sweeps import Code
-from hinge.targets import Executable, NumpyProgram, has_llvm, native_program
+from hinge.targets import Executable, NumpyProgram, has_llvm, native_program, note_code
 
 Target: TypeAlias = Literal["llvm", "numpy"]
 
@@ -52,6 +52,7 @@ def build(
     out of it. `identity` tells the code apart from all other code, for the native target's cache; `shape`
     and `lanes` override what that target chooses.
     """
+    note_code()
     target = checked_target("target", target) if target else best_target()
     if target == "llvm":
         return native_program(

@@ -77,6 +77,8 @@ def _random_type(kind: str, rng: np.random.Generator) -> joints.JointType:
     a, b, c = (tuple(v) for v in rotation.from_quaternion(quaternion.random(rng)).T)
     if kind == "screw":
         return joints.Screw(a, float(rng.uniform(-0.3, 0.3)))
+    if kind == "rolling_ball":
+        return joints.RollingBall(float(rng.uniform(0.1, 0.5)), a)
     if kind == "universal":
         return joints.Universal(a, b)
     if kind == "spherical_angles":
@@ -84,7 +86,7 @@ def _random_type(kind: str, rng: np.random.Generator) -> joints.JointType:
     return joints.JOINT_TYPES[kind](*([a] if kind in _WITH_AXIS else []))
 
 
-_WITH_AXIS = ("revolute", "continuous", "prismatic", "cylindrical", "planar")
+_WITH_AXIS = ("revolute", "continuous", "prismatic", "cylindrical", "planar", "wheeled")
 
 
 def _placement(rng: np.random.Generator) -> Transform:

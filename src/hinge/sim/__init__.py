@@ -1,17 +1,23 @@
 """Simulation: integrators, control laws, roll-outs, recorded runs."""
 
+from hinge.sim.adaptive import Adaptive
+from hinge.sim.events import Event, Hit
 from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
-from hinge.sim.simulate import Interrupted, simulate
+from hinge.sim.simulate import Interrupted, resume, simulate
+from hinge.sim.storage import coordinate_names, load_run, save_run, to_xarray
 
 __all__ = [
     "INTEGRATORS",
     "PD",
+    "Adaptive",
     "ComputedTorque",
     "Ending",
+    "Event",
     "GravityCompensation",
+    "Hit",
     "Integrator",
     "Interrupted",
     "Law",
@@ -22,5 +28,10 @@ __all__ = [
     "SemiImplicitEuler",
     "Signal",
     "Torque",
+    "coordinate_names",
+    "load_run",
+    "resume",
+    "save_run",
     "simulate",
+    "to_xarray",
 ]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from hinge.binding import Row
 from hinge.dynamics import joint_program
-from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -22,6 +21,8 @@ from hinge.targets import TapeOp
 
 #: A row of weights of stages.
 Weights = Sequence[float]
+#: The buffers of the state after the step.
+NEXT = ("q'", "qd'")
 
 
 class Integrator(ABC):
@@ -46,11 +47,11 @@ def _joints(
     inputs: Mapping[str, Row],
     formula: Callable[[JointType, Mapping[str, Block]], Mapping[str, Block]],
     given: Mapping[str, str],
-    found: Mapping[str, str],
+    out: tuple[str, str],
 ) -> TapeOp:
     rows: dict[str, Row] = {"q": "q", "qd": "qd"}
     program = joint_program(plant.robot, name, inputs, rows, formula, target=plant.target)
-    return TapeOp(program, given, found)
+    return TapeOp(program, given, dict(zip(rows, out, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -71,22 +72,24 @@ class RungeKutta(Integrator):
         """Return the stages one after the other."""
         found: list[TapeOp] = []
         for index, node in enumerate(self.nodes):
-            stage = Stage(index, node, _at("q", index), _at("qd", index), signals)
+            stage = Stage(index, node, *stage_buffers(index), signals)
             ops, _ = law.accelerations(plant, stage)
             last = index + 1 == len(self.nodes)
             row = self.weights if last else self.rows[index]
-            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, index + 1, last)]
+            out = NEXT if last else stage_buffers(index + 1)
+            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, out, last)]
         return found
 
 
-def _at(name: str, index: int) -> str:
-    return f"{name}#{index}" if index else name
+def stage_buffers(index: int) -> tuple[str, str]:
+    """Return the names of the buffers of a stage's state."""
+    return (f"q#{index}", f"qd#{index}") if index else ("q", "qd")
 
 
-def combination(plant: Plant, name: str, weights: Weights, index: int, last: bool) -> TapeOp:
-    """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, for the next stage or, normalised, at the end."""
+def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str], last: bool) -> TapeOp:
+    """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, in two buffers; normalised at the end."""
     used = [k for k, w in enumerate(weights) if w]
-    inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": "one"}
+    inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": 1}
     for k in used:
         inputs |= {f"q{k}": "q", f"v{k}": "qd", f"a{k}": "qd"}
 
@@ -98,9 +101,9 @@ def combination(plant: Plant, name: str, weights: Weights, index: int, last: boo
 
     given = {"q": "q", "qd": "qd", "h": "h"}
     for k in used:
-        given |= {f"q{k}": _at("q", k), f"v{k}": _at("qd", k), f"a{k}": f"qdd#{k}"}
-    found = {"q": "q'", "qd": "qd'"} if last else {"q": _at("q", index), "qd": _at("qd", index)}
-    return _joints(plant, f"{name} {tuple(weights)}", inputs, formula, given, found)
+        q, qd = stage_buffers(k)
+        given |= {f"q{k}": q, f"v{k}": qd, f"a{k}": f"qdd#{k}"}
+    return _joints(plant, f"{name} {tuple(weights)}", inputs, formula, given, out)
 
 
 @dataclass(frozen=True)
@@ -124,9 +127,9 @@ class SemiImplicitEuler(Integrator):
             v = x["qd"] + h * x["qdd"]
             return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": v}
 
-        inputs: dict[str, Row] = {"q": "q", "qd": "qd", "qdd": "qd", "h": "one"}
+        inputs: dict[str, Row] = {"q": "q", "qd": "qd", "qdd": "qd", "h": 1}
         given = {"q": "q", "qd": "qd", "qdd": qdd, "h": "h"}
-        return [*ops, _joints(plant, self.name, inputs, formula, given, {"q": "q'", "qd": "qd'"})]
+        return [*ops, _joints(plant, self.name, inputs, formula, given, NEXT)]
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class Midpoint(Integrator):
             last = index + 1 == self.iterations
             ops, qdd = law.accelerations(plant, Stage(index, 0.5, q, qd, signals))
             found += [*ops, self._step(plant, q, qd, qdd, index + 1, last)]
-            q, qd = _at("q", index + 1), _at("qd", index + 1)
+            q, qd = stage_buffers(index + 1)
         return found
 
     def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> TapeOp:
@@ -172,11 +175,11 @@ class Midpoint(Integrator):
             "qdd": "qd",
             "middle": "q",
             "velocity": "qd",
-            "h": "one",
+            "h": 1,
         }
         given = {"q": "q", "qd": "qd", "qdd": qdd, "middle": q, "velocity": qd, "h": "h"}
-        found = {"q": "q'", "qd": "qd'"} if last else {"q": _at("q", index), "qd": _at("qd", index)}
-        return _joints(plant, f"{self.name} {share}", inputs, formula, given, found)
+        out = NEXT if last else stage_buffers(index)
+        return _joints(plant, f"{self.name} {share}", inputs, formula, given, out)
 
 
 #: Integrators of fixed steps by name.
@@ -185,13 +188,3 @@ INTEGRATORS: dict[str, Integrator] = {
     "rk4": RungeKutta("rk4", 4, ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
     "midpoint": Midpoint(),
 }
-
-
-def integrator_of(given: str | Integrator) -> Integrator:
-    """Return the integrator of this name, or the one that came."""
-    if isinstance(given, Integrator):
-        return given
-    if not isinstance(given, str) or given not in INTEGRATORS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
-        raise ArgumentError(f"integrator: {given!r} is unknown; there is {names}")
-    return INTEGRATORS[given]

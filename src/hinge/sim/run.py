@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from hinge.dynamics import forward_kinematics, kinetic_energy, potential_energy
 from hinge.model import Robot
+from hinge.sim.events import Hit
 from hinge.spatial import Array
+
+#: Is told how much is done, and how much there is to do.
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,8 @@ class Ending:
 class Run:
     """A robot's motion: t (T,), q (…, T, nq), qd (…, T, nv), tau (…, T, nv), for one state or a batch (…).
 
-    After an ending what is recorded of a state is not a number. `settings` say how the run was made.
+    After an ending what is recorded of a state is not a number. `events` are those that happened, in the
+    order of their times. `settings` say how the run was made.
     """
 
     robot: Robot
@@ -34,6 +41,7 @@ class Run:
     qd: Array
     tau: Array
     endings: tuple[Ending, ...] = ()
+    events: tuple[Hit, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __repr__(self) -> str:
@@ -57,7 +65,10 @@ class Run:
     @cached_property
     def potential_energy(self) -> Array:
         """The potential energy (…, T) in J, under the gravity of the run."""
-        return potential_energy(self.robot, self.q, gravity=self.settings.get("gravity"))
+        down = self.settings.get("gravity")
+        if down is not None and np.ndim(down) > 1:
+            down = np.asarray(down)[..., None, :]  # the same at all times
+        return potential_energy(self.robot, self.q, gravity=down)
 
     @property
     def energy(self) -> Array:

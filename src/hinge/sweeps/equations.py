@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from hinge.algebra import (
     DEFINITIONS,
+    E0,
+    V0,
     Adjoint,
     Body,
     Di,
@@ -51,6 +53,8 @@ from hinge.errors import ArgumentError, UnboundLeafError
 STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
 VARIABLE = "a variable of the sweeps"
 VELOCITY = "velocities of the bodies"
+#: What velocities of bodies are made of, on a base that rests and on one that moves in a given way.
+_RATES = (H.T @ qd, factored(polynomial(H.T @ qd + E0.T @ V0, no_inverse)))
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -144,7 +148,7 @@ class Equations:
     def _state(self, letter: Letter, x: Expr) -> Leaf:
         if (letter, x) not in self.states:
             plain = leaf_of(letter).name.removesuffix("p") + ("" if isinstance(letter, Leaf) else "'")
-            velocity = letter is phi.T and x is product(H.T, qd)
+            velocity = letter is phi.T and any(x is rate for rate in _RATES)
             names = ("V", "V", VELOCITY) if velocity else STATE_NAMES[plain]
             found = self.variable(Body, *names)
             self.states[letter, x] = found

@@ -7,6 +7,7 @@ from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_progra
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
 from hinge.targets.signature import Executable, Signature
+from hinge.targets.tally import code_made, note_code
 from hinge.targets.tape import PlainPlayer, Player, Stretch, Tape, TapeOp
 
 __all__ = [
@@ -25,10 +26,12 @@ __all__ = [
     "TapeOp",
     "block_marks",
     "block_structure",
+    "code_made",
     "counterexample",
     "dispatcher",
     "has_llvm",
     "native_program",
+    "note_code",
     "player",
     "plot_blocks",
     "random_system",

@@ -13,6 +13,7 @@ from hinge.model import Robot
 from hinge.sim import Run
 from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat
+from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
 from hinge.view.outlines import hull, plane_axes, surface_points
 from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
@@ -102,8 +103,9 @@ def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
 
 
 def _world_marks(robot: Robot) -> Array:
-    """Return where joints hang bodies that cannot move away from the world."""
-    marks = [j.inner.position for j in robot.joints if j.parent is None and j.type.kind != "free"]
+    """Return where joints hang bodies that cannot move away on the world."""
+    hanging = [j for j in robot.joints if j.parent is None]
+    marks = [j.inner.position for j in hanging if all(c.unit != "m" for c in position_coordinates(j))]
     return np.array(marks).reshape(-1, 3)
 
 

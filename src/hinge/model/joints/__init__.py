@@ -5,14 +5,17 @@ from hinge.model.joints.contract import Axis, JointType, VectorJoint
 from hinge.model.joints.cylindrical import Cylindrical
 from hinge.model.joints.fixed import Fixed
 from hinge.model.joints.free import Free
+from hinge.model.joints.nonholonomic import Nonholonomic
 from hinge.model.joints.planar import Planar
 from hinge.model.joints.prismatic import Prismatic
 from hinge.model.joints.revolute import Revolute
+from hinge.model.joints.rolling_ball import RollingBall
 from hinge.model.joints.screw import Screw
 from hinge.model.joints.spherical import Spherical
 from hinge.model.joints.spherical_angles import SphericalAngles
 from hinge.model.joints.translational import Translational
 from hinge.model.joints.universal import Universal
+from hinge.model.joints.wheeled import Wheeled
 
 #: Every joint type by its kind.
 JOINT_TYPES: dict[str, type[JointType]] = {
@@ -30,6 +33,8 @@ JOINT_TYPES: dict[str, type[JointType]] = {
         Free,
         Translational,
         Fixed,
+        RollingBall,
+        Wheeled,
     )
 }
 
@@ -41,13 +46,16 @@ __all__ = [
     "Fixed",
     "Free",
     "JointType",
+    "Nonholonomic",
     "Planar",
     "Prismatic",
     "Revolute",
+    "RollingBall",
     "Screw",
     "Spherical",
     "SphericalAngles",
     "Translational",
     "Universal",
     "VectorJoint",
+    "Wheeled",
 ]

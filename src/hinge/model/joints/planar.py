@@ -60,7 +60,7 @@ class Planar(JointType):
 
     def rate(self, q: Array, qd: Array) -> Array:
         """Return ω and the turned velocity."""
-        moving = matvec(_turn(q[..., 0]), qd[..., 1:])
+        moving = matvec(turn_in_plane(q[..., 0]), qd[..., 1:])
         return np.concatenate([np.broadcast_to(qd[..., :1], (*moving.shape[:-1], 1)), moving], axis=-1)
 
     def neutral(self) -> Array:
@@ -69,7 +69,7 @@ class Planar(JointType):
 
     def integrate(self, q: Array, v: Array) -> Array:
         """Follow the plane screw v for unit time."""
-        step = matvec(_turn(q[..., 0]) @ _arc(v[..., 0]), v[..., 1:])
+        step = matvec(turn_in_plane(q[..., 0]) @ arc(v[..., 0]), v[..., 1:])
         return np.concatenate([q[..., :1] + v[..., :1], q[..., 1:] + step], axis=-1)
 
     def difference(self, q0: Array, q1: Array) -> Array:
@@ -78,8 +78,8 @@ class Planar(JointType):
         The angle does not wrap, so a difference of a whole turn is not taken for none.
         """
         w = q1[..., :1] - q0[..., :1]
-        step = matvec(transpose(_turn(q0[..., 0])), q1[..., 1:] - q0[..., 1:])
-        return np.concatenate([w, np.linalg.solve(_arc(w[..., 0]), step[..., None])[..., 0]], axis=-1)
+        step = matvec(transpose(turn_in_plane(q0[..., 0])), q1[..., 1:] - q0[..., 1:])
+        return np.concatenate([w, np.linalg.solve(arc(w[..., 0]), step[..., None])[..., 0]], axis=-1)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad and ±1 m."""
@@ -103,14 +103,14 @@ class Planar(JointType):
         return np.concatenate([q[..., :1], xy], axis=-1), np.concatenate([qd[..., :1], vxy], axis=-1)
 
 
-def _turn(angle: Array) -> Array:
+def turn_in_plane(angle: Array) -> Array:
     """Return the plane rotation by `angle`."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([stack(c, -s), stack(s, c)], axis=-2)
 
 
-def _arc(angle: Array) -> Array:
-    """Return ∫₀¹ turn(s · angle) ds: the chord of an arc of unit speed."""
+def arc(angle: Array) -> Array:
+    """Return ∫₀¹ turn_in_plane(s · angle) ds: the chord of an arc of unit speed."""
     a = np.sinc(angle / np.pi)
     half = np.sinc(angle / (2 * np.pi))
     b = 0.5 * angle * half * half  # (1 − cos θ) / θ

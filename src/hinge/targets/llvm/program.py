@@ -29,6 +29,7 @@ from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import run_parts, split, threads
 from hinge.targets.signature import Signature
+from hinge.targets.tally import note_code
 
 Array = NDArray[Any]
 
@@ -203,6 +204,7 @@ class NativeProgram:
 
     def _keep(self, piece: Piece) -> None:
         """Have a piece for all calls from now on."""
+        note_code()
         facts = piece.facts
         self._pieces[facts.dtype, facts.width] = piece
         if self._kernels is not None:

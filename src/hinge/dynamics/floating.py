@@ -1,0 +1,81 @@
+"""Robots on a free base: their inverse dynamics, and their kinematics when no momentum is there.
+
+The base is a free joint to the world that no motor drives: its force is given, its acceleration is not. That
+is hybrid dynamics with the base passive and all other joints active, p and a below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.binding import Expressed
+from hinge.dynamics.arguments import External, external_forces, precision
+from hinge.dynamics.hybrid import hybrid_dynamics
+from hinge.dynamics.kept import checked_axes, compiled, one_name
+from hinge.errors import ArgumentError
+from hinge.model import Joint, Robot, as_vector, checked_robot, common_batch
+from hinge.spatial import Array, ArrayLike
+
+
+def floating_inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    base_force: ArrayLike | None = None,
+    external: External = None,
+    gravity: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """Return qdd and tau (…, nv) of a robot on a free base whose other joints accelerate as qdd says.
+
+    The base's part of qdd may be anything and comes back as what it must be; the base's part of tau is
+    `base_force` (…, 6), [n; f] in the outer frame of the base joint, zero unless given. Featherstone section
+    7.5.1: derived to (7.25)–(7.31), the base being all that is passive. `external` and `gravity` as in
+    `inverse_dynamics`.
+    """
+    base, others = _base_and_others(robot)
+    dtype = precision(q, qd, qdd, *([] if base_force is None else [base_force]))
+    given = np.zeros(6, dtype)
+    if base_force is not None:
+        given = as_vector(base_force, "base_force", 6, "a spatial force is [n; f]", dtype=dtype)
+        why = f"nv = {robot.nv} of robot {robot.name!r}"
+        common_batch({"base_force": given, "qdd": as_vector(qdd, "qdd", robot.nv, why, dtype=dtype)})
+    tau = np.zeros((*given.shape[:-1], robot.nv), dtype)
+    tau[..., base.qd_slice] = given
+    compiled(robot, "hybrid_dynamics", external_forces(external)[0], prescribed=others)  # code of its own
+    return hybrid_dynamics(
+        robot, q, qd, tau=tau, qdd=qdd, prescribed=others, external=external, gravity=gravity
+    )
+
+
+def generalized_jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
+    """Return J* (…, 6, nv − 6): a frame's velocity is J* q̇ₐ when the base is free and momentum is zero.
+
+    J* = Jₐ − Jₚ 𝓜ₚₚ⁻¹ 𝓜ₚₐ; q̇ₐ are the rates of all joints but the base, in their order. `expressed` as in
+    `velocities`.
+    """
+    _, others = _base_and_others(robot)
+    names, axes = (one_name(frame),), checked_axes(expressed)
+    return compiled(robot, "generalized_jacobian", names, axes, prescribed=others)(q)
+
+
+def disturbance_jacobian(robot: Robot, q: ArrayLike) -> Array:
+    """Return −𝓜ₚₚ⁻¹ 𝓜ₚₐ (…, 6, nv − 6): the base's qd per rate of the other joints, momentum being zero.
+
+    The base's qd is [ω; v] of the outer frame of its joint, in its own axes.
+    """
+    _, others = _base_and_others(robot)
+    return compiled(robot, "disturbance_jacobian", prescribed=others)(q)
+
+
+def _base_and_others(robot: Robot) -> tuple[Joint, tuple[str, ...]]:
+    """Return the free joint that a robot floats on, and the names of all other joints."""
+    roots = [j for j in checked_robot(robot).joints if j.parent is None]
+    if [j.type.kind for j in roots] != ["free"]:
+        there = ", ".join(f"{j.name!r} ({j.type.kind})" for j in roots) or "none"
+        raise ArgumentError(
+            f"robot: {robot.name!r} hangs on the world by {there}; wanted one free joint, such as "
+            "load(…, floating=True) gives"
+        )
+    return roots[0], tuple(j.name for j in robot.joints if j is not roots[0])

@@ -1,0 +1,324 @@
+"""Robots whose configuration changes while they run: what changes are inputs of programs that stay.
+
+Which coordinates are frozen is a mask of hybrid dynamics, what is grasped is inertia of the body that holds
+it, and forces act at all bodies. So one set of compiled programs serves every configuration of a robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.algebra import inertias
+from hinge.binding import Expressed
+from hinge.dynamics.arguments import External, external_forces, flattened, precision
+from hinge.dynamics.expressions import parts_of
+from hinge.dynamics.hybrid import Mask, Prescribed, coordinates
+from hinge.dynamics.kept import compiled
+from hinge.dynamics.payloads import Payload, checked_inertia, checked_placement
+from hinge.dynamics.verbs import forward_kinematics, velocities
+from hinge.errors import ArgumentError, UnknownNameError
+from hinge.model import (
+    Body,
+    Robot,
+    as_vector,
+    checked_robot,
+    common_batch,
+    gravity_of,
+    inertial_parameters,
+    neutral,
+)
+from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot, unskew
+
+#: Stands for what follows from the robot.
+_UNSET: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """A robot in one of its configurations: `Live(robot)` is the robot as it was built.
+
+    `freeze`, `thaw`, `grasp` and `release` return another value at once, for which nothing is compiled anew;
+    `hinge.impact` gives the velocities after such a change. `held` tells for each coordinate (…, nv) whether
+    it is frozen, `payloads` what is grasped. Frozen joints have no acceleration; where one stands is in q.
+
+    Pieces with joints of their own dock by a joint of six degrees of freedom that is frozen while they are
+    docked: `attach(robot, other, frame, joint=Free(), prefix=…)` makes them one tree, and `carry_state` from
+    and to `merge(robot, other, prefix=…)` takes their states there and back.
+    """
+
+    robot: Robot
+    held: Mask = field(default_factory=lambda: _UNSET)
+    payloads: Mapping[str, Payload] = field(default_factory=dict[str, Payload])
+    _own: Array = field(default_factory=lambda: _UNSET, repr=False)
+
+    def __post_init__(self) -> None:
+        checked_robot(self.robot)
+        chosen: Prescribed = () if self.held is _UNSET else self.held
+        object.__setattr__(self, "held", _read_only(coordinates(self.robot, chosen, "held")))
+        object.__setattr__(self, "payloads", MappingProxyType(dict(self.payloads)))
+        if self._own is _UNSET:
+            object.__setattr__(self, "_own", _read_only(inertial_parameters(self.robot)))
+
+    def __repr__(self) -> str:
+        holds = ", ".join(f"{p.name!r} on {p.body!r}" for p in self.payloads.values()) or "nothing"
+        frozen = ", ".join(map(repr, self.frozen)) or "nothing"
+        return f"<Live {self.robot.name!r}: holds {holds}; frozen: {frozen}>"
+
+    # Changes.
+
+    @property
+    def frozen(self) -> tuple[str, ...]:
+        """The joints that are frozen, with all their coordinates, in every state."""
+        return tuple(j.name for j in self.robot.joints if j.nv and self.held[..., j.qd_slice].all())
+
+    def freeze(self, joints: Prescribed) -> Live:
+        """Return it with these joints frozen: names, or booleans for the coordinates (…, nv)."""
+        return replace(self, held=self.held | coordinates(self.robot, joints, "joints"))
+
+    def thaw(self, joints: Prescribed) -> Live:
+        """Return it with these joints moving again."""
+        return replace(self, held=self.held & ~coordinates(self.robot, joints, "joints"))
+
+    def grasp(
+        self, name: str, frame: str, payload: Inertia | Body, placement: Transform | None = None
+    ) -> Live:
+        """Return it holding a rigid payload at a frame or body; `placement` is that of the payload there.
+
+        `name` is what to release it by. Inertia and placement may be batches, one for each state.
+        """
+        if name in self.payloads:
+            raise ArgumentError(
+                f"name: {name!r} is held by {self.payloads[name].body!r} already; release it, or give another"
+            )
+        at = self._frame(frame)
+        x, inertia = checked_placement(placement) @ at.placement, checked_inertia(payload)
+        found = Payload(name, at.body, inertia, x)
+        return replace(self, payloads={**self.payloads, name: found})
+
+    def release(self, name: str) -> Live:
+        """Return it without a payload; velocities stay what they are, see `motion` for the payload's."""
+        self._payload(name)
+        return replace(self, payloads={n: p for n, p in self.payloads.items() if n != name})
+
+    def _frame(self, name: str) -> Any:
+        try:
+            return self.robot.frame(name)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"frame: {error}") from None
+
+    def _payload(self, name: str) -> Payload:
+        if name not in self.payloads:
+            there = ", ".join(map(repr, self.payloads)) or "nothing"
+            raise UnknownNameError(f"name: {name!r} is not held; there is {there}")
+        return self.payloads[name]
+
+    @cached_property
+    def inertias(self) -> Array:
+        """The inertias of the bodies (…, bodies, 10) with what they hold, see `inertial_parameters`."""
+        found = self._own
+        if not self.payloads:
+            return found
+        batch = np.broadcast_shapes(*(p.parameters.shape[:-1] for p in self.payloads.values()))
+        found = np.broadcast_to(found, (*batch, *found.shape)).copy()
+        for p in self.payloads.values():
+            found[..., self.robot.body_index(p.body), :] += p.parameters
+        return _read_only(found)
+
+    # Dynamics.
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        qdd: ArrayLike | None = None,
+        external: External = None,
+        gravity: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return qdd, and tau with the forces that hold what is frozen.
+
+        Frozen coordinates have no acceleration, or that of `qdd`; what stands for them in `tau` does not
+        count. `external` and `gravity` as in `hinge.inverse_dynamics`, at any frames.
+        """
+        driven = self._split(tau, "tau", free=True)
+        moved = np.zeros(self.robot.nv, driven.dtype) if qdd is None else self._split(qdd, "qdd")
+        found = self.call(
+            "hybrid_dynamics", q, qd=qd, qdd=moved, tau=driven, external=external, gravity=gravity
+        )
+        return found["accelerations"], found["forces"]
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        external: External = None,
+        gravity: ArrayLike | None = None,
+    ) -> Array:
+        """Return the accelerations qdd (…, nv), zero where coordinates are frozen."""
+        return self.hybrid_dynamics(q, qd, tau, external=external, gravity=gravity)[0]
+
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        external: External = None,
+        gravity: ArrayLike | None = None,
+    ) -> Array:
+        """Return the forces tau (…, nv) for accelerations, taken to be zero where coordinates are frozen."""
+        moved = self._split(qdd, "qdd", free=True)
+        return self.call("inverse_dynamics", q, qd=qd, qdd=moved, external=external, gravity=gravity)
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return the mass matrix (…, nv, nv) of all coordinates, the frozen ones too."""
+        return self.call("mass_matrix", q)
+
+    def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, payloads included."""
+        return self.call("kinetic_energy", q, qd=qd)
+
+    def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Return the momentum [angular about the world's origin; linear] (…, 6), payloads included."""
+        return self.call("momentum", q, qd=qd)
+
+    def potential_energy(self, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
+        """Return −g · Σ mᵢ cᵢ (…) in J, payloads included, zero at the world's origin."""
+        moment = unskew(self.call("composite_inertia", q)[..., :3, 3:])
+        down = gravity_of(self.robot, gravity, dtype=moment.dtype)
+        common_batch({"gravity": down, "q": moment})
+        return -dot(down, moment)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the centre of mass (…, 3) in world coordinates, payloads included."""
+        x = self.call("composite_inertia", q)
+        return unskew(x[..., :3, 3:]) / x[..., 5, 5, None]
+
+    def call(
+        self,
+        verb: str,
+        q: ArrayLike,
+        *,
+        nodes: Iterable[str] = (),
+        expressed: Expressed = "body",
+        external: External = None,
+        gravity: ArrayLike | None = None,
+        **vectors: ArrayLike,
+    ) -> Any:
+        """Return any verb of the catalogue for this configuration; its vectors are given by name.
+
+        A verb with one result gives an array, one with several a dict. `nodes` are frames as in
+        `hinge.compile`, each choice of them compiled when it is first asked for; where there are none, a
+        vector f_ext acts on all bodies.
+        """
+        splits = parts_of(verb).splits
+        given = dict(vectors)
+        if external is not None:
+            given["f_ext"] = self._on_bodies(external)
+        chosen = tuple(nodes) if external is None else ()
+        if "f_ext" in given and not chosen:
+            chosen = self._bodies
+        f = compiled(
+            self.robot,
+            verb,
+            chosen,
+            expressed,
+            prescribed=None if splits else (),
+            parameters=(inertias.name,),
+        )
+        dtype = precision(q, *given.values())
+        own = self._inputs if dtype is np.float64 else {n: x.astype(dtype) for n, x in self._inputs.items()}
+        given |= {n: x for n, x in own.items() if f.takes(n)}
+        if "f_ext" in given:
+            given["f_ext"] = flattened(given["f_ext"], "f_ext", len(chosen), 6, dtype)
+        if gravity is not None:
+            given["gravity"] = gravity
+        return f.flat(q, given)
+
+    @cached_property
+    def _bodies(self) -> tuple[str, ...]:
+        return tuple(b.name for b in self.robot.bodies)
+
+    @cached_property
+    def _inputs(self) -> dict[str, Array]:
+        """What programs take of the configuration, as flat vectors."""
+        flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
+        return {"inertias": flat, "held": self.held.astype(np.float64)}
+
+    def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
+        """Return a vector with zeros for what is not frozen, or for what is."""
+        why = f"nv = {self.robot.nv} of robot {self.robot.name!r}"
+        given = as_vector(x, name, self.robot.nv, why, dtype=precision(x))
+        common_batch({name: given, "held": self.held})
+        return np.where(self.held != free, given, given.dtype.type(0))
+
+    def _on_bodies(self, external: External) -> Array:
+        """Return forces at frames as forces on all bodies (…, bodies, 6) in their own frames."""
+        names, forces = external_forces(external)
+        given = forces.get("f_ext", np.zeros((0, 6)))
+        x = np.asarray(given)
+        found = np.zeros((*x.shape[:-2], len(self.robot.bodies), 6), x.dtype)
+        for k, name in enumerate(names):
+            frame = self.robot.frame(name)
+            found[..., self.robot.body_index(frame.body), :] += frame.placement.inv().force(x[..., k, :])
+        return found
+
+    # Where things are.
+
+    def pose(self, q: ArrayLike, name: str) -> Transform:
+        """Return the transform from the world to a payload, frame or body."""
+        body, placement = self._place(name)
+        return placement @ forward_kinematics(self.robot, q)[self.robot.body_index(body)]
+
+    def motion(self, q: ArrayLike, qd: ArrayLike, name: str) -> tuple[Transform, Array]:
+        """Return pose and velocity [ω; v] (…, 6), in its own axes, of a payload, frame or body."""
+        body, placement = self._place(name)
+        v = velocities(self.robot, q, qd)[..., self.robot.body_index(body), :]
+        return self.pose(q, name), placement.motion(v)
+
+    def placement(self, q: ArrayLike, frame: str, pose: Transform) -> Transform:
+        """Return how a payload that stands at `pose` in the world is placed in a frame, for `grasp`."""
+        return checked_placement(pose) @ self.pose(q, frame).inv()
+
+    def _place(self, name: str) -> tuple[str, Transform]:
+        if name in self.payloads:
+            return self.payloads[name].body, self.payloads[name].placement
+        frame = self._frame(name)
+        return frame.body, frame.placement
+
+    def prepare(self, *, batch: bool = True) -> Live:
+        """Compile ahead what changes and dynamics need, for one state and for batches of them; return it.
+
+        Without it the first call of each kind does so, once for all configurations.
+        """
+        q = neutral(self.robot)
+        many = np.tile(q, (64, 1))
+        zero = np.zeros(self.robot.nv)
+        for x in (q, many) if batch else (q,):
+            v = np.zeros((*x.shape[:-1], self.robot.nv))
+            self.hybrid_dynamics(x, v, zero)
+            self.inverse_dynamics(x, v, zero)
+            self.kinetic_energy(x, v)
+            self.momentum(x, v)
+            self.mass_matrix(x)
+            self.call("impact", x, qd=v, f_ext=np.zeros((len(self.robot.bodies), 6)))
+            velocities(self.robot, x, v)
+            forward_kinematics(self.robot, x)
+        return self
+
+
+def _read_only(x: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, or a copy of one that others may write to, such that nobody can."""
+    found = x.copy() if x.flags.writeable else x
+    found.setflags(write=False)
+    return found

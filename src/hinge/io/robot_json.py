@@ -1,0 +1,87 @@
+"""Robots as JSON, exactly: every part by its class and fields, so that nothing is lost or rounded.
+
+A file says only which of the model's own classes a part is; nothing else is ever made from it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from hinge import model
+from hinge.errors import FormatError, HingeError
+from hinge.model import Body, Coupling, Frame, Joint, Robot, assemble, joints
+from hinge.spatial import Inertia, Transform
+
+#: The key under which a part's class stands, and the version of the format.
+KIND, VERSION = "is", 1
+#: Fields that `assemble` gives.
+MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
+MOST_CHARACTERS = 64_000_000
+
+
+def _classes() -> dict[str, type[Any]]:
+    """Return the classes that may occur, by name."""
+    shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]
+    types = [getattr(joints, n) for n in joints.__all__]
+    found = [Body, Coupling, Frame, Inertia, Joint, Transform, *shapes, *types]
+    return {c.__name__: c for c in found if isinstance(c, type) and is_dataclass(c)}
+
+
+def to_json(robot: Robot) -> str:
+    """Return a robot as JSON; `from_json` gives the same robot back."""
+    parts = {n: _plain(getattr(robot, n)) for n in ("bodies", "joints", "frames", "couplings", "gravity")}
+    return json.dumps({"hinge robot": VERSION, "name": robot.name, **parts})
+
+
+def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
+    """Return the robot of a JSON text, or raise a FormatError that says what is wrong."""
+    if len(text) > MOST_CHARACTERS:
+        raise FormatError(f"has {len(text)} characters; at most {MOST_CHARACTERS} are read", source=source)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"is not JSON: {error}", source=source) from None
+    if not isinstance(data, dict) or data.get("hinge robot") != VERSION:
+        raise FormatError(f'is not a robot: wanted an object with "hinge robot": {VERSION}', source=source)
+    given = cast("dict[str, Any]", data)
+    try:
+        parts = {n: _part(given[n]) for n in ("bodies", "joints", "frames", "couplings")}
+        return assemble(str(given["name"]), **parts, gravity=_part(given["gravity"]))
+    except KeyError as error:
+        raise FormatError(f"has no {error.args[0]!r}", source=source) from None
+    except (TypeError, ValueError, AttributeError, HingeError) as error:
+        raise FormatError(f"is no robot: {error}", source=source) from None
+
+
+def _plain(x: Any) -> Any:
+    """Return a value as what JSON can say; arrays are {"array": …}, so that they are not taken for tuples."""
+    if isinstance(x, np.ndarray):
+        return {"array": x.tolist()}
+    if isinstance(x, tuple):
+        return [_plain(item) for item in cast("tuple[Any, ...]", x)]
+    if is_dataclass(x) and not isinstance(x, type):
+        left = MADE.get(type(x), set())
+        shown = [f.name for f in fields(x) if f.init and f.name not in left]
+        return {KIND: type(x).__name__, **{n: _plain(getattr(x, n)) for n in shown}}
+    if isinstance(x, np.generic):
+        return x.item()
+    return x
+
+
+def _part(x: Any) -> Any:
+    """Return the value that JSON says."""
+    if isinstance(x, list):
+        return tuple(_part(item) for item in cast("list[Any]", x))
+    if not isinstance(x, dict):
+        return x
+    given = cast("dict[str, Any]", x)
+    if given.keys() == {"array"}:
+        return np.array(given["array"], dtype=np.float64)
+    made = _classes().get(str(given.get(KIND)))
+    if made is None:
+        raise ValueError(f"a part is {given.get(KIND)!r}, which is not among the model's classes")
+    return made(**{n: _part(value) for n, value in given.items() if n != KIND})

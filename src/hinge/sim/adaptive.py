@@ -1,0 +1,286 @@
+"""Steps of adapted length: the pair of Dormand and Prince of orders 5 and 4, with values between the steps.
+
+Each state has steps of its own; the states of a batch go through the stages together. The difference of the
+two orders is the error that is kept below atol + rtol |y|, in the mean over q and q̇. Recorded times are read
+off the fourth-order polynomial of Shampine that goes with the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.binding import Row
+from hinge.dynamics import joint_program
+from hinge.errors import ArgumentError
+from hinge.model.joints import JointType
+from hinge.sim.events import Event, Indices, locate
+from hinge.sim.fixed import note
+from hinge.sim.integrators import RungeKutta, combination, stage_buffers
+from hinge.sim.job import NOT_FINITE, Job, after
+from hinge.sim.plant import Plant, Stage, sampled
+from hinge.sim.run import Progress
+from hinge.spatial import Array
+from hinge.sweeps import Block
+from hinge.targets import TapeOp
+
+Truths = NDArray[np.bool_]
+
+#: Dormand and Prince (1980); the last row is the end of the step, and the first stage of the next.
+ROWS = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+#: What the weights of order 5 differ by from those of order 4.
+ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+#: Weights at a share θ of the step, as polynomials θ, θ², θ³, θ⁴; Shampine (1986).
+BETWEEN = np.array(
+    [
+        [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+        [0.0, 0.0, 0.0, 0.0],
+        [0.0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+        [0.0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+        [0.0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+        [0.0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+        [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
+    ]
+)
+STAGES = len(ROWS) + 1
+#: A new step is at most so much shorter or longer, and a little shorter than the error seems to allow.
+SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
+#: A step shorter than this share of the time is none.
+NO_STEP = 1e-14
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Steps whose error is kept below atol + rtol |y|; `dt` then is the time between recorded states."""
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    name: str = "adaptive"
+
+    def __post_init__(self) -> None:
+        for what, value in (("rtol", self.rtol), ("atol", self.atol)):
+            if not 0 <= value < 1:
+                raise ArgumentError(f"{what}: {value!r} came; wanted a number from 0 to 1, such as 1e-8")
+        if self.rtol < 1e-14 and self.atol == 0:
+            raise ArgumentError(f"rtol: {self.rtol!r} came with atol=0; no step is as exact: wanted 1e-13")
+
+
+class AdaptiveLoop:
+    """A job in steps of adapted length."""
+
+    def __init__(self, job: Job, rule: Adaptive, events: tuple[Event, ...]) -> None:
+        self.job, self.rule, self.events = job, rule, events
+        plant, law = job.moving.plant, job.moving.law
+        nodes = RungeKutta("", 5, ROWS, ()).nodes
+        signals = frozenset(job.signals)
+        self.stages = [Stage(k, c, *stage_buffers(k), signals) for k, c in enumerate(nodes)]
+        self.forces = [law.accelerations(plant, stage)[0] for stage in self.stages]
+        self.moves = [
+            combination(
+                plant, f"Dormand–Prince: stage {k + 2}", row, stage_buffers(k + 1), k + 1 == len(ROWS)
+            )
+            for k, row in enumerate(ROWS)
+        ]
+        self.error, self.between = _difference(plant), _polynomial(plant)
+        self.t = np.full(job.states, job.start)
+        self.at = np.ones(job.states, np.int64)  # the next time to record
+        self.h = np.zeros(job.states)
+        self.done = 0
+        self.steps = 0
+
+    def run(self, progress: Progress | None) -> None:
+        """Run until all states are at the end or have ended."""
+        job = self.job
+        first = self._accelerations(0, {"q": job.q, "qd": job.qd}, self.t, self.h)
+        self.h = self._first_step(first)
+        while (going := job.alive & (self.t < job.stop)).any():
+            h = np.where(going, np.minimum(self.h, job.stop - self.t), 0.0)
+            tiny = going & (h <= NO_STEP * np.maximum(1.0, np.abs(self.t))) & (h < job.stop - self.t)
+            job.end(np.flatnonzero(tiny), self.t[tiny], "no step is short enough for the tolerance")
+            found = self._stages(first, h)
+            size = self._size(found)
+            with np.errstate(all="ignore"):
+                factor = np.clip(CAUTION * size ** (-1 / 5), SHORTEST, LONGEST)
+            self.h = np.where(going, h * np.where(np.isfinite(factor), factor, SHORTEST), self.h)
+            good = going & ~tiny & (size <= 1.0)
+            self.steps += int(good.sum())
+            first = self._accept(good, h, found, first)
+            if progress is not None:
+                progress(self._share(), 1000)
+        self.done = job.steps
+        if job.moving.ask is not None and job.kept_tau is not None:
+            times = np.broadcast_to(job.times, (job.states, len(job.times)))
+            for k in range(len(job.times)):
+                job.kept_tau[:, k] = self._asked(times[:, k], job.kept_q[:, k], job.kept_qd[:, k])
+
+    def _share(self) -> int:
+        """Return how many thousandths of the time are done by the slowest state."""
+        job = self.job
+        late = np.where(job.alive, self.t, job.stop).min(initial=job.stop)
+        self.done = int((late - job.start) / job.dt + 1e-9)
+        return int(1000 * (late - job.start) / (job.stop - job.start))
+
+    # A step.
+
+    def _asked(self, t: Array, q: Array, qd: Array) -> Array:
+        f = self.job.moving.ask
+        assert f is not None
+        return self.job.asked(f, self.job.in_batch(t)[()], q, qd)
+
+    def _accelerations(self, k: int, found: Mapping[str, Array], t: Array, h: Array) -> dict[str, Array]:
+        """Return buffers with the accelerations of a stage, for steps that begin at t."""
+        job, stage = self.job, self.stages[k]
+        now = t + stage.node * h
+        tables: dict[str, Array] = {}
+        for name, x in job.signals.items():
+            values = x.at(now)
+            own = values if values.ndim == 2 else values[np.arange(job.states), np.arange(job.states)]
+            tables[sampled(name, stage.node)] = own
+        rows = {**job.arrays, **found, **tables}
+        if job.moving.ask is not None:
+            rows["tau"] = self._asked(now, found[stage.q], found[stage.qd])
+        return {**found, stage.own("qdd"): after(self.forces[k], rows)[stage.own("qdd")]}
+
+    def _stages(self, first: Mapping[str, Array], h: Array) -> dict[str, Array]:
+        """Return the buffers of all stages."""
+        found = {**first, "h": h[:, None]}
+        for k, move in enumerate(self.moves):
+            found |= move.run(found)
+            found = self._accelerations(k + 1, found, self.t, h)
+        return found
+
+    def _size(self, found: Mapping[str, Array]) -> Array:
+        """Return the error of a step as a share of what is allowed, for each state."""
+        rule, job = self.rule, self.job
+        error = self.error.run(found)
+        end_q, end_qd = stage_buffers(STAGES - 1)
+        with np.errstate(all="ignore"):
+            squares = [
+                (e / (rule.atol + rule.rtol * np.maximum(np.abs(y), np.abs(end)))) ** 2
+                for e, y, end in ((error["eq"], job.q, found[end_q]), (error["eqd"], job.qd, found[end_qd]))
+            ]
+            return np.sqrt(np.concatenate(squares, axis=-1).mean(axis=-1)) if job.robot.nv else np.zeros(1)
+
+    def _first_step(self, first: Mapping[str, Array]) -> Array:
+        """Return steps over which q and q̇ change by about a hundredth; what is too long is refused anyway."""
+        job = self.job
+        with np.errstate(all="ignore"):
+            quick = np.abs(job.qd).max(-1, initial=0.0)
+            pushed = np.sqrt(np.abs(first["qdd#0"]).max(-1, initial=0.0))
+            found = 0.01 / np.maximum(1e-3, np.maximum(quick, pushed))
+        return np.where(np.isfinite(found), found, 1e-6)
+
+    def _accept(
+        self, good: Truths, h: Array, found: Mapping[str, Array], first: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """Move states on whose step was good, and return the buffers of the first stage."""
+        job, stop = self.job, np.where(good, self.t + h, self.t)
+        stop = np.where(good & (h >= job.stop - self.t), job.stop, stop)
+        self._record(good, h, stop, found)
+        self._look(good, h, found)
+        end_q, end_qd = stage_buffers(STAGES - 1)
+        for rows, new in ((job.q, found[end_q]), (job.qd, found[end_qd])):
+            rows[good] = new[good]
+        self.t = stop
+        wrong = ~(np.isfinite(job.q).all(-1) & np.isfinite(job.qd).all(-1))
+        job.end(np.flatnonzero(good & wrong), self.t[good & wrong], NOT_FINITE)
+        qdd = np.where(good[:, None], found[f"qdd#{STAGES - 1}"], first["qdd#0"])
+        return {"q": job.q, "qd": job.qd, "qdd#0": qdd}
+
+    def _inside(self, states: Indices, share: Array, found: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Return states at shares (m,) of their steps."""
+        powers = share[:, None] ** np.arange(1, 5)
+        rows = {name: x[states] for name, x in found.items() if x.ndim > 1 and len(x) == self.job.states}
+        moved = self.between.run({**rows, "weights": powers @ BETWEEN.T})
+        return moved["q'"], moved["qd'"]
+
+    def _record(self, good: Truths, h: Array, stop: Array, found: Mapping[str, Array]) -> None:
+        """Record all times that the steps went over."""
+        job = self.job
+        times = np.append(job.times, np.inf)
+        slack = 1e-12 * max(1.0, abs(job.stop))
+        while len(due := np.flatnonzero(good & (times[self.at] <= stop + slack))):
+            share = np.minimum((times[self.at[due]] - self.t[due]) / h[due], 1.0)
+            q, qd = self._inside(due, share, found)
+            job.kept_q[due, self.at[due]], job.kept_qd[due, self.at[due]] = q, qd
+            self.at[due] += 1
+
+    def _look(self, good: Truths, h: Array, found: Mapping[str, Array]) -> None:
+        """Find the events of steps."""
+        job = self.job
+        end_q, end_qd = stage_buffers(STAGES - 1)
+
+        def between(states: Indices, share: Array) -> tuple[Array, Array]:
+            return self._inside(states, share, found)
+
+        for event in self.events:
+            now, then = job.in_batch(self.t)[()], job.in_batch(self.t + h)[()]
+            ends = (
+                event.values(now, job.in_batch(job.q), job.in_batch(job.qd)).reshape(-1),
+                event.values(then, job.in_batch(found[end_q]), job.in_batch(found[end_qd])).reshape(-1),
+            )
+            states = np.flatnonzero(event.crossed(*ends) & good & job.alive)
+            if len(states):
+                at = (ends[0][states], ends[1][states])
+                note(job, event, states, *locate(event, states, self.t[states], h[states], at, between))
+
+
+def _stage_rows() -> tuple[dict[str, Row], dict[str, str]]:
+    """Return the inputs of programs that take all stages, and their buffers."""
+    inputs: dict[str, Row] = {}
+    given: dict[str, str] = {}
+    for k in range(STAGES):
+        q, qd = stage_buffers(k)
+        inputs |= {f"q{k}": "q", f"v{k}": "qd", f"a{k}": "qd"}
+        given |= {f"q{k}": q, f"v{k}": qd, f"a{k}": f"qdd#{k}"}
+    return inputs, given
+
+
+def _difference(plant: Plant) -> TapeOp:
+    """Return the program of h Σ e k, the difference of the two orders."""
+    inputs, given = _stage_rows()
+
+    def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+        h = x["h"][0]
+        return {
+            "eq": h * sum(e * kind.rate(x[f"q{k}"], x[f"v{k}"]) for k, e in enumerate(ERROR) if e),
+            "eqd": h * sum(e * x[f"a{k}"] for k, e in enumerate(ERROR) if e),
+        }
+
+    results: dict[str, Row] = {"eq": "q", "eqd": "qd"}
+    program = joint_program(
+        plant.robot, "Dormand–Prince: error", {"h": 1, **inputs}, results, formula, target=plant.target
+    )
+    return TapeOp(program, {"h": "h", **given}, {"eq": "eq", "eqd": "eqd"})
+
+
+def _polynomial(plant: Plant) -> TapeOp:
+    """Return the program of y + h Σ w k with weights that are inputs."""
+    inputs, given = _stage_rows()
+
+    def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+        h, w = x["h"][0], x["weights"]
+        q = x["q0"] + h * sum(w[k] * kind.rate(x[f"q{k}"], x[f"v{k}"]) for k in range(STAGES) if k != 1)
+        v = x["v0"] + h * sum(w[k] * x[f"a{k}"] for k in range(STAGES) if k != 1)
+        return {"q": kind.normalized(q), "qd": v}
+
+    rows: dict[str, Row] = {"q": "q", "qd": "qd"}
+    program = joint_program(
+        plant.robot,
+        "Dormand–Prince: between",
+        {"h": 1, "weights": STAGES, **inputs},
+        rows,
+        formula,
+        target=plant.target,
+    )
+    return TapeOp(program, {"h": "h", "weights": "weights", **given}, {"q": "q'", "qd": "qd'"})

@@ -1,0 +1,131 @@
+"""The loop over steps of fixed length: stretches of native code, or single steps where Python is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from hinge.sim.events import Event, Hit, Indices, locate
+from hinge.sim.integrators import Integrator
+from hinge.sim.job import NOT_FINITE, Job, after
+from hinge.sim.plant import sampled
+from hinge.sim.run import Progress
+from hinge.spatial import Array
+from hinge.targets import Stretch, Tape, player
+
+#: A stretch of steps without a look at the clock takes about so many seconds, and its tables so many bytes.
+STRETCH_SECONDS, TABLE_BYTES = 0.5, 64_000_000
+
+
+class FixedLoop:
+    """A job in steps of fixed length."""
+
+    def __init__(self, job: Job, rule: Integrator, events: tuple[Event, ...]) -> None:
+        self.job, self.events = job, events
+        self.nodes = sorted(set(rule.nodes))
+        moving = job.moving
+        ops = rule.ops(moving.plant, moving.law, frozenset(job.signals))
+        self.tape = Tape(tuple(ops), {"q": "q'", "qd": "qd'"}, "qd'")
+        self.player = player(self.tape)
+        self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt])}
+        self.bad = np.where(job.alive, -1, 0)
+        self.done = 0
+
+    def run(self, progress: Progress | None) -> None:
+        """Run all steps, and tell how far it is between stretches."""
+        job, length = self.job, 1
+        step_by_step = bool(self.events) or job.moving.ask is not None
+        while self.done < job.steps and (job.alive.any() or not job.states):
+            began = perf_counter()
+            self._ask()
+            stop = min(job.steps, self.done + (1 if step_by_step else min(length, self._most())))
+            before = (job.q.copy(), job.qd.copy()) if self.events else None
+            self._stretch(stop)
+            if before is not None:
+                self._look(*before)
+            taken = perf_counter() - began
+            length = max(1, min(4 * length, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
+            if progress is not None:
+                progress(self.done, job.steps)
+        self._ask()
+
+    def _most(self) -> int:
+        """Return how many steps have tables of bearable size."""
+        row = sum(x.values[0].size for x in self.job.signals.values()) * len(self.nodes)
+        return max(1, TABLE_BYTES // (8 * row)) if row else 1 << 40
+
+    def _ask(self) -> None:
+        """Have the forces of the next step from a function, if one is to be asked."""
+        job, f = self.job, self.job.moving.ask
+        if f is None:
+            return
+        tau = job.arrays["tau"]
+        tau[...] = job.asked(f, job.start + job.dt * self.done, job.q, job.qd)
+        at = int(np.searchsorted(job.recorded, self.done))
+        if job.kept_tau is not None and job.recorded[at] == self.done:
+            job.kept_tau[:, at] = tau
+
+    def _tables(self, times: Array, h: Any) -> dict[str, Array]:
+        return {
+            sampled(name, node): np.ascontiguousarray(x.at(times + node * h))
+            for name, x in self.job.signals.items()
+            for node in self.nodes
+        }
+
+    def _stretch(self, stop: int) -> None:
+        job, first = self.job, self.done
+        tables = self._tables(job.start + job.dt * np.arange(first, stop), job.dt)
+        begin = int(np.searchsorted(job.recorded, first, side="right"))
+        records = {"q": job.kept_q, "qd": job.kept_qd}
+        self.player.run(
+            Stretch(
+                job.states, first, stop, self.bad, self.arrays, tables, records, every=job.every, begin=begin
+            )
+        )
+        self.done = stop
+        if stop == job.steps:
+            job.kept_q[:, -1], job.kept_qd[:, -1] = job.q, job.qd
+        gone = np.flatnonzero((self.bad >= 0) & job.alive)
+        job.end(gone, job.start + job.dt * self.bad[gone], NOT_FINITE)
+
+    # Events.
+
+    def _look(self, q: Array, qd: Array) -> None:
+        """Find the events of the last step, which began at these states."""
+        job = self.job
+        t = job.start + job.dt * (self.done - 1)
+
+        def between(states: Indices, share: Array) -> tuple[Array, Array]:
+            return self._step(states, q[states], qd[states], t, share * job.dt)
+
+        for event in self.events:
+            ends = (
+                event.values(t, job.in_batch(q), job.in_batch(qd)).reshape(-1),
+                event.values(t + job.dt, job.in_batch(job.q), job.in_batch(job.qd)).reshape(-1),
+            )
+            states = np.flatnonzero(event.crossed(*ends) & job.alive)
+            if len(states):
+                h = np.full(len(states), job.dt)
+                at = (ends[0][states], ends[1][states])
+                note(job, event, states, *locate(event, states, np.full(len(states), t), h, at, between))
+
+    def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> tuple[Array, Array]:
+        """Return what a step of length h (m,) leads to."""
+        rows: Mapping[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in self.job.arrays.items()}
+        tables = {
+            n: x if x.ndim == 2 else x[np.arange(len(states)), states]
+            for n, x in self._tables(np.full(len(states), t), h).items()
+        }
+        found = after(self.tape.ops, {**rows, **tables, "q": q, "qd": qd, "h": h[:, None]})
+        return found["q'"], found["qd'"]
+
+
+def note(job: Job, event: Event, states: Indices, t: Array, q: Array, qd: Array) -> None:
+    """Note where an event happened, and end what it ends."""
+    for k, state in enumerate(states.tolist()):
+        job.hits.append((Hit(event.name, job.place(state), float(t[k]), q[k], qd[k]), state))
+    if event.terminal:
+        job.end(states, t, f"event {event.name!r}")

@@ -1,0 +1,198 @@
+"""What is simulated and what is kept of it: states as rows, the times that are recorded, endings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil, inf, prod
+from numbers import Real
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
+from hinge.sim.events import Event, Hit
+from hinge.sim.laws import Law
+from hinge.sim.plant import Plant, Stage
+from hinge.sim.run import Ending, Run
+from hinge.sim.signals import Signal
+from hinge.spatial import Array, ArrayLike
+from hinge.targets import TapeOp
+
+#: A function of (t, q, qd) that returns forces.
+Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
+
+NOT_FINITE = "the state is not finite any more"
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """What moves the robot: a law, a function that gives its forces instead, and the plant."""
+
+    law: Law
+    ask: Function | None
+    plant: Plant
+
+    @property
+    def robot(self) -> Robot:
+        """The robot."""
+        return self.plant.robot
+
+
+class Job:
+    """States as rows, steps, and what is recorded of them."""
+
+    def __init__(
+        self,
+        moving: Moving,
+        q0: ArrayLike | None,
+        qd0: ArrayLike | None,
+        times: tuple[float, float, float],
+        record: int,
+    ) -> None:
+        robot = moving.robot
+        t, dt, self.start = _checked_times(*times)
+        if isinstance(record, bool) or not isinstance(record, int) or record < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"record: {record!r} came; wanted 1 for every step, n for every n-th, or 0")
+        q = as_configuration(robot, neutral(robot) if q0 is None else q0, "q0")
+        qd = as_tangent(robot, np.zeros(robot.nv) if qd0 is None else qd0, "qd0")
+        self.batch = common_batch({"q0": q, "qd0": qd})
+        self.moving, self.robot, self.states = moving, robot, prod(self.batch)
+        self.q, self.qd = self._own(q), self._own(qd)
+        self.steps = max(1, ceil(t / dt - 1e-9)) if t > 0 else 0
+        self.dt = t / self.steps if self.steps else dt
+        self.every = record or max(1, self.steps)
+        self.recorded = np.array([*range(0, self.steps, self.every), self.steps] if self.steps else [0])
+        numbers = {**moving.law.numbers(robot), **moving.plant.numbers}
+        rows = {name: self._rows(x, name) for name, x in numbers.items()}
+        self.signals = {n: x for n, x in rows.items() if isinstance(x, Signal)}
+        self.arrays = {n: x for n, x in rows.items() if not isinstance(x, Signal)}
+        if moving.ask is not None:
+            self.arrays["tau"] = np.zeros((self.states, robot.nv))
+        shape = self.states, len(self.recorded)
+        self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1])) for x in (self.q, self.qd))
+        self.kept_tau = None if moving.ask is None else np.zeros((*shape, robot.nv))
+        self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
+        self.ends = np.full(self.states, inf)
+        self.reasons: dict[int, str] = {}
+        self.hits: list[tuple[Hit, int]] = []
+        finite = np.isfinite(self.q).all(-1) & np.isfinite(self.qd).all(-1)
+        self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
+
+    @property
+    def stop(self) -> float:
+        """The last time."""
+        return self.start + self.dt * self.steps
+
+    @property
+    def times(self) -> Array:
+        """The times (T,) that are recorded."""
+        return self.start + self.dt * self.recorded
+
+    @property
+    def alive(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which states have not ended."""
+        return self.ends == inf
+
+    def end(self, states: ArrayLike, t: ArrayLike, reason: str) -> None:
+        """Note that states ended, those that have not before."""
+        for k, when in zip(np.atleast_1d(states), np.broadcast_to(t, np.size(states)), strict=True):
+            if int(k) not in self.reasons:
+                self.ends[k], self.reasons[int(k)] = when, reason
+
+    def _own(self, x: Array) -> Array:
+        wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
+        return np.array(wide.reshape(self.states, x.shape[-1]), order="C")
+
+    def _rows(self, x: Array | Signal, name: str) -> Array | Signal:
+        """Return numbers (n,) as they are, and those of each state as rows (states, n)."""
+        if isinstance(x, Signal):
+            if x.values.ndim == 3 and x.values.shape[1] != self.states:
+                raise ArgumentError(
+                    f"{name}: its samples are for {x.values.shape[1]} states; wanted {self.states}"
+                )
+            return x
+        if x.ndim == 1:
+            return np.ascontiguousarray(x)
+        if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
+            raise ArgumentError(
+                f"{name}: has shape {x.shape}, but there are {self.batch or 'no'} states; give q0 that batch"
+            )
+        return self._own(x)
+
+    def in_batch(self, x: Array) -> Array:
+        """Return rows of all states in the shape of the batch."""
+        return x.reshape((*self.batch, *x.shape[1:]))
+
+    def place(self, state: int) -> tuple[int, ...]:
+        """Return the place of a state in the batch."""
+        return tuple(map(int, np.unravel_index(state, self.batch))) if self.batch else ()
+
+    def asked(self, f: Function, t: Any, q: Array, qd: Array) -> Array:
+        """Return the forces (states, nv) that a function gives for states as rows."""
+        tau = as_vector(
+            f(t, self.in_batch(q).copy(), self.in_batch(qd).copy()),
+            "control",
+            self.robot.nv,
+            "it returns forces",
+        )
+        wanted = (*self.batch, self.robot.nv)
+        try:
+            return np.broadcast_to(tau, wanted).reshape(self.states, -1)
+        except ValueError:
+            raise ArgumentError(f"control: returned shape {tau.shape}; wanted {wanted}") from None
+
+    # What comes out.
+
+    def result(self, count: int, settings: Mapping[str, Any]) -> Run:
+        """Return the run with so many of the recorded times."""
+        times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
+        for k in self.reasons:
+            late = times > self.ends[k]
+            q[k, late] = qd[k, late] = np.nan
+        tau = self._forces(times, q, qd) if self.kept_tau is None else self.kept_tau[:, :count]
+        endings = [Ending(self.place(k), float(self.ends[k]), self.reasons[k]) for k in sorted(self.reasons)]
+        hits = sorted((hit for hit, k in self.hits if hit.t <= self.ends[k]), key=lambda hit: hit.t)
+        q, qd, tau = map(self.in_batch, (q, qd, tau))
+        return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
+
+    def _forces(self, times: Array, q: Array, qd: Array) -> Array:
+        """Return the forces (states, T, nv) of the law at states (states, T, …)."""
+        stage = Stage(0, 0.0, "q", "qd", frozenset(self.signals))
+        ops, name = self.moving.law.forces(self.moving.plant, stage)
+        found: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
+        found |= {"q": q, "qd": qd}
+        for n, x in self.signals.items():
+            values = x.at(times)
+            found[stage.number(n)] = values if values.ndim == 2 else np.swapaxes(values, 0, 1)
+        return np.array(np.broadcast_to(after(ops, found)[name], qd.shape))
+
+
+def after(ops: list[TapeOp] | tuple[TapeOp, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:
+    """Return buffers after programs were run on them."""
+    found = dict(buffers)
+    for op in ops:
+        found |= op.run(found)
+    return found
+
+
+def events_of(events: Any) -> tuple[Event, ...]:
+    """Return what to watch for; a bare function is an event that ends nothing."""
+    if events is None:
+        return ()
+    given: list[Any] = [events] if isinstance(events, Event) or callable(events) else list(events)
+    for e in given:
+        if not isinstance(e, Event) and not callable(e):
+            raise ArgumentError(f"events: {e!r} is among them; wanted `Event`s or functions of (t, q, qd)")
+    return tuple(e if isinstance(e, Event) else Event(e) for e in given)
+
+
+def _checked_times(t: float, dt: float, start: float) -> tuple[float, float, float]:
+    for name, value, least in (("t", t, 0.0), ("dt", dt, 0.0), ("start", start, -inf)):
+        if isinstance(value, bool) or not isinstance(value, Real) or not least <= value < inf:  # pyright: ignore[reportUnnecessaryIsInstance]
+            more = ", not negative" if least == 0 else ""
+            raise ArgumentError(f"{name}: {value!r} came; wanted a number of seconds{more}")
+    if dt <= 0:
+        raise ArgumentError(f"dt: {dt!r} came; wanted a step longer than zero, such as 1e-3")
+    return float(t), float(dt), float(start)
