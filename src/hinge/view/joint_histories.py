@@ -33,7 +33,7 @@ def plot_joints(
     """
     checked_run(run)
     if what is None:
-        what = ("q", "qd", "tau") if run.tau.any() else ("q", "qd")
+        what = ("q", "qd", "tau") if np.nan_to_num(run.tau).any() else ("q", "qd")
     columns = [what] if isinstance(what, str) else list(what)
     if not columns or not set(columns) <= set(_WHAT):
         raise ArgumentError(f"what: {what!r} came; wanted some of {', '.join(map(repr, _WHAT))}")
