@@ -36,7 +36,8 @@ def passive_force(robot: Robot, q: Array, qd: Array) -> Array:
     """Return −damping q̇ − friction q̇/√(q̇² + s²) − stiffness difference(rest, q)."""
     parts: list[Array] = [np.zeros((*qd.shape[:-1], 0))]
     for j in robot.joints:
-        v, x = qd[..., j.qd_slice], j.type.difference(j.rest, q[..., j.q_slice])
+        v = qd[..., j.qd_slice]
+        x = j.type.difference(j.rest, q[..., j.q_slice]) if j.stiffness.any() else 0.0
         rubbing = j.friction * v / np.sqrt(v**2 + j.friction_speed**2)
         parts.append(-j.damping * v - rubbing - j.stiffness * x)
     return np.concatenate(parts, axis=-1)
