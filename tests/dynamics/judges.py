@@ -18,7 +18,7 @@ from hinge.dynamics import CATALOGUE
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, matvec
 from hinge.testing import random_state
-from tests.dynamics import operational, partitions, sweep_mimic, sweep_operational
+from tests.dynamics import operational, partitions, sweep_operational
 from tests.dynamics.coupled import SINGLE, Projected, coupled
 from tests.dynamics.passives import passive_force
 from tests.dynamics.subjects import Subject, rolls
@@ -223,6 +223,8 @@ def following_pinocchio(x: Subject) -> float | None:
     """Judge the mimic joints of a file by Pinocchio's."""
     if not x.urdf or "<mimic" not in example(x.urdf[0]).read_text(encoding="utf-8"):
         return None
+    from tests.dynamics import sweep_mimic
+
     case, model = sweep_mimic.example_case(example(x.urdf[0]), x.urdf[1])
     if model is None or model.nv != case.robot.nv:
         return None

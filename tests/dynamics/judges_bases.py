@@ -14,7 +14,6 @@ from tests.dynamics import partitions, test_rolling
 from tests.dynamics.judges import Judge, balanced, relative
 from tests.dynamics.subjects import Subject, rolls
 from tests.dynamics.test_moving import both, moved, on_a_raft
-from tests.oracles.pinocchio import LINEAR_FIRST
 
 
 def floating_inverse(x: Subject) -> float | None:
@@ -76,6 +75,8 @@ def centroidal_pinocchio(part: str) -> Judge:
         if not x.urdf or not x.floats:
             return None
         import pinocchio as pin
+
+        from tests.oracles.pinocchio import LINEAR_FIRST
 
         robot, model, to = x.peer
         data, s = model.createData(), x.s

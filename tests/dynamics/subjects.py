@@ -23,8 +23,9 @@ from tests.oracles.data import example, example_urdfs, package_root
 from tests.oracles.sweep_verbs import Row as Verbs
 from tests.oracles.sweep_verbs import compare_mjcf, compare_pinocchio, mjcf
 
-STATES = 4
-#: Robots with more coordinates are left out where matrices of all bodies, or robots built anew, would be slow.
+STATES, RANDOM_TREES = 4, 3
+SPECIAL = ("every_joint", "rolling_ball", "wheeled", "partial_rotors", "framed")
+#: Robots with more coordinates are left out where matrices of all bodies, or new robots, would be slow.
 LARGE = 30
 
 
@@ -172,19 +173,14 @@ def subjects(*, quick: bool = False) -> list[Subject]:
     found += [_urdf("ur5", "ur5_robot.urdf", floating=False)] if files else []
     if quick:
         return [*found, _zoo("rolling_ball")]
-    found += [_zoo("puma560", "llvm"), _zoo("quadruped", "llvm"), _zoo("double_pendulum", "llvm")]
+    found += [_zoo("puma560"), _zoo("quadruped", "llvm"), _zoo("double_pendulum", "llvm")]
     if files:
         found += [
             _urdf("solo12", "solo12.urdf", "llvm", floating=True),
             _urdf("talos_arm", "talos_left_arm.urdf", floating=False),
-            _urdf("talos", "talos_reduced.urdf", floating=True),
         ]
-    found += [Subject("ant", _ant, mjcf=ANT)]
-    found += [
-        _zoo(n) for n in ("every_joint", "rolling_ball", "wheeled", "partial_rotors", "framed", "two_roots")
-    ]
-    found += [
+    found += [Subject("ant", _ant, mjcf=ANT), *map(_zoo, SPECIAL)]
+    return found + [
         Subject(f"random {n}", lambda n=n: random_tree(2 + n % 6, 100 + n), ("llvm", "numpy")[n % 4 > 0])
-        for n in range(12)
+        for n in range(RANDOM_TREES)
     ]
-    return found

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from hinge import dynamics
 from tests.dynamics.catalogue import ITEMS, ROWS, Row
 from tests.dynamics.subjects import Subject, subjects
@@ -29,7 +31,7 @@ HEAD = ("item", "verb", "expression", "derived", "mul + add", "largest error", "
 
 @dataclass
 class Found:
-    """What the judges of a row said: for each oracle the largest error, the robot that has it, and a count."""
+    """What the judges of a row said: by oracle the largest error, the robot that has it, and a count."""
 
     worst: dict[str, tuple[float, str]] = field(default_factory=dict)
     count: dict[str, int] = field(default_factory=dict)
@@ -37,7 +39,7 @@ class Found:
 
     def add(self, oracle: str, error: float, where: str) -> None:
         """Take in one comparison; what is not a number is larger than any."""
-        error = error if error == error else float("inf")
+        error = float("inf") if np.isnan(error) else error
         self.above += error > BOUND
         self.count[oracle] = self.count.get(oracle, 0) + 1
         self.worst[oracle] = max(self.worst.get(oracle, (-1.0, "")), (error, where))
@@ -62,13 +64,12 @@ def judged(rows: Sequence[Row], robots: Iterable[Subject]) -> list[Found]:
         with target(x.target):
             for row, result in zip(rows, found, strict=True):
                 for oracle, judge in row.judges.items():
-                    t0 = time.process_time()
                     error = judge(x)
-                    t0 = time.process_time() - t0
-                    if t0 > 0.7:
-                        print("   ", row.verb, oracle, f"{t0:.1f}", file=sys.stderr)
-                    if error is not None:
-                        result.add(oracle, error, x.name)
+                    if error is None:
+                        continue
+                    result.add(oracle, error, x.name)
+                    if not error <= BOUND:
+                        print(f"{x.name}, {row.verb}, {oracle}: {error:.1e}", file=sys.stderr, flush=True)
         dynamics.forget()
         print(f"{x.name}, {x.target}: {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
     return found
