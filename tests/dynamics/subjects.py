@@ -24,7 +24,7 @@ from tests.oracles.sweep_verbs import Row as Verbs
 from tests.oracles.sweep_verbs import compare_mjcf, compare_pinocchio, mjcf
 
 STATES, RANDOM_TREES = 4, 3
-SPECIAL = ("every_joint", "rolling_ball", "wheeled", "partial_rotors", "framed")
+SPECIAL = ("every_joint", "spherical_angles", "rolling_ball", "wheeled", "partial_rotors", "framed")
 #: Robots with more coordinates are left out where matrices of all bodies, or new robots, would be slow.
 LARGE = 30
 
