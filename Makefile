@@ -36,6 +36,7 @@ sweep: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.errors.broken_urdf
 	$(BIN)/python -m tests.dynamics.sweep_native
 	$(BIN)/python -m tests.dynamics.sweep_fuzz
+	$(BIN)/python -m tests.dynamics.sweep_catalogue
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Hinge needs Python 3.11 or newer: make PYTHON=python3.11')"

@@ -40,7 +40,7 @@ def main(trees: int = TREES) -> int:
         if "<mimic" not in path.read_text(encoding="utf-8", errors="replace"):
             continue
         for floating in (False, True):
-            case, model = _example(path, floating)
+            case, model = example_case(path, floating)
             if case.full.couplings:
                 found += _row(f"{path.name}{', floating' if floating else ''}", case, model)
     for seed in range(trees):
@@ -57,7 +57,7 @@ def main(trees: int = TREES) -> int:
     return int(above > 0 or not found)
 
 
-def _example(path: Path, floating: bool) -> tuple[Projected, pin.Model | None]:
+def example_case(path: Path, floating: bool) -> tuple[Projected, pin.Model | None]:
     """Return a robot of a file, and Pinocchio's with mimic joints, None if it cannot make one."""
     full = read_urdf(path, floating=floating, strict=None)
     root = (pin.JointModelFreeFlyer(),) if floating else ()
@@ -85,13 +85,13 @@ def _row(label: str, case: Projected, model: pin.Model | None = None) -> list[fl
             raise
         note = "singular: moves no inertia"
     if model is not None and model.nv == robot.nv:
-        found |= _pinocchio(case, model)
+        found |= pinocchio_differences(case, model)
     shown = " ".join(f"{found[c]:11.1e}" if c in found else f"{'–':>11}" for c in COLUMNS)
     print(f"{label:44} {case.full.nq:4} {robot.nq:4} {shown} {note}", flush=True)
     return list(found.values())
 
 
-def _pinocchio(case: Projected, model: pin.Model) -> dict[str, float]:
+def pinocchio_differences(case: Projected, model: pin.Model) -> dict[str, float]:
     """Return the differences to Pinocchio's mimic joints."""
     robot, s, data = case.robot, case.state, model.createData()
     places = [(model.names[i], model.idx_qs[i], model.idx_vs[i]) for i in range(1, model.njoints)]

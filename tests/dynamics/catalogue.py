@@ -1,0 +1,222 @@
+"""The open-chain catalogue as rows: a verb, the program behind it, and who judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from hinge.algebra import B, Q, f_ext
+from hinge.dynamics import CATALOGUE, Compiled, compile
+from hinge.dynamics.expressions import VERBS
+from hinge.model import Robot, embed_couplings
+from hinge.robots import panda, spacecraft
+from hinge.sweeps import Cost
+from tests.dynamics import judges as of
+from tests.dynamics import judges_bases as bases
+from tests.dynamics.coupled import coupled
+from tests.dynamics.judges import Judge
+from tests.dynamics.operational import OPERATIONAL
+from tests.dynamics.passives import with_physics
+from tests.dynamics.zoo import CASES, tip_of
+
+WIDTH = 60
+ITEMS = {
+    0: "basic verbs",
+    1: "hybrid",
+    2: "free base",
+    3: "moving base",
+    4: "factors",
+    5: "estimation",
+    6: "operational space",
+    7: "inverse kinematics",
+    8: "loads",
+    9: "joints' own physics",
+    10: "change at run time",
+    11: "parameters",
+    12: "identification",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table.
+
+    `program` names the expressions behind the verb, none for what is no program; its operations are counted
+    for the robot of `on`, every second joint prescribed where coordinates are split, and at its tip where
+    frames are asked for. `judges` are functions by the name of the oracle that they ask.
+    """
+
+    item: int
+    verb: str
+    program: str
+    judges: Mapping[str, Judge]
+    on: Callable[[], Robot] = panda
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def expression(self) -> str:
+        """What the program computes as the algebra prints it, shortened if it is long."""
+        if not self.program:
+            return "–"
+        parts = VERBS[self.program]
+        shown = {**parts.expressions, **parts.blocks}
+        named = self.program not in CATALOGUE and len(shown) > 1
+        return shortened("; ".join(f"{n} = {e}" if named else str(e) for n, e in shown.items()))
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The program for the robot that operations are counted for."""
+        robot, parts = self.on(), VERBS[self.program]
+        given = {"nodes": [tip_of(robot)]} if Q in parts.letters or _leads_to_nodes(parts.letters) else {}
+        if parts.splits:
+            given["prescribed"] = [j.name for j in robot.joints[1::2]]
+        return compile(self.program, robot, **{**given, **self.options}, target="numpy")
+
+    @property
+    def sweeps(self) -> str:
+        """The derived cost: sweeps, and what else there is beside them."""
+        return costs(self.compiled.derivation.cost) if self.program else "–"
+
+    @property
+    def operations(self) -> str:
+        """Multiplications and additions for a robot."""
+        if not self.program:
+            return "–"
+        n = self.compiled.code.operations()
+        return f"{n.multiplications} + {n.additions}, {self.compiled.robot.name}"
+
+
+def _leads_to_nodes(letters: set[Any]) -> bool:
+    return B in letters and f_ext not in letters
+
+
+def shortened(text: str) -> str:
+    """Return a text cut between two words where it is long."""
+    return text if len(text) <= WIDTH else text[: WIDTH - 1].rsplit(" ", 1)[0] + " …"
+
+
+def costs(cost: Cost) -> str:
+    """Return sweeps, recursions, dense solves."""
+    found = f"{cost.passes} sweep{'s' * (cost.passes != 1)}, {cost.recursions} recursions"
+    found = found.removesuffix("s") if cost.recursions == 1 else found
+    found += f", {cost.quadratic} quadratic" if cost.quadratic else ""
+    return found + (f", {cost.solves} dense solve" if cost.solves else "")
+
+
+def _physical_panda() -> Robot:
+    return with_physics(panda())
+
+
+def _coupled_panda() -> Robot:
+    robot = panda()
+    names = [j.name for j in robot.joints if j.nv]
+    pairs = zip(names[::2], names[1::2], strict=False)
+    return embed_couplings(coupled(robot, *((b, a, 0.5, 0.0) for a, b in pairs)))
+
+
+def _base_passive(robot: Robot) -> dict[str, Any]:
+    return {"prescribed": [j.name for j in robot.joints[1:]]}
+
+
+#: Verbs that are read off the program of another name.
+READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
+
+
+def _basic() -> Iterator[Row]:
+    for verb in CASES:
+        asked = {"reference": of.book(verb)}
+        asked |= {peer: of.peer(peer, verb) for peer in ("Pinocchio", "MuJoCo")}
+        yield Row(0, verb, READ_OFF.get(verb, verb), asked)
+
+
+def _hybrid_and_bases() -> Iterator[Row]:
+    dense, name = "dense", "hybrid_dynamics"
+    yield Row(1, name, name, {dense: of.hybrid_by_names})
+    yield Row(1, f"{name}(prescribed=mask)", name, {dense: of.hybrid_by_masks}, options={"prescribed": None})
+    yield Row(1, "partitioned", "partitioned", {dense: of.partitioned})
+    floating: dict[str, Any] = {"on": spacecraft, "options": _base_passive(spacecraft())}
+    yield Row(2, "floating_inverse_dynamics", name, {dense: bases.floating_inverse}, **floating)
+    for verb in ("generalized_jacobian", "disturbance_jacobian"):
+        yield Row(2, verb, verb, {dense: bases.floating_jacobian(verb)}, **floating)
+    momentum = "centroidal_momentum"
+    yield Row(2, momentum, momentum, {"reference": bases.centroidal}, spacecraft)
+    for part, own in {
+        "matrix": {"reference": bases.centroidal_matrix},
+        "bias": {dense: bases.centroidal_bias},
+    }.items():
+        asked = own | {"Pinocchio": bases.centroidal_pinocchio(part)}
+        yield Row(2, f"{momentum}_{part}", f"{momentum}_{part}", asked, spacecraft)
+    yield Row(2, "reroot, forward_dynamics", "forward_dynamics", {"old base": bases.another_base}, spacecraft)
+    for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", name):
+        asked = {"reference, raft": bases.moving(verb)}
+        yield Row(3, f"{verb}(base=BaseMotion)", f"moving_{verb}", asked)
+    for kind, joint in {"rolling_ball": "RollingBall", "wheeled": "Wheeled"}.items():
+        yield Row(3, f"{joint}, forward_dynamics", "", {"Lagrange multipliers": bases.rolling(kind)})
+
+
+def _factors_and_estimation() -> Iterator[Row]:
+    for verb in (
+        "mass_factors", "mass_times", "mass_solve", "mass_root", "mass_root_inverse", "quasi_velocities",
+        "from_quasi_velocities", "log_determinant",
+    ):  # fmt: skip
+        yield Row(4, verb, verb, {"dense": of.of("factors", verb)})
+    yield Row(4, "sample_velocities", "from_quasi_velocities", {"dense": of.sampled})
+    for verb in ("filter_quantities", "acceleration_shares"):
+        yield Row(5, verb, verb, {"dense": of.of("factors", verb)})
+
+
+def _operational_space() -> Iterator[Row]:
+    for verb in OPERATIONAL:
+        asked = {"dense": of.in_operational_space(verb)}
+        if verb == "operational_inverse_inertia":
+            asked["Pinocchio"] = of.operational_pinocchio
+        yield Row(6, verb, verb, asked)
+    yield Row(7, "inverse_kinematics", "jacobian", {"residual, m or rad": of.reached})
+    yield Row(8, "hinge_forces(qdd)", "hinge_forces", {"dense": of.of("factors", "hinge_forces, qdd")})
+    yield Row(8, "hinge_forces(tau)", "hinge_forces_under", {"dense": of.of("factors", "hinge_forces, tau")})
+
+
+def _physics_and_changes() -> Iterator[Row]:
+    yield Row(9, "passive_force", "passive_force", {"formula": of.own_force}, _physical_panda)
+    for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", "hybrid_dynamics"):
+        asked = {"reference, formula": of.with_own_force(verb)}
+        yield Row(9, f"{verb}(passive=True)", f"passive_{verb}", asked, _physical_panda)
+    yield Row(9, "elastic_energy", "", {"work": of.spring_energy})
+    asked = {"projection": of.following, "Pinocchio": of.following_pinocchio}
+    yield Row(9, "embed_couplings, forward_dynamics", "forward_dynamics", asked, _coupled_panda)
+    yield Row(9, "limit_report", "", {"clipping": of.beyond_limits})
+    changing = {"prescribed": None, "parameters": ["inertias"]}
+    quantities = ("mass matrix", "kinetic energy", "potential energy", "momentum", "centre of mass")
+    named = {
+        "Live.hybrid_dynamics": ("hold forces", "accelerations"),
+        "Live, other verbs": (*quantities, "inverse dynamics"),
+    }
+    for verb, names in named.items():
+        program = "hybrid_dynamics" if "hybrid" in verb else ""
+        yield Row(10, verb, program, {"rebuilt robot": of.of("changes", *names)}, options=changing)
+    parts = ("velocities", "lost energy", "impulses", "impulse of the payload")
+    yield Row(10, "impact", "impact", {"dense": of.of("impacts", *parts)}, options=changing)
+
+
+def _parameters() -> Iterator[Row]:
+    names = ("inertias", "placements", "rotors", "friction")
+    inverse, forward = "passive_inverse_dynamics", "passive_forward_dynamics"
+    for name in names:
+        asked = {"rebuilt robot": of.given(inverse, name)}
+        yield Row(11, f"inverse_dynamics, {name}", inverse, asked, _physical_panda, {"parameters": [name]})
+    asked = {"rebuilt robot": of.given(forward, *names)}
+    yield Row(11, "forward_dynamics, all four", forward, asked, _physical_panda, {"parameters": names})
+    yield Row(12, "inertial_regressor", "inertial_regressor", {"reference": of.regressor})
+    yield Row(12, "base_parameters", "inertial_regressor", {"other motions": of.told_apart})
+
+
+ROWS: tuple[Row, ...] = (
+    *_basic(),
+    *_hybrid_and_bases(),
+    *_factors_and_estimation(),
+    *_operational_space(),
+    *_physics_and_changes(),
+    *_parameters(),
+)
