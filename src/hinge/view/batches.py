@@ -1,0 +1,101 @@
+"""Which runs of a batch a picture shows, and their spread."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from operator import index
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.sim import Run
+from hinge.spatial import Array
+
+#: One run of a batch by its place, several, or None for what suits the picture.
+Runs: TypeAlias = int | tuple[int, ...] | Sequence[int | tuple[int, ...]] | None
+
+#: What a band shows, from and to.
+BAND = (0.05, 0.95)
+
+
+def checked_run(run: Run) -> Run:
+    """Return the run, or raise an ArgumentError that says what came instead."""
+    if not isinstance(run, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"run: {type(run).__name__} came; wanted a Run, such as hinge.simulate(…) gives")
+    if 0 in run.batch or not len(run.t):
+        raise ArgumentError(f"run: its batch {run.batch} with {len(run.t)} times is empty; wanted a motion")
+    return run
+
+
+def chosen(run: Run, runs: Runs) -> list[int]:
+    """Return the places of runs in the flattened batch; all of them for None.
+
+    A number counts through the flattened batch, a tuple is a place in it, and a list several of either.
+    """
+    total = int(np.prod(run.batch, dtype=int))
+    if runs is None:
+        return list(range(total))
+    wanted = runs if isinstance(runs, Sequence) and not isinstance(runs, tuple | str) else [runs]
+    found = [_place(run, x, total) for x in wanted]
+    if not found:
+        raise ArgumentError("runs: is empty; wanted the place of a run in the batch, or several, or None")
+    return found
+
+
+def flat(run: Run, x: Array) -> Array:
+    """Return what a run has, (…, T) or (…, T, n), with its batch as one first dimension."""
+    return x.reshape(-1, *x.shape[len(run.batch) :])
+
+
+def spread(x: Array) -> tuple[Array, Array, Array]:
+    """Return the low quantile, the median and the high one over the first dimension, without what is NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where all runs have ended there is nothing
+        low, middle, high = np.nanquantile(x, (BAND[0], 0.5, BAND[1]), axis=0)
+    return low, middle, high
+
+
+def draw(ax: Any, t: Array, x: Array, *, band: bool, **options: Any) -> None:
+    """Draw histories x (runs, T) as lines, or as the line of their median in a band; one label for all."""
+    if band:
+        low, middle, high = spread(x)
+        ax.fill_between(t, low, high, color=options.get("color"), alpha=0.2, linewidth=0)
+        ax.plot(t, middle, **options)
+        return
+    label = options.pop("label", None)
+    fade = 1.0 if len(x) == 1 else max(0.35, 1.0 - 0.1 * len(x))
+    for k, history in enumerate(x):
+        ax.plot(t, history, label=label if k == 0 else None, alpha=fade, **options)
+
+
+def subtitle(run: Run, places: Sequence[int], *, band: bool) -> str:
+    """Return which runs are shown, or nothing if there is one alone."""
+    if not run.batch:
+        return ""
+    if band:
+        low, high = (f"{100 * x:g}" for x in BAND)
+        return f"{len(places)} runs: median, {low} to {high} %"
+    named = ", ".join(str(_label(run, p)) for p in places[:6])
+    return f"run {named}" if len(places) == 1 else f"runs {named}{' …' if len(places) > 6 else ''}"
+
+
+def _label(run: Run, place: int) -> Any:
+    if len(run.batch) == 1:
+        return place
+    return tuple(int(i) for i in np.unravel_index(place, run.batch))
+
+
+def _place(run: Run, x: Any, total: int) -> int:
+    try:
+        if isinstance(x, tuple):
+            return int(np.ravel_multi_index(tuple(index(i) for i in x), run.batch)) if run.batch else 0
+        place = index(x)
+    except (TypeError, ValueError):
+        place = total
+    if not -total <= place < total:
+        raise ArgumentError(
+            f"runs: {x!r} came; wanted a number below {total}, or a place in the batch {run.batch}"
+        )
+    return place % total

@@ -1,0 +1,80 @@
+"""Forces as arrows: the weight of each body, and what the joints exert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hinge.model import Robot, effort_subspace
+from hinge.spatial import Array, matvec, transpose
+from hinge.view.poses import Poses
+
+#: The longest arrow, and the shortest that is drawn, in parts of the robot's size and of the longest.
+LONGEST, SHORTEST = 0.25, 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """Vectors (…, n, 3) that begin at points (…, n, 3) in the world."""
+
+    starts: Array
+    vectors: Array
+
+    def ends(self, frame: int | None, size: float, largest: float | None = None) -> Array:
+        """Return the ends (k, 2, 3) of the arrows of one frame that are long enough to be seen.
+
+        The length `LONGEST` of the robot's size stands for `largest`, by default the largest of all frames.
+        """
+        top = self.largest if largest is None else largest
+        if not top > 0:
+            return np.zeros((0, 2, 3))
+        starts = self.starts if frame is None else self.starts[frame]
+        vectors = self.vectors if frame is None else self.vectors[frame]
+        scaled = vectors * (LONGEST * size / top)
+        seen = np.linalg.norm(scaled, axis=-1) > SHORTEST * LONGEST * size
+        return np.stack([starts, starts + scaled], axis=-2)[seen]
+
+    @property
+    def largest(self) -> float:
+        """The size of the largest vector, 0 if there is none."""
+        sizes = np.linalg.norm(self.vectors, axis=-1)
+        return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
+
+
+def weights(robot: Robot, poses: Poses, gravity: Array) -> Arrows:
+    """Return the weight of each body, at its centre of mass, in N."""
+    bodies = [i for i, b in enumerate(robot.bodies) if float(b.inertia.m) > 0]
+    batch = poses.positions.shape[:-2]
+    if not bodies:
+        return Arrows(np.zeros((*batch, 0, 3)), np.zeros((*batch, 0, 3)))
+    starts = np.stack(
+        [poses.points(i, robot.bodies[i].inertia.com[None])[..., 0, :] for i in bodies], axis=-2
+    )
+    masses = np.array([float(robot.bodies[i].inertia.m) for i in bodies])
+    return Arrows(starts, np.broadcast_to(masses[:, None] * gravity, starts.shape))
+
+
+def joint_efforts(robot: Robot, poses: Poses, q: Array, tau: Array) -> tuple[Arrows, Arrows]:
+    """Return the moments in N m and the forces in N that joints exert on what they carry, at the joints.
+
+    What the bearings carry is no part of them.
+    """
+    starts, moments, pushes = list[Array](), list[Array](), list[Array]()
+    for i, joint in enumerate(robot.joints):
+        if not joint.nv:
+            continue
+        own, effort = q[..., joint.q_slice], tau[..., joint.qd_slice]
+        spanned = effort_subspace(joint, own)
+        power = transpose(joint.subspace(own)) @ spanned
+        effort = np.linalg.solve(power, effort[..., None])[..., 0]
+        f = matvec(joint.outer.force_matrix() @ spanned, effort)  # about the joint
+        turn = poses.rotations[..., i, :, :] @ joint.outer.rotation
+        starts.append(poses.points(i, joint.outer.position[None])[..., 0, :])
+        moments.append(matvec(turn, f[..., :3]))
+        pushes.append(matvec(turn, f[..., 3:]))
+    if not starts:
+        none = np.zeros((*poses.positions.shape[:-2], 0, 3))
+        return Arrows(none, none), Arrows(none, none)
+    at = np.stack(starts, axis=-2)
+    return Arrows(at, np.stack(moments, axis=-2)), Arrows(at, np.stack(pushes, axis=-2))

@@ -1,0 +1,94 @@
+"""The histories of joints: positions, velocities and forces over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.sim import Run
+from hinge.spatial import Array
+from hinge.view.batches import Runs, checked_run, chosen, draw, flat, subtitle
+from hinge.view.coordinates import Coordinate, Group, described, groups
+from hinge.view.extras import new_figure
+from hinge.view.palette import BLACK, Rgb, line
+
+_WHAT = {"q": "position", "qd": "velocity", "tau": "force"}
+
+
+def plot_joints(
+    run: Run,
+    *,
+    joints: str | Sequence[str] | None = None,
+    what: str | Sequence[str] | None = None,
+    runs: Runs = None,
+) -> Any:
+    """Return a Matplotlib figure of the joints' histories: a column each for q, qd and tau, if it is not 0.
+
+    Joints with the same unit share a row, at most seven in each; a joint with several coordinates has rows of
+    its own. `joints` are names, all that move by default; `what` are the columns. Of a batch the median and
+    the band from 5 to 95 % are shown, or the `runs` that are chosen, as lines.
+    """
+    checked_run(run)
+    if what is None:
+        what = ("q", "qd", "tau") if run.tau.any() else ("q", "qd")
+    columns = [what] if isinstance(what, str) else list(what)
+    if not columns or not set(columns) <= set(_WHAT):
+        raise ArgumentError(f"what: {what!r} came; wanted some of {', '.join(map(repr, _WHAT))}")
+    rows = groups(described(run.robot, joints))
+    if not rows:
+        raise ArgumentError(f"joints: {joints!r} do not move; wanted joints with coordinates")
+    places, band = chosen(run, runs), runs is None and len(flat(run, run.q)) > 1
+    figure = new_figure(3.4 * len(columns) + 1.4, 1.9 * len(rows) + 0.8)
+    axes = figure.subplots(len(rows), len(columns), sharex=True, squeeze=False)
+    for row, group in zip(axes, rows, strict=True):
+        for ax, name in zip(row, columns, strict=True):
+            _panel(ax, name, group, run.t, flat(run, getattr(run, name))[places], band=band)
+        _legend(row[-1], group, columns)
+    for ax, name in zip(axes[0], columns, strict=True):
+        ax.set_title(_WHAT[name], fontsize="medium")
+    for ax in axes[-1]:
+        ax.set_xlabel("t [s]")
+    more = subtitle(run, places, band=band)
+    figure.suptitle(f"{run.robot.name}{': ' if more else ''}{more}")
+    return figure
+
+
+def _panel(ax: Any, name: str, group: Group, t: Array, x: Array, *, band: bool) -> None:
+    shown = group.q if name == "q" else group.v
+    for c, color in zip(shown, _colors(shown), strict=True):
+        draw(ax, t, x[..., c.index], band=band, color=color, linewidth=1.4)
+    first = group.v[0]
+    unit = {"q": shown[0].unit, "qd": first.rate_unit, "tau": first.effort_unit}[name]
+    ax.set_ylabel(f"[{unit}]" if unit else "quaternion")
+    ax.margins(x=0)
+    ax.grid(alpha=0.3)
+    _no_noise(ax, x[..., [c.index for c in shown]])
+
+
+def _no_noise(ax: Any, x: Array) -> None:
+    """Show numbers that do not change, up to rounding, as a straight line."""
+    seen = x[np.isfinite(x)]
+    if not seen.size:
+        return
+    low, high = float(seen.min()), float(seen.max())
+    if high - low < 1e-9 * max(1.0, abs(low), abs(high)):
+        ax.set_ylim((low + high) / 2 - 1, (low + high) / 2 + 1)
+
+
+def _colors(coordinates: Sequence[Coordinate]) -> list[Rgb]:
+    """Return a colour for each line; a quaternion's last three have those of the angular velocity."""
+    first = [] if coordinates[0].unit else [BLACK]
+    return [*first, *(line(k) for k in range(len(coordinates) - len(first)))]
+
+
+def _legend(ax: Any, group: Group, columns: Sequence[str]) -> None:
+    """Name the lines of a row at its right end."""
+    shown = group.q if "q" in columns else group.v
+    for c, color in zip(shown, _colors(shown), strict=True):
+        ax.plot([], [], color=color, label=c.name if c.unit else c.name.removeprefix("q"))
+    ax.legend(
+        loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize="small", title=group.title
+    )

@@ -1,0 +1,97 @@
+"""The switches that both viewers have: frames, names, inertias, weights, and what joints exert."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hinge.spatial import Array
+from hinge.view.callbacks import calling
+from hinge.view.palette import GREEN, PINK, VERMILION, Rgb, as_bytes
+from hinge.view.puppet import Puppet
+
+
+class ArrowLayer:
+    """Arrows of one kind in the scene, drawn when they are asked for."""
+
+    def __init__(self, scene: Any, name: str, rgb: Rgb, size: float) -> None:
+        self._scene, self._name, self._rgb, self._size = scene, f"/forces/{name}", as_bytes(rgb), size
+        self.handle: Any = None
+
+    def draw(self, ends: Array) -> None:
+        """Show arrows (k, 2, 3), and no others."""
+        if not len(ends):
+            self.hide()
+        elif self.handle is None:
+            thick = 0.01 * self._size
+            self.handle = self._scene.add_arrows(
+                self._name,
+                ends,
+                self._rgb,
+                shaft_radius=thick,
+                head_radius=2.5 * thick,
+                head_length=5 * thick,
+            )
+        else:
+            self.handle.points = ends.astype("float32")
+            self.handle.visible = True
+
+    def hide(self) -> None:
+        """Show none."""
+        if self.handle is not None:
+            self.handle.visible = False
+
+
+class Options:
+    """The switches, and the arrows that they bring up; `refresh` is called when what they show may change."""
+
+    def __init__(
+        self,
+        server: Any,
+        puppet: Puppet,
+        size: float,
+        *,
+        gravity: bool,
+        efforts: str,
+        refresh: Callable[[], None],
+    ) -> None:
+        gui, scene = server.gui, server.scene
+        self.weights = ArrowLayer(scene, "weights", GREEN, size)
+        self.moments = ArrowLayer(scene, "moments", VERMILION, size)
+        self.pushes = ArrowLayer(scene, "pushes", PINK, size)
+        self.effort_switch: Any = None
+        self.weight_switch: Any = None
+        with gui.add_folder("Show", expand_by_default=True):
+            self.frame_switch = gui.add_checkbox("frames", False)
+            self.name_switch = gui.add_checkbox("names", False)
+            if puppet.layers["inertia"] or puppet.layers["body"]:
+                self.inertia_switch = gui.add_checkbox(
+                    "inertia",
+                    bool(puppet.layers["body"]),
+                    hint="Solid ellipsoids of the same mass and inertia",
+                )
+                self.inertia_switch.on_update(calling(lambda: self._inertia(puppet)))
+            if gravity:
+                self.weight_switch = gui.add_checkbox("weight", False, hint="The weight of each body")
+                self.weight_switch.on_update(calling(refresh))
+            if efforts:
+                self.effort_switch = gui.add_checkbox(
+                    "joint forces", False, hint=f"{efforts}: moments orange, forces pink"
+                )
+                self.effort_switch.on_update(calling(refresh))
+        self.frame_switch.on_update(calling(lambda: puppet.show_frames(visible=self.frame_switch.value)))
+        self.name_switch.on_update(calling(lambda: puppet.show_names(visible=self.name_switch.value)))
+
+    def _inertia(self, puppet: Puppet) -> None:
+        for layer in ("inertia", "body"):
+            puppet.show(layer, visible=self.inertia_switch.value)
+
+    @property
+    def wants_weights(self) -> bool:
+        """Whether weights are asked for."""
+        return self.weight_switch is not None and bool(self.weight_switch.value)
+
+    @property
+    def wants_efforts(self) -> bool:
+        """Whether joint forces are asked for."""
+        return self.effort_switch is not None and bool(self.effort_switch.value)

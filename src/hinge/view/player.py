@@ -1,0 +1,217 @@
+"""`play`: a run in the browser, with a timeline."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.sim import Run
+from hinge.spatial import Array
+from hinge.view.appearance import appearance, bounds
+from hinge.view.batches import Runs, checked_run, chosen, flat
+from hinge.view.callbacks import calling
+from hinge.view.clock import Clock
+from hinge.view.energy_plot import EnergyPlot
+from hinge.view.forces import joint_efforts, weights
+from hinge.view.options import Options
+from hinge.view.poses import Poses, body_poses, held, thinned
+from hinge.view.puppet import Puppet
+from hinge.view.server import HOST, PORT, Server
+
+#: So many times of a run are kept for the viewer, so many are drawn in a second of the viewer's.
+MOST_FRAMES, RATE = 3000, 30
+#: No more runs than this are shown besides the first.
+MOST_GHOSTS = 8
+#: How opaque a ghost is.
+GHOST = 0.3
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "10")
+
+
+class RunViewer(Server):
+    """A viewer that plays a run, others of its batch as ghosts; `clock` says where it is."""
+
+    def __init__(
+        self, run: Run, places: list[int], *, folder: str | Path | None, host: str, port: int
+    ) -> None:
+        robot = run.robot
+        at = thinned(len(run.t), MOST_FRAMES)
+        shown = places[: MOST_GHOSTS + 1]
+        q = held(flat(run, run.q)[shown])[:, at]
+        if not np.isfinite(q).all():
+            raise ArgumentError("run: begins with a state that is not finite; wanted a motion")
+        look = appearance(robot, q[0, 0], folder)
+        super().__init__(robot.name, host=host, port=port)
+        self.robot, self.size, self.clock = robot, look.size, Clock(run.t[at])
+        self.messages += [*look.messages, *_remarks(run, places, shown)]
+        self.poses = body_poses(robot, q)
+        self._quaternions = self.poses.quaternions
+        self._moving = _moving(self.poses)
+        self._gravity = _gravity(run, shown[0])
+        tau = np.nan_to_num(flat(run, run.tau)[shown[0]][at])
+        self._lock, self._own_move, self._drawn = threading.RLock(), False, -1
+        main = Poses(self.poses.positions[0], self.poses.rotations[0])
+        self._weights = weights(robot, main, self._gravity)
+        self._moments, self._pushes = joint_efforts(robot, main, q[0], tau)
+        self._build(run, look, shown, at, efforts=bool(tau.any()))
+        self.refresh()
+        self._thread = threading.Thread(target=self._turn, name="hinge-player", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the playing and the server."""
+        super().stop()
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout=2.0)
+
+    def refresh(self) -> None:
+        """Show the frame that the clock is at."""
+        with self._lock, self.viser.atomic():
+            k = self.clock.frame
+            for i, puppet in enumerate(self.puppets):
+                moving = self._moving[i] if self._drawn >= 0 else None
+                puppet.place(self.poses.positions[i, k], self._quaternions[i, k], moving)
+            self._arrows(k)
+            self._own_move = True
+            try:
+                self.timeline.value = float(self.clock.t)
+            finally:
+                self._own_move = False
+            self.energy.mark(float(self.clock.t))
+            self._drawn = k
+
+    def play(self) -> None:
+        """Let it run."""
+        with self._lock:
+            self.clock.play()
+            self._label()
+
+    def pause(self) -> None:
+        """Hold it."""
+        with self._lock:
+            self.clock.pause()
+            self._label()
+
+    def seek(self, t: float) -> None:
+        """Go to a time."""
+        with self._lock:
+            self.clock.seek(t)
+            self.refresh()
+
+    def _build(self, run: Run, look: Any, shown: list[int], at: Array, *, efforts: bool) -> None:
+        scene = self.viser.scene
+        few = thinned(len(at), 60)
+        some = Poses(self.poses.positions[:, few], self.poses.rotations[:, few])
+        low, high = bounds(self.robot, list(look.pieces), some)
+        self.look_at(low, high, self._gravity)
+        self.puppets = [Puppet(scene, self.robot, look, "/robot")]
+        self.puppets += [Puppet(scene, self.robot, look, f"/ghost {p}", fade=GHOST) for p in shown[1:]]
+        self._build_timeline()
+        self.energy = EnergyPlot(self.viser, run, shown[0], at)
+        self.options = Options(
+            self.viser,
+            self.puppets[0],
+            look.size,
+            gravity=bool(self._gravity.any()),
+            efforts="What the joints exert" if efforts else "",
+            refresh=self.refresh,
+        )
+        self.notes(self.messages)
+
+    def _build_timeline(self) -> None:
+        gui, times = self.viser.gui, self.clock.times
+        first, last = float(times[0]), float(times[-1])
+        self.play_button = gui.add_button("Play")
+        self.timeline = gui.add_slider(
+            "t [s]", min=first, max=last, step=max((last - first) / 2000, 1e-9), initial_value=first
+        )
+        self.speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
+        self.loop = gui.add_checkbox("again and again", True)
+        self.play_button.on_click(calling(lambda: self.pause() if self.clock.playing else self.play()))
+        self.timeline.on_update(calling(lambda: None if self._own_move else self.seek(self.timeline.value)))
+        self.speed.on_update(calling(lambda: setattr(self.clock, "speed", float(self.speed.value))))
+        self.loop.on_update(calling(lambda: setattr(self.clock, "loop", self.loop.value)))
+
+    def _label(self) -> None:
+        self.play_button.label = "Pause" if self.clock.playing else "Play"
+
+    def _arrows(self, k: int) -> None:
+        options, size = self.options, self.size
+        for wanted, layer, arrows in (
+            (options.wants_weights, options.weights, self._weights),
+            (options.wants_efforts, options.moments, self._moments),
+            (options.wants_efforts, options.pushes, self._pushes),
+        ):
+            if wanted:
+                layer.draw(arrows.ends(k, size))
+            else:
+                layer.hide()
+
+    def _turn(self) -> None:
+        """Let the clock go with real time until the viewer is stopped."""
+        before = time.monotonic()
+        while self.running:
+            time.sleep(1 / RATE)
+            now = time.monotonic()
+            with self._lock:
+                was = self.clock.playing
+                self.clock.advance(now - before)
+                if was and self.running:
+                    self.refresh()
+                    if not self.clock.playing:
+                        self._label()
+            before = now
+
+
+def play(
+    run: Run,
+    *,
+    runs: Runs = None,
+    folder: str | Path | None = None,
+    host: str = HOST,
+    port: int = PORT,
+    wait: bool = True,
+) -> RunViewer:
+    """Play a run in the browser, and return the viewer when it has ended.
+
+    Of a batch the first run is shown, and up to eight more as ghosts; `runs` chooses which, the first of
+    them is the one that is not a ghost. A run that ended early stays where it was. The other arguments are
+    those of `show`.
+    """
+    checked_run(run)
+    viewer = RunViewer(run, chosen(run, runs), folder=folder, host=host, port=port)
+    if wait:
+        viewer.play()
+    viewer.serve(wait=wait)
+    return viewer
+
+
+def _moving(poses: Poses) -> Array:
+    """Tell which bodies (runs, n) move in which run."""
+    shift = np.ptp(poses.positions, axis=1).max(-1)
+    turn = np.ptp(poses.rotations, axis=1).max((-1, -2))
+    return (shift > 1e-12) | (turn > 1e-12)
+
+
+def _gravity(run: Run, place: int) -> Array:
+    given = run.settings.get("gravity")
+    if given is None:
+        return run.robot.gravity
+    wide = np.broadcast_to(np.asarray(given, dtype=np.float64), (*run.batch, 3))
+    return wide.reshape(-1, 3)[place]
+
+
+def _remarks(run: Run, places: list[int], shown: list[int]) -> list[str]:
+    found: list[str] = []
+    if len(places) > len(shown):
+        found.append(f"{len(shown)} of {len(places)} runs are shown; choose others with runs=")
+    for ending in run.endings:
+        place = int(np.ravel_multi_index(ending.state, run.batch)) if run.batch else 0
+        if place in shown:
+            which = f"run {place} " if run.batch else ""
+            found.append(f"{which}ended at t = {ending.t:g} s: {ending.reason}")
+    return found

@@ -1,0 +1,161 @@
+"""`show`: a robot in the browser, with a slider for each coordinate."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hinge.dynamics import gravity_force
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_configuration, checked_robot, neutral, random_configuration
+from hinge.spatial import Array, ArrayLike
+from hinge.view.appearance import appearance, bounds
+from hinge.view.callbacks import calling
+from hinge.view.forces import joint_efforts, weights
+from hinge.view.options import Options
+from hinge.view.poses import body_poses
+from hinge.view.puppet import Puppet
+from hinge.view.server import HOST, PORT, Server
+from hinge.view.sliders import STEP, Slider, configuration, sliders
+
+
+class RobotViewer(Server):
+    """A viewer in which sliders move a robot; `q` is where they are."""
+
+    def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, host: str, port: int) -> None:
+        look = appearance(robot, q, folder)
+        super().__init__(robot.name, host=host, port=port)
+        self.robot, self.size = robot, look.size
+        self.messages += look.messages
+        self._lock, self._batch, self._seed = threading.RLock(), False, 0
+        poses = body_poses(robot, q)
+        low, high = bounds(robot, list(look.pieces), poses)
+        self.look_at(low, high, robot.gravity)
+        self.puppet = Puppet(self.viser.scene, robot, look, "/robot")
+        heavy = bool(robot.gravity.any())
+        self.options = Options(
+            self.viser,
+            self.puppet,
+            look.size,
+            gravity=heavy,
+            efforts="What holds the robot against gravity" if heavy and robot.nv else "",
+            refresh=self.refresh,
+        )
+        self.sliders: list[tuple[Slider, Any]] = []
+        self._start = [s.start for s in sliders(robot, q)]
+        self._build_sliders(q)
+        self.notes(self.messages)
+        self.refresh()
+
+    @property
+    def q(self) -> Array:
+        """The configuration that the sliders stand for."""
+        return configuration(self.robot, [handle.value for _, handle in self.sliders])
+
+    def move(self, q: ArrayLike) -> None:
+        """Put the sliders, as far as their ranges go, and the robot at q."""
+        at = as_configuration(self.robot, q)
+        if at.ndim != 1 or not np.isfinite(at).all():
+            raise ArgumentError(
+                f"q: has shape {at.shape}; wanted one finite configuration ({self.robot.nq},)"
+            )
+        self._put([s.start for s in sliders(self.robot, at)])
+
+    def refresh(self) -> None:
+        """Put the robot where the sliders are."""
+        if self._batch:
+            return
+        with self._lock, self.viser.atomic():
+            q = self.q
+            poses = body_poses(self.robot, q)
+            self.puppet.place(poses.positions, poses.quaternions)
+            self._arrows(q)
+
+    def _put(self, values: list[float]) -> None:
+        with self._lock:
+            self._batch = True
+            try:
+                for (s, handle), value in zip(self.sliders, values, strict=True):
+                    handle.value = float(np.clip(value, s.low, s.high))
+            finally:
+                self._batch = False
+            self.refresh()
+
+    def _arrows(self, q: Array) -> None:
+        poses, options, size = body_poses(self.robot, q), self.options, self.size
+        if options.wants_weights:
+            options.weights.draw(weights(self.robot, poses, self.robot.gravity).ends(None, size))
+        else:
+            options.weights.hide()
+        if options.wants_efforts:
+            moments, pushes = joint_efforts(self.robot, poses, q, gravity_force(self.robot, q))
+            options.moments.draw(moments.ends(None, size))
+            options.pushes.draw(pushes.ends(None, size))
+        else:
+            options.moments.hide()
+            options.pushes.hide()
+
+    def _build_sliders(self, q: Array) -> None:
+        gui = self.viser.gui
+        specs = sliders(self.robot, q)
+        if not specs:
+            return
+        reset = gui.add_button("Back to the start")
+        reset.on_click(calling(lambda: self._put(self._start)))
+        chance = gui.add_button("Any pose", hint="At random, within the limits")
+        chance.on_click(calling(self._any_pose))
+        by_joint: dict[str, list[Slider]] = {}
+        for s in specs:
+            by_joint.setdefault(s.joint, []).append(s)
+        made: dict[int, Any] = {}
+        with gui.add_folder("Joints"):
+            for name, own in by_joint.items():
+                if len(own) == 1:
+                    made[id(own[0])] = self._slider(own[0])
+                    continue
+                with gui.add_folder(name, expand_by_default=False):
+                    made |= {id(s): self._slider(s) for s in own}
+        self.sliders = [(s, made[id(s)]) for s in specs]
+
+    def _slider(self, s: Slider) -> Any:
+        handle = self.viser.gui.add_slider(
+            f"{s.name} [{s.unit}]",
+            min=s.low,
+            max=s.high,
+            step=STEP,
+            initial_value=s.start,
+        )
+        handle.on_update(calling(self.refresh))
+        return handle
+
+    def _any_pose(self) -> None:
+        self._seed += 1
+        self.move(random_configuration(self.robot, self._seed))
+
+
+def show(
+    robot: Robot,
+    q: ArrayLike | None = None,
+    *,
+    folder: str | Path | None = None,
+    host: str = HOST,
+    port: int = PORT,
+    wait: bool = True,
+) -> RobotViewer:
+    """Show a robot in the browser, with sliders for its joints, and return the viewer when it has ended.
+
+    `q` is where it starts, by default the neutral configuration. Meshes are read only from inside `folder`,
+    the folder of the robot's files. The viewer listens at `host`, which only this machine can reach by
+    default, and at `port`, or at another one if that is taken; it prints its address. Without `wait` it
+    returns at once, and runs until `stop()`.
+    """
+    checked_robot(robot)
+    start = as_configuration(robot, neutral(robot) if q is None else q)
+    if start.ndim != 1 or not np.isfinite(start).all():
+        raise ArgumentError(f"q: has shape {start.shape}; wanted one finite configuration ({robot.nq},)")
+    viewer = RobotViewer(robot, start, folder=folder, host=host, port=port)
+    viewer.serve(wait=wait)
+    return viewer

@@ -1,0 +1,178 @@
+"""A strip of stick figures: the motion at several instants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from hinge.errors import ArgumentError
+from hinge.model import Robot
+from hinge.sim import Run
+from hinge.spatial import Array, ArrayLike
+from hinge.view.batches import checked_run, chosen, flat
+from hinge.view.extras import new_figure
+from hinge.view.outlines import hull, plane_axes, surface_points
+from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
+from hinge.view.poses import Poses, body_poses
+from hinge.view.skeleton import ellipsoid, sticks
+
+#: Side by side, so many figures go into a row.
+ACROSS = 6
+
+
+def plot_strip(
+    run: Run,
+    *,
+    instants: int | ArrayLike = 6,
+    plane: str | ArrayLike | None = None,
+    overlay: bool = False,
+    ellipsoids: bool = False,
+    run_index: int | tuple[int, ...] = 0,
+) -> Any:
+    """Return a Matplotlib figure of the robot at several instants, as sticks from joint to joint.
+
+    `instants` is how many, evenly spread, or the times themselves, of which the nearest recorded are taken.
+    `plane` is what it is projected on: two axes that point right and up ("xz"), or a vector towards the eye;
+    by default the plane in which the motion spreads most, with gravity downwards. Side by side, or with
+    `overlay` in one picture, the later the darker. Shapes that are not meshes are drawn as outlines,
+    `ellipsoids` adds those of inertia. Of a batch the run `run_index` is shown.
+    """
+    checked_run(run)
+    place = chosen(run, run_index)[0]
+    q = flat(run, run.q)[place]
+    at = _instants(run.t, q, instants)
+    robot, poses = run.robot, body_poses(run.robot, q[at])
+    lines = sticks(robot).placed(poses)
+    solids = _solids(robot, poses, ellipsoids=ellipsoids)
+    cloud = np.concatenate([lines.reshape(-1, 3), *(x.reshape(-1, 3) for x in solids), _world_marks(robot)])
+    gravity = run.settings.get("gravity")
+    down = robot.gravity if gravity is None or np.ndim(gravity) != 1 else np.asarray(gravity, dtype=float)
+    axes_3d = np.stack(plane_axes(plane, cloud, down), axis=-1)
+    flat_lines, flat_solids = lines @ axes_3d, [x @ axes_3d for x in solids]
+    corners = _corners(cloud @ axes_3d)
+    if overlay:
+        figure, axes = _single()
+        for k in range(len(at)):
+            _figure(axes[0], flat_lines[k], [x[k] for x in flat_solids], (k + 1) / len(at), corners)
+        axes[0].set_title(f"t = {run.t[at[0]]:.3g} … {run.t[at[-1]]:.3g} s", fontsize="medium")
+    else:
+        figure, axes = _row(len(at), corners)
+        for k, ax in enumerate(axes[: len(at)]):
+            _figure(ax, flat_lines[k], [x[k] for x in flat_solids], 1.0, corners)
+            ax.set_title(f"t = {run.t[at[k]]:.3g} s", fontsize="small")
+    _marks(axes, robot, axes_3d)
+    figure.suptitle(f"{robot.name}, seen along {_named(np.cross(axes_3d[:, 0], axes_3d[:, 1]))}")
+    return figure
+
+
+def _instants(t: Array, q: Array, instants: int | ArrayLike) -> Array:
+    """Return the places in t of the instants, of those at which there is a state."""
+    alive = np.flatnonzero(np.isfinite(q).all(-1))
+    if not len(alive):
+        raise ArgumentError("run: has no state that is finite; wanted a motion")
+    if np.ndim(instants) == 0:
+        try:
+            count = index(instants)  # pyright: ignore[reportArgumentType]
+        except TypeError:
+            count = 0
+        if count < 1:
+            raise ArgumentError(f"instants: {instants!r} came; wanted how many, at least 1, or times in s")
+        wanted = np.linspace(t[alive[0]], t[alive[-1]], count)
+    else:
+        wanted = np.asarray(instants, dtype=np.float64).ravel()
+        if not wanted.size or not np.isfinite(wanted).all():
+            raise ArgumentError("instants: wanted how many, or finite times in s")
+    return alive[np.abs(t[alive] - wanted[:, None]).argmin(-1)]
+
+
+def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
+    """Return the points (T, n, 3) of each solid in the world."""
+    found: list[Array] = []
+    for i, body in enumerate(robot.bodies):
+        shown = [s for s in body.shapes if s.role == "visual"] or list(body.shapes)
+        local = [s.placement.inv().point(surface_points(s.geometry)) for s in shown]
+        round_one = ellipsoid(body) if ellipsoids else None
+        if round_one is not None:
+            local.append(surface_points(round_one))
+        found += [poses.points(i, p) for p in local if len(p)]
+    return found
+
+
+def _world_marks(robot: Robot) -> Array:
+    """Return where joints hang bodies that cannot move away from the world."""
+    marks = [j.inner.position for j in robot.joints if j.parent is None and j.type.kind != "free"]
+    return np.array(marks).reshape(-1, 3)
+
+
+def _corners(points: Array) -> tuple[Array, Array]:
+    seen = points[np.isfinite(points).all(-1)]
+    low, high = (seen.min(0), seen.max(0)) if len(seen) else (np.zeros(2), np.zeros(2))
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, 0.02)
+    half = 1.08 * np.maximum(half, 0.12 * half.max())
+    return middle - half, middle + half
+
+
+def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: tuple[Array, Array]) -> None:
+    """Draw one instant, the paler the smaller its weight."""
+    alpha = 0.15 + 0.85 * weight**1.5
+    for points in solids:
+        outline = hull(points)
+        if len(outline) > 2:
+            inside, border = (*BLUE, 0.12 * alpha), (*BLUE, 0.6 * alpha)
+            ax.fill(outline[:, 0], outline[:, 1], facecolor=inside, edgecolor=border, lw=0.8)
+    if len(lines):
+        broken = np.concatenate([lines, np.full((len(lines), 1, 2), np.nan)], axis=1).reshape(-1, 2)
+        ax.plot(broken[:, 0], broken[:, 1], color=BLACK, lw=1.8, alpha=alpha, solid_capstyle="round")
+        starts = lines[:, 0]
+        ax.plot(starts[:, 0], starts[:, 1], "o", color=VERMILION, ms=3.2, alpha=alpha, mew=0)
+    ax.set_xlim(corners[0][0], corners[1][0])
+    ax.set_ylim(corners[0][1], corners[1][1])
+    ax.set_aspect("equal")
+
+
+def _marks(axes: Sequence[Any], robot: Robot, axes_3d: Array) -> None:
+    """Mark where the robot hangs on the world."""
+    marks = _world_marks(robot) @ axes_3d
+    for ax in axes:
+        ax.plot(marks[:, 0], marks[:, 1], "s", color=GREY, ms=5, zorder=0, mew=0)
+
+
+def _single() -> tuple[Any, list[Any]]:
+    figure = new_figure(6.0, 5.4)
+    ax = figure.subplots()
+    ax.set_xlabel("[m]")
+    ax.set_ylabel("[m]")
+    ax.grid(alpha=0.3)
+    return figure, [ax]
+
+
+def _row(count: int, corners: tuple[Array, Array]) -> tuple[Any, list[Any]]:
+    width, height = corners[1] - corners[0]
+    across = min(count, ACROSS)
+    down = -(-count // across)
+    one = 9.0 / across
+    tall = float(np.clip(one * height / width, 0.9, 5.0))
+    figure = new_figure(9.0 + 0.6, down * (tall + 0.35) + 0.6)
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+    axes = list(grid.flat)
+    for ax in axes:
+        ax.grid(alpha=0.3)
+        ax.tick_params(labelsize="x-small")
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    for row in grid:
+        row[0].set_ylabel("[m]", fontsize="small")
+    for ax in grid[-1]:
+        ax.set_xlabel("[m]", fontsize="small")
+    return figure, axes
+
+
+def _named(eye: Array) -> str:
+    """Return the name of the direction from the eye."""
+    k = int(np.abs(eye).argmax())
+    if abs(eye[k]) > 1 - 1e-6:
+        return f"{'−' if eye[k] > 0 else ''}{'xyz'[k]}"
+    return "(" + ", ".join(f"{round(-x, 2) + 0.0:g}" for x in eye) + ")"
