@@ -1,8 +1,8 @@
 """The `hinge` command: choose the sub-command, run it, and turn what goes wrong into a line and a code.
 
 Exit codes: 0 done, 1 failed (a line on standard error says why), 2 not a proper command line, 130
-interrupted. A sub-command is a file of this room, which is loaded when it is asked for, so that none waits for
-what only others need.
+interrupted. A sub-command is a file of this room, which is loaded when it is asked for, so that none waits
+for what only others need.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the `hinge` command with these arguments, or the process's own, and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     try:
-        arguments = _parser(given).parse_args(given)
+        arguments, unknown = _parser(given).parse_known_args(given)
+        if unknown:
+            arguments.parser.error(f"unknown: {' '.join(unknown)}")
         return _run(arguments)
     except KeyboardInterrupt as stop:
         sys.stderr.write(f"hinge: {stop}\n" if str(stop) else "hinge: interrupted\n")
@@ -100,7 +102,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)
-        sub.set_defaults(run=command.run)
+        sub.set_defaults(run=command.run, parser=sub)
     return parser
 
 

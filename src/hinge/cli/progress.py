@@ -30,10 +30,10 @@ class Bar:
     def __call__(self, done: int, total: int) -> None:
         """Note what is done, and draw if it is time to."""
         now = perf_counter()
-        if self.first is None:
-            self.first = (now, done)
         self.last = (now, done)
-        if self.shown and now >= self._drawn + EVERY:
+        if self.first is None:
+            self.first = self.last
+        elif self.shown and now >= self._drawn + EVERY:
             self._drawn = now
             self._write(line(done, total, self.rate, unit=self.unit, per=self.per))
 
@@ -51,6 +51,8 @@ class Bar:
         return (self.first or self.last)[0] - self.began
 
     def __enter__(self) -> Bar:
+        if self.shown:
+            self._write("preparing …")
         return self
 
     def __exit__(

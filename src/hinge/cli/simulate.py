@@ -98,6 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
     if arguments.seed < 0:
         raise CommandLineError(f"--seed: {arguments.seed} came; wanted a whole number, at least 0")
+    record = every(robot, arguments)
     q0, qd0 = start_of(
         robot,
         numbers(arguments.q0, "--q0", ("random", "neutral")),
@@ -105,7 +106,6 @@ def run(arguments: argparse.Namespace) -> int:
         states=arguments.states,
         seed=arguments.seed,
     )
-    record = every(robot, arguments)
     adaptive = arguments.integrator == "adaptive"
     if arguments.rtol is not None and not adaptive:
         raise CommandLineError("--rtol: is for --integrator adaptive; leave it out")
@@ -129,6 +129,8 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=bar,
             )
         except Interrupted as stop:
+            if len(stop.run.t) == 1:
+                raise KeyboardInterrupt("interrupted before a step was recorded; nothing is kept") from None
             found, stopped = stop.run, True
     data = summary(found, bar, control=arguments.control, interrupted=stopped)
     if stopped:
