@@ -11,8 +11,10 @@ from benchmarks import (
     import_time,
     inertias,
     load_urdf,
+    million,
     operational,
     operations,
+    simulate,
     single,
     threads,
 )
@@ -27,8 +29,10 @@ QUESTIONS: dict[str, command.Question] = {
     "import_time": import_time.tables,
     "inertias": inertias.tables,
     "load_urdf": load_urdf.tables,
+    "million": million.tables,
     "operational": operational.tables,
     "operations": operations.tables,
+    "simulate": simulate.tables,
 }
 
 if __name__ == "__main__":

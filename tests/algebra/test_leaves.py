@@ -115,7 +115,7 @@ def test_the_two_families_are_alike():
 
 def test_formulas_say_what_they_need():
     needy = {x.name: x.needs for x in STANDARD.values() if x.needs}
-    assert set(needy) == {"a", "b", "a_n", "v_n", "Q", "A", "a_m", "b_m"}
+    assert set(needy) == {"a", "b", "a_n", "v_n", "Q", "A", "a_m", "b_m", "tau_j"}
     for needs in needy.values():
         assert all(leaves(e) <= set(STANDARD.values()) for e in needs)
 
@@ -126,7 +126,8 @@ def test_structures():
         Structure.STEP: "E K Es Kp Esp S Phi Psi",
         Structure.RESOLVENT: "phi psi psip",
         Structure.DENSE: "Mi Mip",
-        Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias V0 A0 a_m b_m",
+        Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias V0 A0 a_m b_m "
+        "tau_j placements rotors friction",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

@@ -2,7 +2,8 @@
 
 What a recursion over bodies needs is the tree (parents, children, supports …). The compiler's rooms and the
 verbs have no access to it, but for the machine that runs any program on any tree, which knows no letter
-beside the edges E and E₀, and for the choice of frames. In the mechanics rooms a function may walk the tree,
+beside the edges E and E₀, for the choice of frames, and for the members of an aggregate, whose paths are part
+of what its letters mean. In the mechanics rooms a function may walk the tree,
 but not carry motions or forces along it.
 """
 
@@ -27,8 +28,10 @@ MACHINE: dict[str, set[str] | None] = {
     "sweeps/trace.py": None,
     "sweeps/body.py": None,
     "sweeps/memory.py": None,
-    "binding/frames.py": {"choose_frames", "_moving_children"},
+    "binding/frames.py": {"choose_frames", "frames_for_given_placements", "_moving_children"},
     "binding/binding.py": {"_kind"},
+    "binding/aggregate.py": None,
+    "binding/embedded.py": {"_tree", "_aggregate", "_member"},
     "binding/merge.py": {"merged"},
 }
 #: Mechanics functions that carry a motion along the tree, and why.

@@ -79,7 +79,7 @@ def test_the_hinge_map_is_the_subspace_of_the_joint(i):
         found = value(EVERY, H, i, q)
         s = EVERY.places[i].chosen.matrix() @ joint.subspace(q[joint.q_slice])
         assert_allclose(found[:, :6], s.T, atol=1e-13)
-        rotors = np.flatnonzero(joint.rotor_inertia)
+        rotors = np.flatnonzero(joint.reflected_inertia)
         assert found.shape == (joint.nv, 6 + len(rotors))
         assert_array_equal(found[:, 6:], np.eye(joint.nv)[:, rotors])
 
@@ -91,7 +91,7 @@ def test_the_inertia_is_that_of_the_body_and_its_rotors(i):
     chosen = EVERY.places[i].chosen
     wanted = chosen.inertia(ROBOT.bodies[i].inertia).matrix()
     assert_allclose(found[:6, :6], wanted, atol=1e-14)
-    rotors = joint.rotor_inertia[np.flatnonzero(joint.rotor_inertia)]
+    rotors = joint.reflected_inertia[np.flatnonzero(joint.reflected_inertia)]
     assert_array_equal(found[6:, 6:], np.diag(rotors))
     assert not found[:6, 6:].any() and not found[6:, :6].any()
 
@@ -201,7 +201,7 @@ def test_the_poses_of_nodes():
 def test_rotors_are_added_to_the_diagonal_of_the_mass_matrix():
     with_rotors = random_tree(8, 2)
     q = state(with_rotors)[0]
-    rotors = np.concatenate([j.rotor_inertia for j in with_rotors.joints])
+    rotors = np.concatenate([j.reflected_inertia for j in with_rotors.joints])
     assert rotors.any()
     systems = [system_of(bind(r), {"q": q}) for r in (with_rotors, without_rotors(with_rotors))]
     more = systems[0].evaluate(whole.mass) - systems[1].evaluate(whole.mass)
@@ -227,7 +227,7 @@ def test_rotors_enter_the_articulated_inertia_of_their_own_hinge():
 @by_body
 def test_sizes(i):
     joint = ROBOT.joints[i]
-    assert EVERY.size(Body, i) == 6 + np.count_nonzero(joint.rotor_inertia)
+    assert EVERY.size(Body, i) == 6 + np.count_nonzero(joint.reflected_inertia)
     assert EVERY.size(Joint, i) == joint.nv
     assert EVERY.size(Passive, i) + EVERY.size(Active, i) == joint.nv
     assert list(EVERY.positions(Joint, i)) == list(range(joint.qd_slice.start, joint.qd_slice.stop))

@@ -195,7 +195,7 @@ def test_forces_are_split_as_the_book_splits_them():
     tau_ = dynamics.inverse_dynamics(TREE, s.q, s.qd, s.qdd)
     for k, j in enumerate(TREE.joints):
         own = s.q[j.q_slice]
-        at_joint = j.type.subspace(own).T @ found.total[k] + j.rotor_inertia * s.qdd[j.qd_slice]
+        at_joint = j.type.subspace(own).T @ found.total[k] + j.reflected_inertia * s.qdd[j.qd_slice]
         assert np.allclose(at_joint, tau_[j.qd_slice], atol=1e-9)
         effort = actuator_effort(j, own, j.outer.inv().force(found.total[k]))
         assert np.allclose(j.type.subspace(own).T @ found.effort[k], j.type.subspace(own).T @ found.total[k])

@@ -17,7 +17,7 @@ def motion(robot, seed=1, batch=()):
 
 
 def rotors(robot):
-    return np.concatenate([np.zeros(0), *(j.rotor_inertia for j in robot.joints)])
+    return np.concatenate([np.zeros(0), *(j.reflected_inertia for j in robot.joints)])
 
 
 @pytest.mark.parametrize("name", ZOO)

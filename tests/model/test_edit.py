@@ -435,7 +435,7 @@ def test_detach_keeps_the_motion_of_both_parts(robot, s):
 
 def test_detached_energy_and_momentum_add_up(robot, s):
     cut = robot.joint_of(inner_body(robot))
-    rotor = 0.5 * (cut.rotor_inertia * s.qd[..., cut.qd_slice] ** 2).sum(axis=-1)
+    rotor = 0.5 * (cut.reflected_inertia * s.qd[..., cut.qd_slice] ** 2).sum(axis=-1)
     parts = detach(robot, cut.child)
     states = [carry_state(robot, p, s.q, s.qd) for p in parts]
     kinetic = sum(reference.kinetic_energy(p, *x) for p, x in zip(parts, states, strict=True))

@@ -11,7 +11,7 @@ from hinge.model import stacked
 
 def rate(robot, q, qd):
     """Return dq/dt of the whole robot, joint by joint."""
-    return stacked([j.type.rate(q[..., j.q_slice], qd[..., j.qd_slice]) for j in robot.joints])
+    return stacked([j.type.rate(q[..., j.q_slice], qd[..., j.qd_slice]) for j in robot.independent])
 
 
 def motion(robot, q0, qd0, times, control=None, rtol=1e-13, **more):

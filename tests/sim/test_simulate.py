@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import hinge
 from hinge import sim
 from hinge.errors import ArgumentError, UnknownNameError
+from hinge.model import Coupling, assemble
 from hinge.robots import chain, double_pendulum, panda, random_tree, spacecraft
 from hinge.sim import PD, Adaptive, ComputedTorque, Event, GravityCompensation, Prescribed, Signal, Torque
 from hinge.sim.fixed import FixedLoop
@@ -309,3 +312,35 @@ def test_bad_parts_are_named():
         hinge.simulate(double_pendulum(), t=1, control=Prescribed(["nobody"], 0.0))
     with pytest.raises(ArgumentError, match="returned shape"):
         hinge.simulate(double_pendulum(), t=1, events=lambda t, q, qd: q)
+
+
+def test_joints_have_forces_of_their_own():
+    plain = double_pendulum()
+    rubbing = dataclasses.replace(plain.joints[-1], damping=0.4, friction=0.1, stiffness=2.0)
+    robot = assemble("rubbing", plain.bodies, [*plain.joints[:-1], rubbing])
+    q0, qd0 = state_of(robot)
+    times = np.array([0.0, 0.3])
+    own = lambda t, q, qd: hinge.passive_force(robot, q, qd)  # noqa: E731
+    q, _ = motion(robot, q0, qd0, times, own)
+    for name in ("rk4", "adaptive"):
+        run = hinge.simulate(robot, q0, qd0, t=0.3, integrator=name, record=0)
+        np.testing.assert_allclose(run.q[-1], q[-1], atol=1e-7)
+    free = hinge.simulate(robot, q0, qd0, t=0.3, passive=False)
+    np.testing.assert_array_equal(free.q, hinge.simulate(plain, q0, qd0, t=0.3).q)
+    run = hinge.simulate(robot, q0, qd0, t=0.01, control=ComputedTorque(q0, 9.0, 6.0))
+    found = hinge.forward_dynamics(robot, run.q, run.qd, run.tau, passive=True)
+    np.testing.assert_allclose(found, 9.0 * (q0 - run.q) - 6.0 * run.qd, atol=1e-9)
+
+
+def test_coupled_joints_move_together():
+    arm = chain(4)
+    names = [j.name for j in arm.joints]
+    robot = hinge.embed_couplings(
+        assemble("coupled", arm.bodies, arm.joints, couplings=[Coupling(names[3], names[1], -0.5, 0.2)])
+    )
+    q0, qd0 = state_of(robot)
+    run = hinge.simulate(robot, q0, qd0, t=0.5)
+    assert run.q.shape[-1] == robot.nq == arm.nq - 1
+    assert np.ptp(run.energy) < 1e-6 * np.abs(run.energy).max()
+    q, _ = motion(robot, q0, qd0, np.array([0.0, 0.5]))
+    np.testing.assert_allclose(run.q[-1], q[-1], atol=1e-7)

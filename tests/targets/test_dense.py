@@ -32,7 +32,9 @@ from hinge.algebra import (
     P,
     Parameter,
     Passive,
+    Placement,
     Polynomial,
+    Resistance,
     Space,
     Structure,
     Ups,
@@ -409,7 +411,7 @@ class PlanarChain:
 
     def size(self, space, body):
         sizes = {Joint: (1, 1, 1), Body: (6, 7, 6), Node: (0, 0, 6), Passive: (1, 0, 1), Active: (0, 1, 0)}
-        sizes[Parameter] = (0, 0, 0)
+        sizes[Parameter] = sizes[Placement] = sizes[Resistance] = (0, 0, 0)
         return sizes[space][body]
 
     def positions(self, space, body):
@@ -422,7 +424,7 @@ class PlanarChain:
         return range(before, before + self.size(space, body))
 
     def length(self, space):
-        return {Joint: 3, Body: 18, Node: 6, Passive: 2, Active: 1, World: 6, Parameter: 0}[space]
+        return {Joint: 3, Body: 18, Node: 6, Passive: 2, Active: 1, World: 6}.get(space, 0)
 
     def coordinates(self, body):
         return range(2 - body, 3 - body)  # q stands tip first
@@ -483,6 +485,8 @@ class PlanarChain:
             return np.concatenate(b)
         if x is soa.A:
             return np.zeros((self.size(Body, body), 0))
+        if x is soa.tau_j:
+            raise UnboundLeafError("the chain has no springs")
         assert body == 2
         if x is soa.Q:
             assert needs[0].shape == (6, 6)

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import hinge
+from hinge.errors import ArgumentError
 from hinge.model import Coupling, assemble
+from hinge.model.joints import RollingBall, Wheeled
 from hinge.testing import random_robots
+from hinge.view import plot_joints, plot_phase, plot_strip
 from hinge.view.clock import Clock
 from hinge.view.poses import body_poses, held, thinned
 from hinge.view.sliders import configuration, sliders
@@ -17,12 +20,39 @@ from hinge.view.sliders import configuration, sliders
 def test_sliders_mean_the_configuration_that_they_start_from(robot):
     q = hinge.random_configuration(robot, 5)
     found = sliders(robot, q)
-    assert len(found) == robot.nv
+    assert len(found) == robot.nq - sum("qw" in j.type.q_names for j in robot.joints)
     again = configuration(robot, [s.start for s in found])
     a, b = body_poses(robot, q), body_poses(robot, again)
     np.testing.assert_allclose(a.positions, b.positions, atol=1e-9)
     np.testing.assert_allclose(a.rotations, b.rotations, atol=1e-9)
     assert all(s.low <= s.start <= s.high for s in found)
+
+
+def rolling() -> hinge.Robot:
+    """Return a ball and a cart that roll, next to each other."""
+    b = hinge.Builder("rolling")
+    inertia = hinge.Inertia.from_com(1.0, (0.0, 0.0, 0.0), 0.01 * np.eye(3))
+    b.body("ball", joint=RollingBall(0.1), inertia=inertia)
+    b.body("cart", joint=Wheeled(), inertia=inertia, position=(1.0, 0.0, 0.0))
+    return b.build()
+
+
+def test_what_rolls_has_a_slider_for_each_coordinate_and_pictures():
+    robot = rolling()
+    found = sliders(robot, hinge.neutral(robot))
+    assert [s.name for s in found] == ["roll", "pitch", "yaw", "x", "y", "angle", "x", "y"]
+    q = configuration(robot, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    again = configuration(robot, [s.start for s in sliders(robot, q)])
+    np.testing.assert_allclose(again, q)
+    pytest.importorskip("matplotlib")
+    run = hinge.simulate(robot, qd0=np.full(robot.nv, 0.3), t=0.1, dt=0.02)
+    figure = plot_joints(run)
+    assert len(figure.axes) == 8
+    shown = [ax.get_ylabel() for ax in figure.axes if ax.axison]
+    assert shown == ["quaternion", "[rad/s]", "[m]", "[rad]", "[rad/s]", "[m]", "[m/s]"]
+    plot_strip(run)
+    with pytest.raises(ArgumentError, match="whose qd is the rate of its q"):
+        plot_phase(run)
 
 
 def test_ranges_are_the_limits_or_half_a_turn_and_a_metre():

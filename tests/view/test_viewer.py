@@ -17,7 +17,7 @@ import pytest
 import hinge
 from hinge.errors import ArgumentError, MissingExtraError
 from hinge.model import Box, Capsule, Cylinder, Mesh, Shape, Sphere, assemble
-from hinge.sim import Ending
+from hinge.sim import Ending, Hit
 from hinge.spatial import Transform, rotation
 from hinge.view import play, show
 from hinge.view.appearance import appearance
@@ -184,11 +184,16 @@ def test_a_run_that_ended_stays_where_it_was():
     run = short_run("double_pendulum", (2,))
     q, qd = run.q.copy(), run.qd.copy()
     q[1, 5:], qd[1, 5:] = np.nan, np.nan
-    ended = replace(run, q=q, qd=qd, endings=(Ending((1,), 0.1, "it is <not> finite"),))
+    hit = Hit("touch", (0,), 0.05, q[0, 2], qd[0, 2])
+    endings = (Ending((1,), 0.1, "it is <not> finite"),)
+    ended = replace(run, q=q, qd=qd, endings=endings, events=(hit,))
     with play(ended, wait=False, port=0) as viewer:
         viewer.seek(0.2)
         assert misplacement(viewer.puppets[1].nodes, run.robot, q[1, 4]) < 1e-12
-        assert viewer.messages == ["run 1 ended at t = 0.1 s: it is <not> finite"]
+        assert viewer.messages == [
+            "run 0 touch at t = 0.05 s",
+            "run 1 ended at t = 0.1 s: it is <not> finite",
+        ]
 
 
 def test_the_address_is_local_and_a_taken_port_is_left():

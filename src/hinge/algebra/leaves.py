@@ -11,7 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, leaf, root
-from hinge.algebra.space import Active, Body, Joint, Node, One, Parameter, Passive, Space, World
+from hinge.algebra.space import (
+    Active,
+    Body,
+    Joint,
+    Node,
+    One,
+    Parameter,
+    Passive,
+    Placement,
+    Resistance,
+    Space,
+    World,
+)
 
 DIAGONAL, STEP, RESOLVENT = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT
 
@@ -227,6 +239,15 @@ f_ext = _letter("f_ext", Node, One, unicode="fₓ", latex="f_{ext}", meaning="fo
 x_n = _letter("x_n", Node, One, unicode="xₙ", latex="x_n", meaning="given velocities of the nodes")
 a = _letter("a", Body, One, needs=(E.T @ phi.T @ H.T @ qd, qd), meaning="bias accelerations, (2.19), (2.32)")
 b = _letter("b", Body, One, needs=(phi.T @ H.T @ qd,), meaning="bias forces, (2.23)")
+tau_j = _letter(
+    "tau_j",
+    Joint,
+    One,
+    unicode="τⱼ",
+    latex=r"\tau_j",
+    needs=(qd,),
+    meaning="forces of the joints' own springs, dampers and friction",
+)
 a_n = _letter(
     "a_n",
     Node,
@@ -290,6 +311,10 @@ A = _letter(
     meaning="forces that move the bodies for each of their inertial parameters: M α + b = 𝒜 π",
 )
 inertias = _letter("inertias", Parameter, One, unicode="π", latex=r"\pi", meaning="inertias of the bodies")
+# Other numbers of the model that a call can give.
+placements = _letter("placements", Placement, One, meaning="where joints sit on their parents")
+rotors = _letter("rotors", Joint, One, meaning="reflected inertias of the rotors")
+friction = _letter("friction", Resistance, One, meaning="damping, friction and stiffness of the joints")
 
 #: What the derived letters are defined by; E, H, M and the vectors are given.
 DEFINITIONS: dict[Leaf, Expr] = {

@@ -40,6 +40,10 @@ World = Space("World", "a 6-vector at the world's origin")
 Constraint = Space("Constraint", "constraint equations")
 Passive = Space("Passive", "hinge coordinates whose force is given")
 Parameter = Space("Parameter", "ten numbers for each body: m, h, and the upper triangle of I")
+Placement = Space("Placement", "seven numbers for each body: where its joint sits, as a free joint's q")
+Resistance = Space("Resistance", "three numbers for each hinge coordinate: damping, friction, stiffness")
 Active = Space("Active", "hinge coordinates whose acceleration is prescribed")
 
-_KNOWN = frozenset({One, Joint, Body, Node, World, Constraint, Passive, Active, Parameter})
+_KNOWN = frozenset(
+    {One, Joint, Body, Node, World, Constraint, Passive, Active, Parameter, Placement, Resistance}
+)

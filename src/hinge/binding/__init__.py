@@ -1,6 +1,7 @@
 """Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
 
-from hinge.binding.binding import RobotBinding, bind
+from hinge.binding.bind import bind
+from hinge.binding.binding import RobotBinding
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.jointwise import Formula, Row, jointwise
 from hinge.binding.merge import hides_fixed_bodies

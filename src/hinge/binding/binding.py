@@ -5,23 +5,46 @@ What a letter means at a body is in `site`; here is what tells one body from ano
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Active, Body, Joint, Leaf, Node, Parameter, Passive, Space, World, g, held, inertias
-from hinge.binding.frames import Place, choose_frames, own_frames
+from hinge.algebra import (
+    Active,
+    Body,
+    Joint,
+    Leaf,
+    Node,
+    Parameter,
+    Passive,
+    Placement,
+    Resistance,
+    Space,
+    World,
+    friction,
+    g,
+    held,
+    inertias,
+    placements,
+    rotors,
+)
+from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.merge import merged
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Robot, checked_robot
+from hinge.model import Joint as ModelJoint
+from hinge.model import Robot
 from hinge.model.joints import Revolute
 from hinge.spatial import Array, Inertia, Transform
+from hinge.sweeps import Site
 from hinge.tree import WORLD, Tree
+
+#: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
+_WIDTHS = {Parameter: 10, Placement: 7, Resistance: 3}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +57,10 @@ class RobotBinding:
     space are in the bodies' own frames, else in frames with cheap steps. With `own_gravity` g is the robot's
     own and no input. With `merged` bodies on fixed joints are parts of those that carry them, which only
     expressions that hide them allow (see `hides_fixed_bodies`). With `by_parameters` bodies have no inertia
-    of their own but parameters, which A is a function of; with `given_inertias` these are an input.
+    of their own but parameters, which A is a function of; with `given_inertias` these are an input. So are
+    with `given_placements` where joints sit, with `given_rotors` the reflected inertias of rotors, and with
+    `given_friction` the damping, friction and stiffness of joints. With `joint_forces` joints know what they
+    need for their own forces, which only expressions with τⱼ ask for.
     """
 
     robot: Robot
@@ -46,6 +72,10 @@ class RobotBinding:
     merged: bool = False
     by_parameters: bool = False
     given_inertias: bool = False
+    given_placements: bool = False
+    given_rotors: bool = False
+    given_friction: bool = False
+    joint_forces: bool = True
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -55,6 +85,10 @@ class RobotBinding:
         if self.merged and self.own_frames:
             raise ArgumentError(
                 "merged: True came with own_frames=True; bodies are merged in chosen frames only"
+            )
+        if self.merged and self.given_placements:
+            raise ArgumentError(
+                "merged: True came with given_placements=True; bodies are merged where they sit for good"
             )
         for name in self.nodes:
             self.robot.frame(name)
@@ -67,8 +101,14 @@ class RobotBinding:
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:
-        """The numbers of the robot that each call gives: inertias, then which coordinates are prescribed."""
-        given = {inertias: self.given_inertias, held: self.prescribed is None}
+        """The numbers of the robot that each call gives; last, which coordinates are prescribed."""
+        given = {
+            inertias: self.given_inertias,
+            placements: self.given_placements,
+            rotors: self.given_rotors,
+            friction: self.given_friction,
+            held: self.prescribed is None,
+        }
         return tuple(x for x in given if given[x])
 
     @cached_property
@@ -82,6 +122,8 @@ class RobotBinding:
     @cached_property
     def _own_places(self) -> tuple[Place, ...]:
         """The robot's bodies in the frames that are worked in."""
+        if self.given_placements:
+            return frames_for_given_placements(self.robot, self.own_frames)
         return own_frames(self.robot) if self.own_frames else choose_frames(self.robot)
 
     @cached_property
@@ -119,12 +161,17 @@ class RobotBinding:
 
     @cached_property
     def rotors(self) -> tuple[tuple[int, ...], ...]:
-        """For each body the degrees of freedom of its joint that have a rotor."""
+        """For each body the degrees of freedom of its joint that have a rotor: all if calls give them."""
         return tuple(
-            tuple(k for k, x in enumerate(place.joint.rotor_inertia.tolist()) if x) for place in self.places
+            tuple(k for k, x in enumerate(place.joint.reflected_inertia.tolist()) if x or self.given_rotors)
+            for place in self.places
         )
 
-    def _dofs(self, space: Space, body: int) -> range:
+    def members(self, body: int) -> tuple[Place, ...]:
+        """Return what a body that is worked with consists of: itself alone, unless joints are coupled."""
+        return (self.places[body],)
+
+    def _dofs(self, space: Space, body: int) -> Sequence[int]:
         j = self.places[body].joint
         shown = space is Joint or self.prescribed is None or (space is Active) == self._is_active(body)
         return range(j.qd_slice.start, j.qd_slice.stop) if shown else range(0)
@@ -162,11 +209,17 @@ class RobotBinding:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space is Node:
             return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
-        if space is Parameter:
-            return [10 * k + n for k in self._members[body] for n in range(10)]
+        if space in (Parameter, Placement, Resistance):
+            return self._parameters_of(space, body)
         if space in (Passive, Active):
             return [self._order[space][dof] for dof in self._dofs(space, body)]
         raise self._unbound(space)
+
+    def _parameters_of(self, space: Space, body: int) -> list[int]:
+        """Return where the parameters of a body, or of its joint, stand."""
+        bodies = {Parameter: self._members[body], Placement: (body,) if self.given_placements else ()}
+        owners, width = bodies.get(space, self._dofs(Joint, body)), _WIDTHS[space]
+        return [width * k + n for k in owners for n in range(width)]
 
     @cached_property
     def _order(self) -> dict[Space, dict[int, int]]:
@@ -180,7 +233,8 @@ class RobotBinding:
     def length(self, space: Space) -> int:
         """Return the length of the user's vector of a space."""
         fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
-        fixed[Parameter] = 10 * len(self.robot.bodies)
+        fixed |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
+        fixed[Resistance] = _WIDTHS[Resistance] * self.robot.nv
         if space not in fixed and space not in self._order:
             raise self._unbound(space)
         return fixed[space] if space in fixed else len(self._order[space])
@@ -188,7 +242,7 @@ class RobotBinding:
     def _unbound(self, space: Space) -> UnboundLeafError:
         return UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
 
-    def coordinates(self, body: int) -> range:
+    def coordinates(self, body: int) -> Sequence[int]:
         """Return where the joint's coordinates stand in q."""
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
@@ -214,9 +268,11 @@ class RobotBinding:
             self.prescribed is None,
             self.size(Body, self.tree.parents[body]),
             len(self._members[body]),
+            self.parameters,
+            self.joint_forces,
         )
 
-    def kind(self, body: int) -> Kind:
+    def kind(self, body: int) -> Hashable:
         """Return everything but numbers that shapes the code at a body."""
         return self._kinds[body]
 
@@ -229,12 +285,16 @@ class RobotBinding:
         found += [x for link in place.after for x in _link_numbers(link)]
         if place.last is not None:
             found += _transform_numbers(place.last)
+        for x in place.around or ():
+            found += _pose_numbers(x)
         for k in self._members[body]:
-            chosen = self._own_places[k].chosen
-            found += [*_tidy_ones(chosen.E).ravel().tolist(), *_tidy_ones(chosen.r).tolist()]
+            found += _pose_numbers(self._own_places[k].chosen)
         if not self.by_parameters:
             found += self._inertias[body]
-        found += [float(place.joint.rotor_inertia[dof]) for dof in self.rotors[body]]
+        if not self.given_rotors:
+            found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
+        if self.joint_forces:
+            found += _passive_numbers(place.joint, all_terms=self.given_friction)
         for _, x in self.node_places[body]:
             found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
         return found
@@ -251,42 +311,9 @@ class RobotBinding:
         i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
         return Inertia(m[:, 0], h, i).parameters().tolist()
 
-    def site(self, body: int, numbers: Sequence[Any]) -> RobotSite:
+    def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this body's kind, with these numbers."""
-        return RobotSite(self.kind(body), numbers, self.expressed, self.robot.name)
-
-
-def bind(
-    robot: Robot,
-    *,
-    nodes: Iterable[str] = (),
-    expressed: Expressed = "body",
-    prescribed: Iterable[str] | None = (),
-    own_frames: bool = False,
-    merged: bool = False,
-    by_parameters: bool = False,
-    given_inertias: bool = False,
-) -> RobotBinding:
-    """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
-    checked_robot(robot)
-    if isinstance(nodes, str):
-        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
-    if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"nodes: {type(nodes).__name__} came; wanted a list of names of frames")
-    if isinstance(prescribed, str):
-        raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
-        )
-    return RobotBinding(
-        robot,
-        tuple(nodes),
-        expressed,
-        None if prescribed is None else frozenset(prescribed),
-        own_frames=own_frames,
-        merged=merged,
-        by_parameters=by_parameters or given_inertias,
-        given_inertias=given_inertias,
-    )
+        return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
 
 
 def _link_kind(link: Link) -> LinkKind:
@@ -307,6 +334,18 @@ def _transform_numbers(x: Transform) -> list[float]:
     """Return E and −E r× of a constant transform."""
     whole = _tidy_ones(x.matrix())
     return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]
+
+
+def _pose_numbers(x: Transform) -> list[float]:
+    """Return E and r of a constant transform."""
+    return [*_tidy_ones(x.E).ravel().tolist(), *_tidy_ones(x.r).tolist()]
+
+
+def _passive_numbers(joint: ModelJoint, *, all_terms: bool) -> list[float]:
+    """Return what `PassiveNumbers` takes, zeros for terms that are not there."""
+    rubs, springs = all_terms | (joint.friction != 0), all_terms or joint.stiffness.any()
+    speed, rest = np.where(rubs, joint.friction_speed, 0.0), joint.rest if springs else 0.0 * joint.rest
+    return np.concatenate([joint.damping, joint.friction, speed, joint.stiffness, rest]).tolist()
 
 
 def _tidy_ones(x: Array) -> Array:

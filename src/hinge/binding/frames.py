@@ -37,7 +37,8 @@ class Place:
     """A body in the frame that is worked in: the joint type, the constant links around it, the inertia.
 
     `turned` is cos and sin of the constant that is added to the joint's own angle; `last` leads from the
-    joint's frame to the body's where they differ, and `after` is the same as links.
+    joint's frame to the body's where they differ, and `after` is the same as links. Where each call gives
+    the placements of joints, `around` is what stands after and before one on the way to the joint.
     """
 
     joint: Joint
@@ -48,6 +49,7 @@ class Place:
     turned: tuple[float, float] = STRAIGHT
     after: tuple[Link, ...] = ()
     last: Transform | None = None
+    around: tuple[Transform, Transform] | None = None
 
 
 def choose_frames(robot: Robot) -> tuple[Place, ...]:
@@ -82,9 +84,36 @@ def _own(joint: Joint, inertia: Inertia) -> Place:
         return Place(joint, joint.type, _constant_links(outer.inv() @ inner), here, inertia)
     upright, kind = _upright(joint.type)
     last = outer.inv() @ upright.inv()
-    apart = None if last == Pose() else Transform(np.array(last.e).reshape(3, 3), np.array(last.r))
+    apart = None if last == Pose() else _transform(last)
     before, after = _constant_links(upright @ inner), _constant_links(last)
     return Place(joint, kind, before, here, inertia, after=after, last=apart)
+
+
+def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
+    """Return the bodies where each call says where joints sit, so that no turn can be saved.
+
+    Bodies are in their own frames, or in their joints' outer frames with the axis along z.
+    """
+    placed = own_frames(robot) if own else ()
+    found: list[Place] = []
+    for i, parent in enumerate(robot.tree.parents):
+        joint = robot.joints[i]
+        upright, kind = _upright(joint.type)
+        outer, here = pose_of(joint.outer), Transform.identity()
+        if own:
+            first = outer.inv() if isinstance(joint.type, Fixed) else upright
+            found.append(replace(placed[i], before=(), around=(_transform(first), here)))
+            continue
+        above = here if parent < 0 else found[parent].chosen
+        chosen = _transform(upright @ outer)
+        inertia = chosen.inertia(robot.bodies[i].inertia)
+        around = _transform(upright), above.inv()
+        found.append(Place(joint, kind, (), chosen, inertia, around=around))
+    return tuple(found)
+
+
+def _transform(pose: Pose) -> Transform:
+    return Transform(np.array(pose.e).reshape(3, 3), np.array(pose.r))
 
 
 @dataclass(frozen=True, eq=False)

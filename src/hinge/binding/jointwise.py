@@ -29,7 +29,7 @@ def jointwise(robot: Robot, inputs: Mapping[str, Row], results: Mapping[str, Row
     kernels: dict[JointType, Kernel] = {}
     calls: list[Call] = []
     slots = sum(lengths.values())
-    for body, joint in enumerate(robot.joints):
+    for body, joint in enumerate(robot.independent):
         if joint.nv == 0:
             continue
         if joint.type not in kernels:

@@ -15,7 +15,7 @@ identity of the passive hinges stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +23,35 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, a_n, b, b_m, v_n
-from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn
+from hinge.algebra import (
+    A,
+    B,
+    H,
+    Ha,
+    Hp,
+    Leaf,
+    M,
+    Na,
+    Np,
+    Q,
+    a,
+    a_m,
+    a_n,
+    b,
+    b_m,
+    friction,
+    held,
+    inertias,
+    placements,
+    rotors,
+    tau_j,
+    v_n,
+)
+from hinge.binding.passive import PassiveNumbers, passive_force
+from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
-from hinge.spatial import Inertia, Transform, cross, skew
+from hinge.spatial import Inertia, Transform, cross, rotation, skew
 from hinge.sweeps import Block, unit_block, zeros
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
@@ -43,7 +67,8 @@ class Kind:
     that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
     frame is not the joint's; `active` says that the joint is prescribed, `switched` that each call tells;
     `above` is the parent's block size. With `members` inertias are those of so many bodies of the robot that
-    are one here, as parameters.
+    are one here, as parameters. `given` are the parameters that each call gives; with `joint_forces` there
+    are numbers for the joint's own forces.
     """
 
     type: JointType
@@ -57,6 +82,8 @@ class Kind:
     switched: bool
     above: int
     members: int = 0
+    given: tuple[Leaf, ...] = ()
+    joint_forces: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +106,17 @@ class RobotSite:
     def __init__(self, kind: Kind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
         self.kind, self.expressed, self.robot = kind, expressed, robot
         left = iter(numbers)
-        self.before = [_link(k, left) for k in kind.before]
+        self.before: list[Link] = [_link(k, left) for k in kind.before]
+        self.last_turn: Turn | None = None
         self.angle = next(left) if kind.turned is None else 0.0
         self.after = [_link(k, left) for k in kind.after]
         self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
-        self.members = [(_taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.members)]
+        self.around = [_pose(left) for _ in range(2 if placements in kind.given else 0)]
+        self.members = [_pose(left) for _ in range(kind.members)]
         self.body = zeros(10) if kind.members else _taken(left, 10)
-        self.rotors = _taken(left, len(kind.rotors))
+        self.rotors = _taken(left, 0 if rotors in kind.given else len(kind.rotors))
+        numbers_of_forces = 4 * kind.type.nv + kind.type.nq if kind.joint_forces else 0
+        self.passive = PassiveNumbers(_taken(left, numbers_of_forces), kind.type.nv)
         self.held = zeros(self.locks)
         self.nodes = [
             NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.nodes)
@@ -105,24 +136,52 @@ class RobotSite:
     # Parameters.
 
     def derived(self, parameters: Block) -> Block:
-        """Return m, h and I of the body where inertias are given, then σ where that is."""
-        count = len(parameters) - self.locks
-        own = self._together(parameters[:count]) if count else zeros(0)
-        return np.concatenate([own, parameters[count:]])
+        """Return what follows from given parameters: m, h and I of the body, turns and r to the joint.
+
+        Those that are used as they come stay as they are.
+        """
+        nv = self.kind.type.nv
+        counts = {inertias: 10 * len(self.members), placements: 7, rotors: nv, friction: 3 * nv, held: nv}
+        found = self._apart(parameters, counts)
+        if inertias in found:
+            found[inertias] = self._together(found[inertias])
+        if placements in found:
+            found[placements] = self._way(found[placements])
+        return np.concatenate([zeros(0), *found.values()])
+
+    def _apart(self, numbers: Block, counts: Mapping[Leaf, int]) -> dict[Leaf, Block]:
+        """Return the numbers of each of the given parameters."""
+        ends = np.cumsum([counts[x] for x in self.kind.given])
+        return {x: numbers[end - counts[x] : end] for x, end in zip(self.kind.given, ends, strict=True)}
+
+    def _way(self, placement: Block) -> Block:
+        """Return turns and r from the parent's frame to the joint's for a placement on the parent's own."""
+        after, before = self.around
+        given = Transform.place(rotation.from_quaternion(placement[:4]), placement[4:])
+        found = after @ given @ before
+        return np.array([*traced_turns(found.E), *found.r], dtype=object)
 
     def _together(self, parameters: Block) -> Block:
         """Return m, h and I of the body from those of its members in their own frames."""
         total = zeros(10)
-        for k, (turn, r) in enumerate(self.members):
+        for k, place in enumerate(self.members):
             own = Inertia.from_parameters(parameters[10 * k : 10 * k + 10])
-            total = total + Transform(turn, r).inertia(own).parameters()
+            total = total + place.inertia(own).parameters()
         return total
 
     def with_derived(self, derived: Block) -> RobotSite:
-        """Return the site with the inertia and the σ that were derived."""
-        count = len(derived) - self.locks
-        found = self._with_body(derived[:count]) if count else copy(self)
-        found.held = derived[count:]
+        """Return the site with what was derived of its parameters."""
+        nv = self.kind.type.nv
+        counts = {inertias: 10, placements: 9, rotors: nv, friction: 3 * nv, held: nv}
+        parts = self._apart(derived, counts)
+        found = self._with_body(parts.get(inertias, self.body))
+        found.held, found.rotors = parts.get(held, self.held), parts.get(rotors, self.rotors)
+        if placements in parts:
+            theta, alpha, gamma, r = np.split(parts[placements], [2, 4, 6])
+            found.before = [Shift(r), Turn(2, *theta), Turn(0, *alpha)]
+            found.last_turn = Turn(2, *gamma)
+        if friction in parts:
+            found.passive = self.passive.with_given(parts[friction])
         return found
 
     def _with_body(self, body: Block) -> RobotSite:
@@ -151,6 +210,21 @@ class RobotSite:
         found[:] = [*q, *more]
         return found
 
+    @property
+    def hinge_size(self) -> int:
+        """How many numbers `hinge` returns."""
+        kind = self.kind.type
+        match kind:
+            case Revolute() | Cylindrical():
+                more = 2
+            case Prismatic():
+                more = 0
+            case Screw():
+                more = 3
+            case _:
+                more = 12 + 6 * kind.nv
+        return kind.nq + more
+
     def _circle(self, angle: Any) -> list[Any]:
         """Return cos and sin of an angle and the constant that is added to it; right angles are exact."""
         c, s = self.kind.turned or (1.0, 0.0)
@@ -158,21 +232,25 @@ class RobotSite:
         return [c * x - s * y, s * x + c * y]
 
     def _joint_links(self, hinge: Block) -> tuple[Link, ...]:
-        kind = self.kind.type
+        kind, before = self.kind.type, () if self.last_turn is None else (self.last_turn,)
         match kind:
             case Revolute():
-                return (Turn(2, hinge[1], hinge[2]),)
+                return (self._turn(hinge[1], hinge[2]),)
             case Prismatic():
-                return (Shift(_along_z(hinge[0])),)
+                return (*before, Shift(_along_z(hinge[0])))
             case Screw():
-                return (Shift(_along_z(hinge[3])), Turn(2, hinge[1], hinge[2]))
+                return (Shift(_along_z(hinge[3])), self._turn(hinge[1], hinge[2]))
             case Cylindrical():
-                return (Shift(_along_z(hinge[1])), Turn(2, hinge[2], hinge[3]))
+                return (Shift(_along_z(hinge[1])), self._turn(hinge[2], hinge[3]))
             case _ if kind.nv == 0:
-                return ()
+                return before
             case _:
                 n = kind.nq
-                return (Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+                return (*before, Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+
+    def _turn(self, c: Any, s: Any) -> Turn:
+        """Return the joint's turn about z, and with it the last one of a placement, about the same axis."""
+        return Turn(2, c, s) if self.last_turn is None else self.last_turn.then(c, s)
 
     def step(self, hinge: Block) -> Chain:
         """Return the way to the parent."""
@@ -242,18 +320,14 @@ class RobotSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the body."""
+        formulas = {a_n: self._node_bias, v_n: _centripetal, Q: self._axes, A: self._regressor}
+        formulas |= {b: self._bias_force, b_m: self._bias_force}
+        if leaf in formulas:
+            return formulas[leaf](*needs)
         if leaf in (a, a_m):
             return self._bias_acceleration(hinge, *needs)
-        if leaf in (b, b_m):
-            return self._bias_force(*needs)
-        if leaf is a_n:
-            return self._node_bias(*needs)
-        if leaf is v_n:
-            return _centripetal(needs[0])
-        if leaf is Q:
-            return self._axes(*needs)
-        if leaf is A:
-            return self._regressor(*needs)
+        if leaf is tau_j and self.kind.joint_forces:
+            return passive_force(self.kind.type, self.passive, hinge[: self.kind.type.nq], needs[0])
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} has no formula for it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
@@ -330,6 +404,11 @@ def _taken(numbers: Iterator[Any], *shape: int) -> Block:
     found = zeros(*shape)
     found.flat[:] = [next(numbers) for _ in range(found.size)]
     return found
+
+
+def _pose(numbers: Iterator[Any]) -> Transform:
+    """Take the next numbers as E and r of a transform."""
+    return Transform(_taken(numbers, 3, 3), _taken(numbers, 3))
 
 
 def _link(kind: LinkKind, numbers: Iterator[Any]) -> Link:

@@ -17,6 +17,10 @@ from hinge.binding.poses import Rotation, euler
 from hinge.spatial import skew
 from hinge.sweeps import Block, zeros
 
+#: What decides a turn that is otherwise free: no round number, which an entry of a rotation could be, and
+#: large enough for its square to be a number in single precision.
+LITTLE = 1.4142135623730951e-15
+
 
 class Link(Protocol):
     """One elementary change of coordinates."""
@@ -49,6 +53,10 @@ class Turn:
     axis: Literal[0, 1, 2]
     c: Any
     s: Any
+
+    def then(self, c: Any, s: Any) -> Turn:
+        """Return this turn and another about the same axis as one."""
+        return Turn(self.axis, self.c * c - self.s * s, self.s * c + self.c * s)
 
     def motion(self, x: Block) -> Block:
         """Turn both halves."""
@@ -176,6 +184,11 @@ class Chain:
     parent_size: int
     size: int
 
+    @property
+    def factorwise(self) -> bool:
+        """Whether factors of a product are shifted at less cost than their product: not on one way."""
+        return False
+
     def to_child(self, x: Block) -> Block:
         """Take motions of the parent to the body."""
         y = x[:6]
@@ -220,6 +233,20 @@ def turns(e: Rotation) -> Sequence[Turn]:
     theta, alpha, gamma = euler(e)
     found = [Turn(2, *theta), Turn(0, *alpha), Turn(2, *gamma)]
     return [t for t in found if (t.c, t.s) != (1.0, 0.0)]
+
+
+def traced_turns(e: Block) -> tuple[Any, ...]:
+    """Return cos and sin of θ, α, γ with E = Ez(γ) Ex(α) Ez(θ), for a rotation that is known in a call only.
+
+    Where α is zero but for rounding θ can be anything; a little more on one side of its tangent decides.
+    """
+    c, s, ca = LITTLE - e[2, 1], e[2, 0], e[2, 2]
+    size = np.sqrt(c * c + s * s)
+    c, s = c / size, s / size
+    sa = e[2, 0] * s - e[2, 1] * c
+    # The first row of E Ez(θ)ᵀ is [cos γ, sin γ cos α, sin γ sin α].
+    x, y, z = c * e[0, 0] + s * e[0, 1], c * e[0, 1] - s * e[0, 0], e[0, 2]
+    return c, s, ca, sa, x, ca * y + sa * z
 
 
 def _symmetric(a: Block, b: Block, d: Block) -> Block:

@@ -48,6 +48,7 @@ from hinge.dynamics.operational import (
     operational_inertia,
     operational_inverse_inertia,
 )
+from hinge.dynamics.passive import elastic_energy, passive_force
 from hinge.dynamics.payloads import Payload
 from hinge.dynamics.verbs import (
     accelerations,
@@ -106,6 +107,7 @@ __all__ = [
     "consistent_inverse",
     "coriolis_force",
     "disturbance_jacobian",
+    "elastic_energy",
     "external_forces",
     "filter_quantities",
     "floating_inverse_dynamics",
@@ -143,6 +145,7 @@ __all__ = [
     "operational_inertia",
     "operational_inverse_inertia",
     "partitioned",
+    "passive_force",
     "potential_energy",
     "quasi_velocities",
     "sample_velocities",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Body, Node, One, Parameter, Space
+from hinge.algebra import Body, Node, One, Parameter, Placement, Resistance, Space
 from hinge.errors import ArgumentError
 from hinge.model import as_vector
 from hinge.spatial import Array, ArrayLike
@@ -27,9 +27,14 @@ def dense_blocks(value: ArrayLike) -> ArrayLike:
     return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
 
 
-#: What users give in rows: spatial vectors, and the inertias of bodies.
-ROWS = {Node: 6, Body: 6, Parameter: 10}
-WHY = {6: "spatial vectors have six numbers", 10: "an inertia has ten numbers"}
+#: What users give in rows: spatial vectors, and parameters of bodies and joints.
+ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Resistance: 3}
+WHY = {
+    6: "spatial vectors have six numbers",
+    10: "an inertia has ten numbers",
+    7: "a placement is a quaternion and a position",
+    3: "damping, friction, stiffness",
+}
 
 
 def flattened(value: ArrayLike, name: str, count: int, width: int, dtype: Any) -> Array:

@@ -22,13 +22,17 @@ from hinge.algebra import (
     Q,
     Space,
     f_ext,
+    friction,
     g,
     inertias,
     is_frame_free,
     leaf_of,
     leaves,
     no_inverse,
+    placements,
     polynomial,
+    rotors,
+    tau_j,
 )
 from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
 from hinge.dynamics.arguments import ROWS, dense_blocks, flattened, precision, shaped
@@ -43,6 +47,7 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
+from hinge.model.joints import released
 from hinge.pipeline import (
     Derivation,
     Expressions,
@@ -86,12 +91,25 @@ class Compiled:
         self._letters = _letters([*given.values(), *self.blocks.values()])
         self._letters |= {x.name: x for x in binding.parameters}
         self._programs: dict[bool, Executable] = {}
+        self._refuse_single_bodies()
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
             taken["gravity"] = "the value of g"
         for name in taken.keys() & self._letters.keys():
             raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
         self.program()
+
+    def _refuse_single_bodies(self) -> None:
+        """Refuse expressions in which single bodies are seen where coupled joints make several one."""
+        if len(self.robot.independent) == len(self.robot.joints):
+            return
+        for name, e in {**self.given, **self.blocks}.items():
+            if not hides_fixed_bodies(e):
+                raise NotImplementedError(
+                    f"{name}: shows what is between or at single bodies, which is not there for robot "
+                    f"{self.robot.name!r}, whose joints follow others; take release_couplings(robot), and "
+                    "the state that carry_state gives for it"
+                )
 
     @property
     def robot(self) -> Robot:
@@ -132,7 +150,8 @@ class Compiled:
     def _is_ours(self) -> bool:
         """Tell whether all joint types are of this package; others may change, so nothing is kept on disk."""
         package = __name__.split(".")[0]
-        return all(type(j.type).__module__.split(".")[0] == package for j in self.robot.joints)
+        types = [type(released(j.type)) for j in self.robot.joints]
+        return all(t.__module__.split(".")[0] == package for t in types)
 
     def _bound(self, own_gravity: bool) -> RobotBinding:
         return replace(self.binding, own_gravity=own_gravity)
@@ -142,7 +161,8 @@ class Compiled:
         form = {} if self._derivation is None else self._derivation.expressions
         b = self.binding
         prescribed = None if b.prescribed is None else sorted(b.prescribed)
-        choices = (b.nodes, b.expressed, prescribed, b.own_frames, b.merged, b.given_inertias)
+        given = [x.name for x in b.parameters]
+        choices = (b.nodes, b.expressed, prescribed, b.own_frames, b.merged, given)
         shown = (dict(self.given), dict(form), dict(self.blocks))
         return repr((*shown, fingerprint(self.robot), choices, own_gravity))
 
@@ -436,9 +456,12 @@ def compile(
     "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what
     is chosen.
 
-    `parameters` names numbers of the model that each call gives instead of the robot: "inertias" (…, bodies,
-    10), m, h and the upper triangle of I row by row of every body in its own frame, in the layout of
-    `inertial_parameters`; one set for all states, or one for each.
+    `parameters` names numbers of the model that each call gives instead of the robot, one set for all states
+    or one for each: "inertias" (…, bodies, 10), m, h and the upper triangle of I row by row of every body in
+    its own frame, in the layout of `inertial_parameters`; "placements" (…, bodies, 7), the unit quaternion
+    and the position of every joint on its parent, as `placement_parameters`; "rotors" (…, nv), reflected
+    inertias, as `robot.reflected_inertia`; "friction" (…, nv, 3), damping, friction and stiffness, as
+    `friction_parameters`, for the verbs with the joints' own forces. `check_parameters` judges them.
     """
     if target is not None:
         checked_target("target", target)
@@ -449,8 +472,9 @@ def compile(
     if blocks:
         derivation = replace(derivation, blocks=_checked_blocks(blocks, derivation))
     letters = {x for e in derivation.given.values() for x in leaves(e)}
-    own = _needs_own_frames(derivation)
-    merged = not own and hides_fixed_bodies(*derivation.given.values(), *derivation.blocks.values())
+    given = checked_parameters(parameters, letters)
+    own, turns = _needs_own_frames(derivation), placements.name not in given
+    merged = not own and turns and hides_fixed_bodies(*derivation.given.values(), *derivation.blocks.values())
     binding = bind(
         robot,
         nodes=nodes,
@@ -459,7 +483,11 @@ def compile(
         own_frames=own,
         merged=merged,
         by_parameters=A in letters,
-        given_inertias=inertias.name in checked_parameters(parameters),
+        given_inertias=inertias.name in given,
+        given_placements=placements.name in given,
+        given_rotors=rotors.name in given,
+        given_friction=friction.name in given,
+        joint_forces=tau_j in letters,
     )
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
@@ -500,7 +528,7 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Derivation) -> dict[str,
     return dict(blocks)
 
 
-def checked_parameters(parameters: Iterable[str]) -> list[str]:
+def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
     """Return the names of what each call gives of the model, or raise an ArgumentError."""
     if isinstance(parameters, str):
         raise ArgumentError(
@@ -508,9 +536,17 @@ def checked_parameters(parameters: Iterable[str]) -> list[str]:
         )
     found = list(parameters)
     for name in found:
-        if name != inertias.name:
-            raise ArgumentError(f"parameters: {name!r} is unknown; there is {inertias.name!r}")
+        if name not in _PARAMETERS:
+            raise ArgumentError(f"parameters: {name!r} is unknown; there is {', '.join(_PARAMETERS)}")
+    if friction.name in found and tau_j not in letters:
+        raise ArgumentError(
+            f"parameters: {friction.name!r} came, but nothing in the expression depends on it; take a verb "
+            "with the joints' own forces, such as 'passive_forward_dynamics', or τⱼ itself"
+        )
     return found
+
+
+_PARAMETERS = tuple(x.name for x in (inertias, placements, rotors, friction))
 
 
 def _needs_own_frames(derivation: Derivation) -> bool:

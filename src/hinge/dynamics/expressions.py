@@ -50,6 +50,7 @@ from hinge.algebra import (
     qd,
     qdd,
     tau,
+    tau_j,
     v_n,
     x,
     x_n,
@@ -123,6 +124,10 @@ CATALOGUE: dict[str, Expr] = {
     "jacobian_row_products": J @ J.T,
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
+    "passive_force": tau_j,
+    "passive_inverse_dynamics": H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext) - tau_j,
+    "passive_forward_dynamics": mass.inv() @ (tau + tau_j - bias),
+    "passive_bias_force": bias - tau_j,
 }
 
 
@@ -164,11 +169,12 @@ _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
 
 
-def _hybrid(acceleration: Expr, force: Expr) -> Parts:
-    """Return what comes out under these bias accelerations and forces."""
+def _hybrid(acceleration: Expr, force: Expr, own: Expr | None = None) -> Parts:
+    """Return what comes out under bias accelerations and forces, with forces `own` at the hinges beside τ."""
     load = M @ phi.T @ acceleration + force
-    qdd_p = passive.mass.inv() @ (Np @ tau - Hp @ phi @ load - _M_ap.T @ _qdd_a)
-    tau_a = _M_aa @ _qdd_a + _M_ap @ qdd_p + Ha @ phi @ load
+    driven, held = (tau, Ha @ phi @ load) if own is None else (tau + own, Ha @ phi @ load - Na @ own)
+    qdd_p = passive.mass.inv() @ (Np @ driven - Hp @ phi @ load - _M_ap.T @ _qdd_a)
+    tau_a = _M_aa @ _qdd_a + _M_ap @ qdd_p + held
     return Parts(
         {
             "accelerations": Np.T @ qdd_p + Na.T @ _qdd_a,
@@ -230,6 +236,7 @@ SEVERAL: dict[str, Parts] = {
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid(_acceleration, _force),
+    "passive_hybrid_dynamics": _hybrid(_acceleration, _force, tau_j),
     "impact": Parts(
         {
             "jumps": Np.T @ _jump_p + Na.T @ _jump_a,

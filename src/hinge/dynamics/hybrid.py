@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hinge.dynamics.arguments import External, external_forces, precision
 from hinge.dynamics.compiled import Compiled
 from hinge.dynamics.kept import KEPT, QUICK_SETS, compiled, has_own_code
-from hinge.dynamics.moving import CALLED, BaseMotion, base_inputs
+from hinge.dynamics.moving import CALLED, BaseMotion, base_inputs, refuse_own_forces
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import Robot, as_vector, checked_robot, common_batch
 from hinge.spatial import Array, ArrayLike
@@ -26,7 +26,8 @@ Mask: TypeAlias = NDArray[np.bool_]
 #: Names of joints, or for each coordinate (…, nv) whether its acceleration is given.
 Prescribed: TypeAlias = Iterable[str] | Mask
 
-_HYBRID, _MOVING, _PARTITIONED = "hybrid_dynamics", "moving_hybrid_dynamics", "partitioned"
+_HYBRID, _PARTITIONED = "hybrid_dynamics", "partitioned"
+_MOVING, _PASSIVE = "moving_hybrid_dynamics", "passive_hybrid_dynamics"
 
 
 def hybrid_dynamics(
@@ -40,6 +41,7 @@ def hybrid_dynamics(
     external: External = None,
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
+    passive: bool = False,
 ) -> tuple[Array, Array]:
     """Return qdd and tau (…, nv), each completed by what the other was given for: 𝓜 q̈ + C = τ.
 
@@ -50,10 +52,12 @@ def hybrid_dynamics(
 
     O(n), SOA slides, page 70. The first list of names has code compiled for it, and so have lists for which
     `hinge.dynamics.compiled(robot, "hybrid_dynamics", prescribed=names)` was called; all others, and arrays
-    of booleans, share one program, so that a change of the set compiles nothing. `external`, `gravity`
-    and `base` as in `inverse_dynamics`.
+    of booleans, share one program, so that a change of the set compiles nothing. `external`, `gravity`,
+    `base` and `passive` as in `inverse_dynamics`; with `passive` that is 𝓜 q̈ + C = τ + τⱼ, and the code is
+    that of "passive_hybrid_dynamics".
     """
-    if external is None and gravity is None and base is None and isinstance(prescribed, list | tuple):
+    plain = not passive and external is None and gravity is None and base is None
+    if plain and isinstance(prescribed, list | tuple):
         try:
             f = QUICK_SETS.get((robot, tuple(prescribed)))
         except TypeError:
@@ -63,12 +67,13 @@ def hybrid_dynamics(
     choice = _choice(checked_robot(robot), prescribed)
     nodes, forces = external_forces(external)
     if base is not None:
+        refuse_own_forces(passive)
         arrays = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, **forces}
         more = {**forces, **base_inputs(base, robot, gravity, arrays)}
         return _form(robot, _MOVING, nodes, choice)(q, qd, qdd, tau, **more)
     more = {**forces, **({} if gravity is None else {"gravity": gravity})}
-    f = _form(robot, _HYBRID, nodes, choice)
-    if not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
+    f = _form(robot, _PASSIVE if passive else _HYBRID, nodes, choice)
+    if not passive and not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
         while len(QUICK_SETS) >= KEPT:
             QUICK_SETS.pop(next(iter(QUICK_SETS)), None)
         QUICK_SETS[robot, tuple(prescribed)] = f

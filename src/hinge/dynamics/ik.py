@@ -12,7 +12,7 @@ import numpy as np
 from hinge.dynamics.ik_search import Task, searched
 from hinge.dynamics.kept import one_name
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, checked_robot, random_configuration, stacked
+from hinge.model import Robot, as_configuration, checked_robot, neutral, random_configuration
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, ArrayLike, Transform, quaternion, rotation
 
@@ -162,12 +162,12 @@ _WANTED = "wanted a Transform, a pose (…, 4, 4) or (…, 7), or a position (�
 
 def _middle(robot: Robot) -> Array:
     """Return the configuration in the middle of the limits, neutral where there are none."""
-    parts = [j.type.neutral() for j in robot.joints]
-    for k, j in enumerate(robot.joints):
-        if isinstance(j.type, VectorJoint):
-            bounded = np.isfinite(j.lower) & np.isfinite(j.upper)
-            parts[k][bounded] = (j.lower[bounded] + j.upper[bounded]) / 2
-    return stacked(parts)
+    found, lower, upper = neutral(robot), robot.lower, robot.upper
+    straight = [j.q_slice for j in robot.independent if isinstance(j.type, VectorJoint)]
+    for at in straight:
+        bounded = np.isfinite(lower[at]) & np.isfinite(upper[at])
+        found[at][bounded] = (lower[at][bounded] + upper[at][bounded]) / 2
+    return found
 
 
 def _moving(robot: Robot, names: Sequence[str] | None) -> frozenset[str]:

@@ -52,12 +52,13 @@ class Task:
         """Return the task in which the joints of these names may move."""
         moving, coordinates = np.zeros(robot.nv, dtype=bool), np.zeros(robot.nq, dtype=bool)
         lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
+        least, most = robot.lower, robot.upper
         straight: list[tuple[int, int]] = []
         for j in robot.joints:
-            moving[j.qd_slice] = coordinates[j.q_slice] = j.name in names
             if j.name in names:
-                lower[j.q_slice], upper[j.q_slice] = j.lower, j.upper
-            if isinstance(j.type, VectorJoint):
+                moving[j.qd_slice] = coordinates[j.q_slice] = True
+                lower[j.q_slice], upper[j.q_slice] = least[j.q_slice], most[j.q_slice]
+            if isinstance(j.type, VectorJoint) and not j.follows:
                 straight += [(j.q_slice.start + k, j.qd_slice.start + k) for k in range(j.nv)]
         pairs = np.array(straight, dtype=int).reshape(-1, 2)
         both = pairs[:, 0], pairs[:, 1]

@@ -27,7 +27,7 @@ def joint_program(
 
     Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then as given.
     """
-    types = [(j.type, j.q_slice, j.qd_slice) for j in robot.joints if j.nv]
+    types = [(j.type, j.q_slice, j.qd_slice) for j in robot.independent if j.nv]
     ours = all(type(t).__module__.split(".")[0] == __name__.split(".")[0] for t, *_ in types)
     identity = repr((name, dict(inputs), dict(results), types))
     key = identity, target or best_target()

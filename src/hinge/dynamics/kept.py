@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from hinge.algebra import A
+from hinge.algebra import A, tau_j
 from hinge.binding import Expressed, bind, hides_fixed_bodies
 from hinge.dynamics.compiled import Compiled, checked_parameters, compile
 from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
@@ -51,7 +51,7 @@ def compiled(
     if active != frozenset() and not parts.splits:
         those = ", ".join(name for name, p in VERBS.items() if p.splits)
         raise ArgumentError(f"prescribed: came for {verb}, which does not split coordinates; {those} do")
-    given = tuple(checked_parameters(parameters))
+    given = tuple(checked_parameters(parameters, parts.letters))
     return _kept(checked_robot(robot), verb, tuple(nodes), expressed, active, given, best_target())
 
 
@@ -80,7 +80,14 @@ def _kept(
             _note_set(robot, verb, nodes, prescribed)
         return found
     merged = hides_fixed_bodies(*parts.expressions.values())
-    binding = bind(robot, nodes=nodes, expressed=expressed, merged=merged, by_parameters=A in parts.letters)
+    binding = bind(
+        robot,
+        nodes=nodes,
+        expressed=expressed,
+        merged=merged,
+        by_parameters=A in parts.letters,
+        joint_forces=tau_j in parts.letters,
+    )
     return Compiled(parts.expressions, binding, target=target)
 
 

@@ -10,7 +10,7 @@ from hinge.binding import Expressed
 from hinge.dynamics.arguments import External
 from hinge.dynamics.calls import call
 from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, one_name
-from hinge.dynamics.moving import BaseMotion
+from hinge.dynamics.moving import BaseMotion, refuse_own_forces
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
@@ -18,6 +18,8 @@ from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
 _INVERSE_DYNAMICS = Quick("inverse_dynamics")
 _FORWARD_DYNAMICS = Quick("forward_dynamics")
 _BIAS_FORCE = Quick("bias_force")
+#: The same with the joints' own forces.
+_PASSIVE = {v.verb: Quick(f"passive_{v.verb}") for v in (_INVERSE_DYNAMICS, _FORWARD_DYNAMICS, _BIAS_FORCE)}
 _GRAVITY_FORCE = Quick("gravity_force")
 _CORIOLIS_FORCE = Quick("coriolis_force")
 _MASS_MATRIX = Quick("mass_matrix")
@@ -49,22 +51,18 @@ def inverse_dynamics(
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
     out: Array | None = None,
+    passive: bool = False,
 ) -> Array:
     """Return the hinge forces tau (…, nv) for the accelerations qdd: τ = 𝓜 q̈ + C, JPL 88-11 (3.20).
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (…, 3) replaces the robot's own; `base` says how the ground that the
-    robot stands on moves, if it does; `out` is an array for the result.
+    robot stands on moves, if it does; `out` is an array for the result. With `passive` the
+    joints' own springs, dampers and friction act beside tau, see `passive_force`.
     """
+    table = _with_own_forces(_INVERSE_DYNAMICS, passive, base)
     return call(
-        _INVERSE_DYNAMICS,
-        robot,
-        q,
-        {"qd": qd, "qdd": qdd},
-        external=external,
-        gravity=gravity,
-        base=base,
-        out=out,
+        table, robot, q, {"qd": qd, "qdd": qdd}, external=external, gravity=gravity, base=base, out=out
     )
 
 
@@ -79,21 +77,16 @@ def forward_dynamics(
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
     out: Array | None = None,
+    passive: bool = False,
 ) -> Array:
     """Return the accelerations qdd (…, nv) for the hinge forces tau: q̈ = 𝓜⁻¹ (τ − C).
 
-    Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `base`, `out` as in
-    `inverse_dynamics`.
+    Derived to the articulated-body algorithm, JPL 88-11 FD4. `external`, `gravity`, `base`, `out`, `passive`
+    as in `inverse_dynamics`.
     """
+    table = _with_own_forces(_FORWARD_DYNAMICS, passive, base)
     return call(
-        _FORWARD_DYNAMICS,
-        robot,
-        q,
-        {"qd": qd, "tau": tau},
-        external=external,
-        gravity=gravity,
-        base=base,
-        out=out,
+        table, robot, q, {"qd": qd, "tau": tau}, external=external, gravity=gravity, base=base, out=out
     )
 
 
@@ -107,9 +100,14 @@ def bias_force(
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
     out: Array | None = None,
+    passive: bool = False,
 ) -> Array:
-    """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces."""
-    return call(_BIAS_FORCE, robot, q, {"qd": qd}, external=external, gravity=gravity, base=base, out=out)
+    """Return C (…, nv) of τ = 𝓜 q̈ + C: Coriolis, centrifugal, gravity and external forces.
+
+    With `passive` the joints' own forces are in it, with the other sign: C − τⱼ.
+    """
+    table = _with_own_forces(_BIAS_FORCE, passive, base)
+    return call(table, robot, q, {"qd": qd}, external=external, gravity=gravity, base=base, out=out)
 
 
 @_GRAVITY_FORCE.natively
@@ -272,6 +270,15 @@ def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     if checked_robot(robot).mass == 0:
         raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
     return _first_moment(robot, q) / robot.mass
+
+
+def _with_own_forces(table: Quick, passive: bool, base: BaseMotion | None) -> Quick:
+    """Return a verb, or the one with the joints' own forces beside it."""
+    if not isinstance(passive, bool | np.bool_):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"passive: {passive!r} came; wanted True or False")
+    if base is not None:
+        refuse_own_forces(passive)
+    return _PASSIVE[table.verb] if passive else table
 
 
 def _first_moment(robot: Robot, q: ArrayLike) -> Array:

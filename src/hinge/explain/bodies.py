@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hinge.algebra import Joint
 from hinge.binding import RobotBinding
 from hinge.explain.markup import shortened
 
@@ -31,14 +32,17 @@ class Worked:
 
 def worked_bodies(binding: RobotBinding) -> list[Worked]:
     """Return the bodies that are worked with, base first."""
-    parts: list[list[str]] = [[] for _ in binding.places]
+    parts: list[list[str]] = [[] for _ in binding.tree.parents]
     for body, carrier in zip(binding.robot.bodies, binding.carriers, strict=True):
         parts[carrier].append(body.name)
-    joints = (place.joint for place in binding.places)
-    return [
-        Worked(k, j.child, tuple(n for n in parts[k] if n != j.child), j.name, j.type.kind, j.nv, parent)
-        for k, (j, parent) in enumerate(zip(joints, binding.tree.parents, strict=True))
-    ]
+    found: list[Worked] = []
+    for k, parent in enumerate(binding.tree.parents):
+        joints = [place.joint for place in binding.members(k)]
+        own = [j.child for j in joints]
+        names, kinds = " + ".join(j.name for j in joints), " + ".join(j.type.kind for j in joints)
+        fixed = tuple(n for n in parts[k] if n not in own)
+        found.append(Worked(k, " + ".join(own), fixed, names, kinds, binding.size(Joint, k), parent))
+    return found
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from hinge.errors import ArgumentError, FormatError
 from hinge.io.mjcf import read_mjcf
@@ -17,6 +18,7 @@ def load(
     floating: bool = False,
     strict: bool | None = False,
     root: str | Path | None = None,
+    couplings: Literal["record", "embed"] = "record",
 ) -> Robot:
     """Return the robot in a URDF or MJCF file, told apart by what is in it.
 
@@ -24,10 +26,14 @@ def load(
     cannot be (an inertia against the triangle inequality, limits the wrong way round, …) is a
     ModelWarning, with `strict` an error, with `strict=None` nothing; a broken file is always a
     FormatError with its line.
+    A URDF joint that mimics another one keeps a coordinate of its own, with the relation recorded in
+    `robot.couplings`; with `couplings` "embed" it follows the other one (see `embed_couplings`).
     Files that an MJCF file names are read only under `root`, by default its own folder.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"path: {type(path).__name__} came; wanted the path of a URDF or MJCF file")
+    if couplings not in ("record", "embed"):
+        raise ArgumentError(f"couplings: {couplings!r} came; wanted 'record' or 'embed'")
     path = Path(path)
     data = read_bytes(path)
     if path.suffix == ".xacro":
@@ -37,4 +43,4 @@ def load(
     document = parse(data, str(path))
     if document.tag == "mujoco":
         return read_mjcf(path, floating=floating, strict=strict, root=root)
-    return robot_of(document, floating=floating, strict=strict)
+    return robot_of(document, floating=floating, strict=strict, embed=couplings == "embed")

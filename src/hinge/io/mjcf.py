@@ -136,6 +136,7 @@ class _Reader:
             type_, inner, outer = joints.Free(), Transform.identity(), Transform.identity()
         elif kind == _BALL:
             type_, inner, outer = joints.Spherical(), anchor @ pose, anchor
+            physics["rest"] = np.array(m.qpos_spring[q : q + 4])
         else:
             x, y, z = (float(a) for a in m.jnt_axis[j])
             type_ = joints.Revolute((x, y, z)) if kind == _HINGE else joints.Prismatic((x, y, z))
@@ -152,7 +153,7 @@ class _Reader:
             ("friction", m.dof_frictionloss),
         ):
             physics[field] = _angular_first(np.array(value[dof : dof + nv]), kind)
-        physics["stiffness"] = np.full(nv, self.stiffness(j))
+        physics["stiffness"] = np.full(nv, 0.0 if kind == _FREE else self.stiffness(j))
         return Joint(name, type_, parent, child, inner, outer, **physics)
 
     def stiffness(self, j: int) -> float:
@@ -203,6 +204,9 @@ class _Reader:
             "bodies with gravity compensation": int(np.count_nonzero(m.body_gravcomp)),
             "flexible bodies": m.nflex,
             "mocap bodies (fixed here)": m.nmocap,
+            "springs of free joints": sum(
+                k == _FREE and self.stiffness(j) != 0 for j, k in enumerate(m.jnt_type)
+            ),
             "nonlinear springs or dampers": sum(map(self.nonzero, ("jnt_stiffnesspoly", "dof_dampingpoly"))),
             "fluid forces": int(bool(m.opt.density or m.opt.viscosity)),
         }

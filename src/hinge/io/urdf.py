@@ -27,6 +27,7 @@ from hinge.model import (
     Shape,
     Sphere,
     assemble,
+    embed_couplings,
     enforce,
     joints,
 )
@@ -57,8 +58,8 @@ def parse_urdf(
     return robot_of(parse(text, source), floating=floating, strict=strict)
 
 
-def robot_of(root: Element, *, floating: bool, strict: bool | None) -> Robot:
-    """Return the robot of a parsed URDF document."""
+def robot_of(root: Element, *, floating: bool, strict: bool | None, embed: bool = False) -> Robot:
+    """Return the robot of a parsed URDF document; with `embed` mimic joints have no coordinates."""
     source = root.source
     _refuse_other_formats(root)
     links = _named(root, "link")
@@ -82,10 +83,12 @@ def robot_of(root: Element, *, floating: bool, strict: bool | None) -> Robot:
         enforce(robot, strict=strict, found=reader.problems, stacklevel=3)
     except ModelError as error:
         raise FormatError(str(error), source=source) from None
+    if embed:
+        return embed_couplings(robot)
     for c in robot.couplings if strict is not None else ():
         warnings.warn(
             f"{source}: joint {c.joint!r} mimics {c.master!r}; it is loaded with a coordinate of its own, "
-            "and the relation is kept in robot.couplings",
+            "and the relation is kept in robot.couplings (see embed_couplings)",
             ModelWarning,
             stacklevel=3,
         )

@@ -24,6 +24,7 @@ from hinge.model import (
     Sphere,
     at_joints,
     joints,
+    release_couplings,
 )
 from hinge.spatial import Array, Transform, rotation
 
@@ -52,6 +53,7 @@ def to_urdf(robot: Robot) -> str:
     other than the standard, rotor inertia, springs and effort subspaces have no place in URDF: a
     warning lists which are left out.
     """
+    robot = release_couplings(robot)
     for j in robot.joints:
         if j.type.kind not in _TYPES:
             raise ModelError(
@@ -84,7 +86,7 @@ def _left_out(robot: Robot) -> list[str]:
     several = [j for j in robot.joints if j.nv > 1]
     losses = {
         "gravity": not np.array_equal(robot.gravity, STANDARD_GRAVITY),
-        "rotor inertia": any(j.rotor_inertia.any() for j in robot.joints),
+        "rotor inertia": any(j.reflected_inertia.any() for j in robot.joints),
         "springs": any(j.stiffness.any() for j in robot.joints),
         "limits of planar and floating joints": any(
             not all(map(np.array_equal, (j.lower, j.upper), j.type.limits())) for j in several

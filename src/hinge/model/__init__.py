@@ -11,6 +11,7 @@ from hinge.model.actuator import (
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce
 from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
+from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.describe import describe
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.fingerprint import fingerprint
@@ -19,6 +20,13 @@ from hinge.model.inertial import (
     check_inertial_parameters,
     inertial_parameters,
     with_inertial_parameters,
+)
+from hinge.model.limits import LimitReport, limit_report
+from hinge.model.parameters import (
+    check_parameters,
+    friction_parameters,
+    placement_parameters,
+    with_parameters,
 )
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
@@ -45,6 +53,7 @@ __all__ = [
     "Frame",
     "Geometry",
     "Joint",
+    "LimitReport",
     "Mesh",
     "PeerMap",
     "Problem",
@@ -61,6 +70,7 @@ __all__ = [
     "carry_state",
     "check",
     "check_inertial_parameters",
+    "check_parameters",
     "checked_out",
     "checked_robot",
     "common_batch",
@@ -68,23 +78,29 @@ __all__ = [
     "detach",
     "difference",
     "effort_subspace",
+    "embed_couplings",
     "enforce",
     "fingerprint",
+    "friction_parameters",
     "generalized_force",
     "gravity_of",
     "inertial_parameters",
     "integrate",
     "is_properly_powered",
     "joints",
+    "limit_report",
     "lock",
     "merge",
     "mujoco_map",
     "neutral",
     "pinocchio_map",
+    "placement_parameters",
     "random_configuration",
     "reaction_force",
     "reduce",
+    "release_couplings",
     "reroot",
     "stacked",
     "with_inertial_parameters",
+    "with_parameters",
 ]

@@ -48,7 +48,8 @@ class Builder:
 
         `rotation` and `position` place the joint's inner frame on the parent; the body's frame is
         the joint's outer frame. `physics` are further fields of `Joint`: outer, lower, upper,
-        velocity, effort, rotor_inertia, damping, friction, stiffness, rest, effort_subspace.
+        velocity, effort, rotor_inertia, gear_ratio, damping, friction, friction_speed, stiffness,
+        rest, effort_subspace.
         """
         inner = _placed(f"body {name!r}", rotation, position)
         label = joint_name or f"{name}_joint"

@@ -3,6 +3,7 @@
 | condition | severity |
 |---|---|
 | mass finite and ≥ 0, inertia and placements finite, rotations orthogonal, limits not NaN | always an error |
+| physics of joints finite, friction_speed > 0 where there is friction | always an error |
 | inertia symmetric, positive, triangle inequality; massless yet with a moment | warning |
 | joint axis of unit length (a reader says so; it is normalised) | warning |
 | limits ordered | warning |
@@ -58,12 +59,16 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
                 f"q: has shape {values.shape}; check looks at one configuration ({robot.nq},)"
             )
         for j in robot.joints:
-            found.extend(configuration_problems(j, values[j.q_slice]))
+            found.extend(configuration_problems(j, j.type.own(values[j.q_slice])))
     found.extend(_body_problems(robot.bodies))
     found.extend(_placement_problems(robot))
-    for joint, inertia in zip(robot.joints, _carried_inertia(robot), strict=True):
+    carries = _carried_inertia(robot)
+    moving = {j.q_slice.start for j, inertia in zip(robot.joints, carries, strict=True) if j.nv and inertia}
+    for joint, inertia in zip(robot.joints, carries, strict=True):
         found.extend(_joint_problems(joint))
-        if joint.nv and not inertia and not (joint.rotor_inertia > 0).all():
+        if joint.nv and joint.q_slice.start in moving:
+            continue  # what moves it, moves another one's inertia
+        if joint.nv and not inertia and not (joint.reflected_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
     return found
@@ -167,7 +172,7 @@ def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
         yield Problem(where, "q within limits", f"{joint.type.q_names[k]} = {q[k]:g} is outside {span}")
 
 
-_SIZES = ("velocity", "effort", "rotor_inertia", "damping", "friction", "stiffness")
+_PHYSICS = ("rotor_inertia", "damping", "friction", "stiffness")
 
 
 def _joint_problems(joint: Joint) -> Iterator[Problem]:
@@ -175,15 +180,21 @@ def _joint_problems(joint: Joint) -> Iterator[Problem]:
     if joint.nv == 0:
         return
     low, high = joint.lower, joint.upper
-    sizes = {name: getattr(joint, name) for name in _SIZES}
-    for name, values in {"lower": low, "upper": high, "rest": joint.rest, **sizes}.items():
-        if np.isnan(values).any():
+    for name in ("lower", "upper", "velocity", "effort"):
+        if np.isnan(getattr(joint, name)).any():
             yield Problem(where, "limits are numbers", f"its {name} is not a number", True)
+    for name in (*_PHYSICS, "gear_ratio", "friction_speed", "rest"):
+        if not np.isfinite(getattr(joint, name)).all():
+            yield Problem(where, f"{name} finite", f"its {name} is not finite", True)
+    if (joint.friction_speed <= 0)[joint.friction != 0].any():
+        message = f"its friction_speed is {joint.friction_speed}; friction wants speeds > 0"
+        yield Problem(where, "friction_speed > 0", message, True)
     for k in np.flatnonzero(low > high):
         label = joint.type.q_names[k]
         message = f"its limits of {label} are the wrong way round: lower {low[k]:g}, upper {high[k]:g}"
         yield Problem(where, "limits ordered", message)
-    for name, values in sizes.items():
+    for name in ("velocity", "effort", *_PHYSICS):
+        values = getattr(joint, name)
         if values.min() < 0:
             yield Problem(where, f"{name} ≥ 0", f"its {name} is negative: {values}")
 

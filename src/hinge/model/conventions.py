@@ -95,7 +95,8 @@ def pinocchio_map(
 ) -> PeerMap:
     """Return the map to a Pinocchio model: pass its `names`, `idx_qs`, `idx_vs`, `nq`, `nv`.
 
-    Couplings (mimic) must be independent joints in the Pinocchio model, as they are in Hinge.
+    Coupled joints must be in the Pinocchio model what they are in the robot: independent, or, after
+    `embed_couplings`, followers (mimic=True).
     """
     for j in robot.joints:
         if isinstance(j.type, Planar) and j.type.axis != (0.0, 0.0, 1.0):
@@ -122,7 +123,12 @@ def mujoco_map(
 
 def _peer_map(peer: str, robot: Robot, starts: Mapping[str, tuple[int, int]], nq: int, nv: int) -> PeerMap:
     places: list[_Place] = []
-    for j in robot.joints:
+    if len(robot.independent) < len(robot.joints) and nv != robot.nv:
+        raise ArgumentError(
+            f"nv: {nv} came, but robot {robot.name!r} has {robot.nv}, as joints of it follow others; wanted "
+            f"a {peer} model in which they do so too, or release_couplings(robot)"
+        )
+    for j in robot.independent:
         if j.nv == 0:
             continue
         if j.name not in starts:

@@ -88,6 +88,11 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
         raise ArgumentError(f"at: {at!r} is no mapping; wanted {{joint name: configuration}}")
     for name, value in at.items():
         j = robot.joint(name)
+        if j.follows:
+            raise ModelError(
+                f"at: joint {name!r} follows another one and cannot be locked alone; lock the joint that "
+                "leads, or start from release_couplings(robot)"
+            )
         given: Any = [value] if j.nq == 1 and np.ndim(value) == 0 else value
         q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:
@@ -174,8 +179,9 @@ def reroot(robot: Robot, body: str) -> Robot:
             f"robot {robot.name!r} hangs on the world by a {base.type.kind} joint, {base.name!r}; only a "
             "floating robot can be re-rooted: load it with floating=True"
         )
-    if base.rotor_inertia.any():
-        _cannot_turn(base, "a rotor inertia between a body and the world does not move along")
+    for name in _PHYSICS:
+        if getattr(base, name).any():
+            _cannot_turn(base, f"its {name} between a body and the world does not move along")
     turned = {base.name: Joint(base.name, Free(), None, body)}
     for i in robot.tree.support(new)[1:]:
         j = robot.joints[i]
@@ -192,26 +198,32 @@ def reroot(robot: Robot, body: str) -> Robot:
     return _part(robot, robot.name, turned)
 
 
+#: What a joint does of its own, by direction of its motion.
+_PHYSICS = ("reflected_inertia", "damping", "friction", "stiffness")
+
+
 def _reversed_physics(j: Joint) -> dict[str, Any]:
     """Return limits and physics of a joint in its reversed type's coordinates."""
-    zero, physics = np.zeros(j.nv), ("rotor_inertia", "damping", "friction", "stiffness")
+    zero = np.zeros(j.nv)
     if j.effort_subspace is not None:
         _cannot_turn(j, "its effort subspace belongs to one side")
     if isinstance(j.type, joints.Nonholonomic):
         return {}  # q and qd are the same
     turned: dict[str, Any] = {"rest": j.type.reverse_state(j.rest, zero)[0]}
     if not isinstance(j.type, joints.VectorJoint):
-        for name in physics:
+        for name in _PHYSICS:
             values = getattr(j, name)
-            if values.any() and not (j.type.kind == "spherical" and np.ptp(values) == 0):
+            same_all_round = j.type.kind == "spherical" and np.ptp(values) == 0 and name != "friction"
+            if values.any() and not same_all_round:
                 _cannot_turn(j, f"its {name} belongs to axes of the outer frame")
         low, high = j.type.limits()
         if not (np.array_equal(j.lower, low) and np.array_equal(j.upper, high)):
             _cannot_turn(j, "its limits belong to axes of the inner frame")
         return turned | {"lower": None, "upper": None}
     ends = [j.type.reverse_state(end, zero)[0] for end in (j.lower, j.upper)]
-    for name in ("velocity", "effort", *physics):
-        turned[name] = np.abs(j.type.reverse_state(j.rest, getattr(j, name))[1])
+    for name in ("velocity", "effort", "rotor_inertia", "gear_ratio", "friction_speed", *_PHYSICS[1:]):
+        values = j.type.reverse_state(j.rest, getattr(j, name))[1]
+        turned[name] = values * j.type.reverse_state(j.rest, np.ones(j.nv))[1]  # places change, no sign
     return turned | {"lower": np.minimum(*ends), "upper": np.maximum(*ends)}
 
 

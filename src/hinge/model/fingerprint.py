@@ -13,7 +13,7 @@ from hinge.model.robot import Robot
 from hinge.model.vectors import checked_robot
 
 #: What a robot looks like, which no dynamics depends on, and what follows from the rest.
-LEFT_OUT = {"shapes", "tree", "_body_index", "_frame_index", "_joint_index"}
+LEFT_OUT = {"shapes", "tree", "independent", "nq", "nv", "_body_index", "_frame_index", "_joint_index"}
 
 
 def fingerprint(robot: Robot) -> str:

@@ -12,11 +12,13 @@ import numpy as np
 from hinge.errors import ModelError
 from hinge.model.frozen import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.model.geometry import Shape
-from hinge.model.joints import JointType
+from hinge.model.joints import Follower, JointType
 from hinge.spatial import Array, Inertia, Transform
 
 #: Stands for the default that follows from the joint's type; a number is spread over the joint.
 _UNSET: Any = None
+#: Where smooth friction has grown to 0.7 of Coulomb's, unless a joint says otherwise; rad/s or m/s.
+FRICTION_SPEED = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +55,8 @@ class Frame:
 class Coupling:
     """A recorded relation q = ratio · q(master) + offset between two one-dof joints (URDF mimic).
 
-    It is data: the joint keeps its own coordinate, and no dynamics enforces the relation.
+    It is data: the joint keeps its own coordinate, and no dynamics enforces the relation, unless the robot
+    is that of `embed_couplings`.
     """
 
     joint: str
@@ -71,9 +74,11 @@ class Joint:
     joint's outer frame, as in URDF). The parent None is the world.
 
     `lower`, `upper` (nq,) bound q; `velocity`, `effort` (nv,) bound |qd| and |tau|. The joint's own
-    physics, all (nv,): `rotor_inertia` is added to the diagonal of the mass matrix; `damping`,
-    `friction`, `stiffness` (about `rest`, (nq,)) are recorded for the passive force
-    −damping qd − friction sign(qd) − stiffness difference(rest, q).
+    physics, all (nv,): `rotor_inertia` is that of the rotor about its own axis, `gear_ratio` how many
+    turns it makes for one of the joint; the mass matrix has gear_ratio² rotor_inertia on its diagonal.
+    `damping`, `friction` and `stiffness` (about `rest`, (nq,)) make the passive force
+    −damping qd − friction qd / √(qd² + friction_speed²) − stiffness difference(rest, q), in which
+    Coulomb's friction is smooth: it grows from rest within a few `friction_speed` (rad/s or m/s).
 
     `effort_subspace` (6, nv) is Featherstone's F of (7.12) in the outer frame; None stands for the
     subspace dual to the motion, see `hinge.model.effort_subspace`.
@@ -90,8 +95,10 @@ class Joint:
     velocity: Array = _UNSET
     effort: Array = _UNSET
     rotor_inertia: Array = _UNSET
+    gear_ratio: Array = _UNSET
     damping: Array = _UNSET
     friction: Array = _UNSET
+    friction_speed: Array = _UNSET
     stiffness: Array = _UNSET
     rest: Array = _UNSET
     effort_subspace: Array | None = None
@@ -111,6 +118,8 @@ class Joint:
         self._fill("effort", t.nv, np.full(t.nv, np.inf))
         for name in ("rotor_inertia", "damping", "friction", "stiffness"):
             self._fill(name, t.nv, np.zeros(t.nv))
+        self._fill("gear_ratio", t.nv, np.ones(t.nv))
+        self._fill("friction_speed", t.nv, np.full(t.nv, FRICTION_SPEED))
         self._fill("rest", t.nq, t.neutral())
         if self.effort_subspace is not None:
             f = numbers(self.effort_subspace, f"joint {self.name!r}: effort_subspace")
@@ -139,6 +148,11 @@ class Joint:
         object.__setattr__(self, name, value)
 
     @property
+    def follows(self) -> bool:
+        """Whether its coordinate is that of another joint, which its slices show."""
+        return isinstance(self.type, Follower)
+
+    @property
     def nq(self) -> int:
         """The number of configuration coordinates."""
         return self.type.nq
@@ -147,6 +161,11 @@ class Joint:
     def nv(self) -> int:
         """The number of degrees of freedom."""
         return self.type.nv
+
+    @property
+    def reflected_inertia(self) -> Array:
+        """The rotors' inertias as the joint feels them (nv,): gear_ratio² rotor_inertia."""
+        return self.gear_ratio**2 * self.rotor_inertia
 
     def transform(self, q: Array) -> Transform:
         """Return the transform from parent-body to child-body coordinates for the joint's own q."""

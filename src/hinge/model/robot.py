@@ -11,6 +11,7 @@ import numpy as np
 
 from hinge.errors import ModelError, UnknownNameError
 from hinge.model.frozen import frozen, numbers
+from hinge.model.joints import Follower
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order, find_loop
@@ -25,6 +26,9 @@ class Robot:
     The world is not a body: a joint whose parent is None hangs its child on the world. `nq` and
     `nv` count the coordinates of configuration and of velocity. Nothing in a robot ever changes;
     functions such as `attach` or `lock` return new ones.
+
+    A joint that follows another one (see `embed_couplings`) has that one's slices of q and qd; `independent`
+    are the joints that have coordinates of their own.
     """
 
     name: str
@@ -34,6 +38,9 @@ class Robot:
     couplings: tuple[Coupling, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     tree: Tree = field(init=False)
+    independent: tuple[Joint, ...] = field(init=False)
+    nq: int = field(init=False)
+    nv: int = field(init=False)
     _body_index: dict[str, int] = field(init=False)
     _frame_index: dict[str, int] = field(init=False)
     _joint_index: dict[str, int] = field(init=False)
@@ -46,16 +53,9 @@ class Robot:
         put(self, "_frame_index", {f.name: i for i, f in enumerate(self.frames)})
         parents = [WORLD if j.parent is None else self._body_index[j.parent] for j in self.joints]
         put(self, "tree", Tree(tuple(parents)))
-
-    @property
-    def nq(self) -> int:
-        """The number of configuration coordinates."""
-        return self.joints[-1].q_slice.stop if self.joints else 0
-
-    @property
-    def nv(self) -> int:
-        """The number of degrees of freedom."""
-        return self.joints[-1].qd_slice.stop if self.joints else 0
+        put(self, "independent", tuple(j for j in self.joints if not j.follows))
+        put(self, "nq", self.independent[-1].q_slice.stop if self.independent else 0)
+        put(self, "nv", self.independent[-1].qd_slice.stop if self.independent else 0)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -70,17 +70,40 @@ class Robot:
     @property
     def lower(self) -> Array:
         """The lower limits of q (nq,), −inf where there is none."""
-        return self._stacked("lower")
+        return self._limits[0]
 
     @property
     def upper(self) -> Array:
         """The upper limits of q (nq,)."""
-        return self._stacked("upper")
+        return self._limits[1]
+
+    @property
+    def _limits(self) -> tuple[Array, Array]:
+        """The limits of q: what the joint allows and those that follow it, where that is anything."""
+        low, high = self._stacked("lower"), self._stacked("upper")
+        own = low.copy(), high.copy()
+        for at, j, k in self._followers:
+            ends = np.concatenate([j.lower, j.upper]) - j.type.own(np.zeros(1))
+            if k:
+                low[at] = max(low[at], (ends / k).min())
+                high[at] = min(high[at], (ends / k).max())
+        nothing = low > high
+        return np.where(nothing, own[0], low), np.where(nothing, own[1], high)
+
+    @property
+    def _followers(self) -> list[tuple[int, Joint, float]]:
+        """The joints that follow others: where in q and qd, and the ratio."""
+        found = [(j, j.type) for j in self.joints]
+        return [(j.q_slice.start, j, t.ratio) for j, t in found if isinstance(t, Follower)]
 
     @property
     def velocity_limit(self) -> Array:
         """The limits of |qd| (nv,)."""
-        return self._stacked("velocity")
+        found = self._stacked("velocity")
+        for _, j, k in self._followers:
+            if k:
+                found[j.qd_slice] = np.minimum(found[j.qd_slice], j.velocity / abs(k))
+        return found
 
     @property
     def effort_limit(self) -> Array:
@@ -88,12 +111,20 @@ class Robot:
         return self._stacked("effort")
 
     def _stacked(self, field: str) -> Array:
-        return np.concatenate([np.zeros(0), *(getattr(j, field) for j in self.joints)])
+        return np.concatenate([np.zeros(0), *(getattr(j, field) for j in self.independent)])
 
     @property
     def rotor_inertia(self) -> Array:
-        """The rotor inertias (nv,), the joints' own share of the mass matrix's diagonal."""
+        """The inertias of the rotors about their own axes (nv,), before the gears."""
         return self._stacked("rotor_inertia")
+
+    @property
+    def reflected_inertia(self) -> Array:
+        """The joints' own share of the mass matrix's diagonal (nv,): gear_ratio² rotor_inertia."""
+        found = self._stacked("reflected_inertia")
+        for _, j, k in self._followers:
+            found[j.qd_slice] += k * k * j.reflected_inertia
+        return found
 
     @property
     def mass(self) -> float:
@@ -148,7 +179,7 @@ def assemble(
     Raises ModelError when a name is used twice, a joint or frame names a body that is not there, a
     body has no joint or several, or the joints form a loop.
     """
-    bodies, joints, frames = list(bodies), list(joints), list(frames)
+    bodies, joints, frames, couplings = list(bodies), list(joints), list(frames), list(couplings)
     _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
     _refuse_twice("joint", [j.name for j in joints])
     index = {b.name: i for i, b in enumerate(bodies)}
@@ -164,7 +195,7 @@ def assemble(
     robot = Robot(
         name,
         tuple(bodies[i] for i in order),
-        _numbered([carrier[bodies[i].name] for i in order]),
+        _numbered([carrier[bodies[i].name] for i in order], couplings),
         tuple(frames),
         tuple(couplings),
         g,
@@ -239,16 +270,30 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
     return tuple(by_joint[k] for k in order)
 
 
-def _numbered(joints: Sequence[Joint]) -> tuple[Joint, ...]:
-    """Return the joints with their slices of q and qd."""
-    found: list[Joint] = []
+def _numbered(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> tuple[Joint, ...]:
+    """Return the joints with their slices of q and qd; those that follow have the slices of their leader."""
+    found = [copy(j) for j in joints]  # `replace` would check everything again
     q = v = 0
-    for j in joints:
-        numbered = copy(j)  # `replace` would check everything again
-        object.__setattr__(numbered, "q_slice", slice(q, q + j.nq))
-        object.__setattr__(numbered, "qd_slice", slice(v, v + j.nv))
-        found.append(numbered)
-        q, v = q + j.nq, v + j.nv
+    for j in found:
+        if not j.follows:
+            object.__setattr__(j, "q_slice", slice(q, q + j.nq))
+            object.__setattr__(j, "qd_slice", slice(v, v + j.nv))
+            q, v = q + j.nq, v + j.nv
+    following = [j for j in found if j.follows]
+    masters = {c.joint: c.master for c in couplings} if following else {}
+    known = {j.name: j for j in found} if following else {}
+    for j in following:
+        leader = j
+        for _ in masters:
+            if leader.follows:
+                leader = known.get(masters.get(leader.name, ""), leader)
+        if leader.follows or leader.nq != 1:
+            raise ModelError(
+                f"joint {j.name!r} follows another one, but no coupling leads to one that it could follow; "
+                "keep both joints and their coupling, or start from release_couplings(robot)"
+            )
+        object.__setattr__(j, "q_slice", leader.q_slice)
+        object.__setattr__(j, "qd_slice", leader.qd_slice)
     return tuple(found)
 
 

@@ -10,6 +10,7 @@ from operator import index
 import numpy as np
 
 from hinge.errors import ArgumentError
+from hinge.model.joints import Follower, released
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration, as_tangent, checked_robot, common_batch, stacked
@@ -17,8 +18,11 @@ from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 
 
 def neutral(robot: Robot) -> Array:
-    """Return the configuration (nq,) at which every joint's two frames coincide."""
-    return stacked([j.type.neutral() for j in robot.joints])
+    """Return the configuration (nq,) at which every joint's two frames coincide.
+
+    Joints that follow others are where these take them.
+    """
+    return stacked([j.type.neutral() for j in robot.independent])
 
 
 def random_configuration(
@@ -28,7 +32,8 @@ def random_configuration(
 
     A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all.
     """
-    joints = checked_robot(robot).joints
+    joints = checked_robot(robot).independent
+    lower, upper = robot.lower, robot.upper
     try:
         shape = tuple(index(n) for n in (size if isinstance(size, tuple) else (size,)))
     except TypeError:
@@ -41,27 +46,32 @@ def random_configuration(
         raise ArgumentError(
             f"seed: {seed!r} came ({error}); wanted a whole number from 0, or a Generator"
         ) from None
-    return stacked([j.type.random(rng, shape, j.lower, j.upper) for j in joints], shape)
+    found = [j.type.random(rng, shape, lower[j.q_slice], upper[j.q_slice]) for j in joints]
+    return stacked(found, shape)
 
 
 def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
     """Return the configuration reached from q by the constant velocity v in unit time."""
     q, v = as_configuration(robot, q), as_tangent(robot, v, "v")
     batch = common_batch({"q": q, "v": v})
-    return stacked([j.type.integrate(q[..., j.q_slice], v[..., j.qd_slice]) for j in robot.joints], batch)
+    return stacked(
+        [j.type.integrate(q[..., j.q_slice], v[..., j.qd_slice]) for j in robot.independent], batch
+    )
 
 
 def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:
     """Return the v (…, nv) with integrate(robot, q0, v) = q1."""
     a, b = as_configuration(robot, q0, "q0"), as_configuration(robot, q1, "q1")
     batch = common_batch({"q0": a, "q1": b})
-    return stacked([j.type.difference(a[..., j.q_slice], b[..., j.q_slice]) for j in robot.joints], batch)
+    found = [j.type.difference(a[..., j.q_slice], b[..., j.q_slice]) for j in robot.independent]
+    return stacked(found, batch)
 
 
 def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
     """Return q and qd of `new` for the same motion of the bodies as in `old`.
 
-    For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`:
+    For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`,
+    or by `embed_couplings` or `release_couplings`:
     joints are matched by name and turned round where their bodies have changed places; a free
     joint to the world, or between bodies that it did not join before, takes pose and velocity of its
     body from `old`: so two robots that `merge` holds apart come to be one that `attach` has made,
@@ -73,18 +83,23 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
     batch = common_batch({"q": q, "qd": qd})
     known, bodies = {j.name: j for j in old.joints}, {b.name for b in old.bodies}
     parts: list[tuple[Array, Array]] = []
-    for joint in new.joints:
+    for joint in new.independent:
         before = known.get(joint.name)
         if _hangs_anew(joint, before) and {joint.child, joint.parent or joint.child} <= bodies:
             part = _free_state(old, joint, q, qd)
-        elif before is None or joint.type.kind != before.type.kind:
+        elif before is None or joint.type.kind != released(before.type).kind:
             part = (joint.type.neutral(), np.zeros(joint.nv))
         else:
-            part = q[..., before.q_slice], qd[..., before.qd_slice]
+            part = _own_state(before, q[..., before.q_slice], qd[..., before.qd_slice])
             if joint.child == before.parent:
                 part = before.type.reverse_state(*part)
         parts.append(part)
     return stacked([p for p, _ in parts], batch), stacked([v for _, v in parts], batch)
+
+
+def _own_state(joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Return a joint's own coordinates: those given, unless it follows another joint."""
+    return joint.type.own(q), joint.type.ratio * qd if isinstance(joint.type, Follower) else qd
 
 
 def _hangs_anew(joint: Joint, before: Joint | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hinge.model import Robot, stacked
-from hinge.reference.arguments import base_acceleration, bias_forces, state
+from hinge.reference.arguments import base_acceleration, bias_forces, refuse_followers, state
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
@@ -27,6 +27,7 @@ def forward_dynamics(
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (3,) replaces the robot's own.
     """
+    refuse_followers(robot, "forward_dynamics")
     q, qd, tau = state(robot, q, qd=qd, tau=tau)
     parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)
     v = velocities(robot, q, qd)  # (6.60)

@@ -51,3 +51,12 @@ def bias_forces(robot: Robot, v: list[Array], external: Mapping[str, ArrayLike] 
 def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
     """Return the acceleration [0; −g] of the base that stands for gravity: section 4.4, after (4.9)."""
     return motion(np.zeros(3), -gravity_of(robot, gravity))
+
+
+def refuse_followers(robot: Robot, what: str) -> None:
+    """Refuse robots with joints that follow others, for algorithms that take joints one by one."""
+    if len(robot.independent) < len(robot.joints):
+        raise NotImplementedError(
+            f"{what}: robot {robot.name!r} has joints that follow others, which no recursion over single "
+            "joints can do; solve with the mass matrix, or ask hinge.dynamics"
+        )

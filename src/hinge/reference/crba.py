@@ -14,7 +14,8 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
     """Return H (…, nv, nv).
 
     I^C_i = Iᵢ + Σ_μ ᵢXⱼ I^C_j ⱼXᵢ (5.11), F = I^C_i Sᵢ (5.12), carried towards the base (5.13),
-    H_ij = H_jiᵀ = Fᵀ Sⱼ (5.14, 7.18); rotor inertias on the diagonal.
+    H_ij = H_jiᵀ = Fᵀ Sⱼ (5.14, 7.18); rotor inertias on the diagonal. Joints
+    that follow others add to the rows and columns of these.
     """
     q = as_configuration(robot, q)
     x, s, parents = link_transforms(robot, q), subspaces(robot, q), robot.tree.parents
@@ -23,14 +24,15 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
     for i in reversed(range(len(robot.bodies))):
         own = robot.joints[i].qd_slice
         f = composite[i].matrix() @ s[i]
-        out[..., own, own] = transpose(s[i]) @ f + np.diag(robot.joints[i].rotor_inertia)
+        out[..., own, own] += transpose(s[i]) @ f
         j = i
         while parents[j] >= 0:
             f = x[j].inv().forces(f)
             j = parents[j]
             other = robot.joints[j].qd_slice
-            out[..., own, other] = transpose(f) @ s[j]
-            out[..., other, own] = transpose(out[..., own, other])
+            block = transpose(f) @ s[j]
+            out[..., own, other] += block
+            out[..., other, own] += transpose(block)
         if parents[i] >= 0:
             composite[parents[i]] = composite[parents[i]] + x[i].inv().inertia(composite[i])
-    return out
+    return out + np.diag(robot.reflected_inertia)

@@ -12,7 +12,7 @@ from hinge.spatial import Array, ArrayLike, dot
 def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return Σ ½ vᵢᵀ Iᵢ vᵢ, and ½ Σ rotor inertia q̇², (…) in J."""
     q, qd = state(robot, q, qd=qd)
-    energy = 0.5 * dot(robot.rotor_inertia * qd, qd)
+    energy = 0.5 * dot(robot.reflected_inertia * qd, qd)
     for b, v in zip(robot.bodies, velocities(robot, q, qd), strict=True):
         energy = energy + 0.5 * dot(v, b.inertia.apply(v))
     return energy

@@ -13,7 +13,7 @@ from hinge.spatial import Array, transpose
 
 def hinge_inverse(joint: Joint, s: Array, h: Array) -> Array:
     """Return (Sᵀ I^A S + rotor inertia)⁻¹ (…, nv, nv), D⁻¹ of (6.58) and (7.19)."""
-    d = transpose(s) @ h + np.diag(joint.rotor_inertia)
+    d = transpose(s) @ h + np.diag(joint.reflected_inertia)
     if joint.nv:
         size = np.abs(np.linalg.eigvalsh(0.5 * (d + transpose(d))))
         least = 1e-13 * size.max(axis=-1) if joint.nv > 1 else 0.0

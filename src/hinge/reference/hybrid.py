@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from hinge.errors import ArgumentError
 from hinge.model import Robot, stacked
-from hinge.reference.arguments import base_acceleration, bias_forces, state
+from hinge.reference.arguments import base_acceleration, bias_forces, refuse_followers, state
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
@@ -34,6 +34,7 @@ def hybrid_dynamics(
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (3,) replaces the robot's own.
     """
+    refuse_followers(robot, "hybrid_dynamics")
     q, qd, tau, qdd = state(robot, q, qd=qd, tau=tau, qdd=qdd)
     if isinstance(prescribed, str):
         raise ArgumentError(f"prescribed: the string {prescribed!r} came; wanted a list of joint names")
@@ -72,6 +73,6 @@ def hybrid_dynamics(
         a.append(carried + c[i] + matvec(s[i], qddi))
         if i not in steps:
             f = inertia[i].apply(a[i]) + p[i]
-            taui = matvec(transpose(s[i]), f) + j.rotor_inertia * qddi  # (7.38)
+            taui = matvec(transpose(s[i]), f) + j.reflected_inertia * qddi  # (7.38)
         both.append((qddi, taui))
     return stacked([accelerated for accelerated, _ in both]), stacked([forced for _, forced in both])

@@ -31,7 +31,7 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "
     for i in robot.tree.support(body):
         j = robot.joints[i]
         to_frame = target @ placement[i].inv()
-        out[..., j.qd_slice] = (view @ to_frame).motions(j.subspace(q[..., j.q_slice]))
+        out[..., j.qd_slice] += (view @ to_frame).motions(j.subspace(q[..., j.q_slice]))
     return out
 
 

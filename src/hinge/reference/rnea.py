@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hinge.model import Robot, stacked
+import numpy as np
+
+from hinge.model import Robot
 from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
@@ -24,7 +26,8 @@ def inverse_dynamics(
     """Return tau (…, nv) for the accelerations qdd.
 
     In link coordinates: f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.13), fᵢ = f*ᵢ − fˣᵢ + Σ_μ ᵢXⱼ fⱼ (4.14, 7.4; the
-    external force as after (4.9)), Qᵢ = Sᵢᵀ fᵢ (4.15), and the rotor inertia's share of Qᵢ.
+    external force as after (4.9)), Qᵢ = Sᵢᵀ fᵢ (4.15), and the rotor inertia's share of Qᵢ. Joints
+    that follow others add to the forces of these.
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (3,) replaces the robot's own.
@@ -34,10 +37,11 @@ def inverse_dynamics(
     a = accelerations(robot, q, qd, qdd, base=base_acceleration(robot, gravity))
     x, s, bias = link_transforms(robot, q), subspaces(robot, q), bias_forces(robot, v, external)
     f = [b.inertia.apply(ai) + p for b, ai, p in zip(robot.bodies, a, bias, strict=True)]
-    tau: list[Array] = []
+    tau = np.zeros((*np.broadcast_shapes(*(x.shape[:-1] for x in (qdd, *f))), robot.nv))
+    tau += robot.reflected_inertia * qdd
     for i in reversed(range(len(f))):
         j, parent = robot.joints[i], robot.tree.parents[i]
-        tau.insert(0, matvec(transpose(s[i]), f[i]) + j.rotor_inertia * qdd[..., j.qd_slice])
+        tau[..., j.qd_slice] += matvec(transpose(s[i]), f[i])
         if parent >= 0:
             f[parent] = f[parent] + x[i].inv().force(f[i])
-    return stacked(tau)
+    return tau

@@ -2,9 +2,8 @@
 
 Dimensions, masses and inertias as its makers published them with the robot (Katz, Di Carlo and Kim,
 "Mini Cheetah: a platform for pushing the limits of dynamic quadruped control", ICRA 2019, and the
-model that accompanies it, from CAD). Rotor inertias about the spin axis are reflected
-through the gears. The maker turns the thigh's frame half round z; here it is not turned, so that q = 0
-is the same pose with all frames parallel.
+model that accompanies it, from CAD). The maker turns the thigh's frame half round z; here it is not
+turned, so that q = 0 is the same pose with all frames parallel.
 The thigh's moments break the triangle inequality slightly, and are kept as published.
 """
 
@@ -36,7 +35,8 @@ def quadruped(*, floating: bool = True) -> Robot:
             inertia=_mirrored(
                 0.54, (0, 0.036, 0), [[381, 58, 0.45], [58, 560, 0.95], [0.45, 0.95, 444]], left
             ),
-            rotor_inertia=_reflected(_ABAD_DRIVE),
+            rotor_inertia=_ABAD_DRIVE[0],
+            gear_ratio=_ABAD_DRIVE[1],
             joint_name=f"{leg}_abduction",
         )
         b.body(
@@ -47,7 +47,8 @@ def quadruped(*, floating: bool = True) -> Robot:
             inertia=_mirrored(
                 0.634, (0, -0.016, -0.02), [[1983, 245, -13], [245, 2103, -1.5], [-13, -1.5, 408]], left
             ),
-            rotor_inertia=_reflected(_HIP_DRIVE),
+            rotor_inertia=_HIP_DRIVE[0],
+            gear_ratio=_HIP_DRIVE[1],
             joint_name=f"{leg}_hip_pitch",
         )
         b.body(
@@ -56,7 +57,8 @@ def quadruped(*, floating: bool = True) -> Robot:
             joint=Revolute((0, -1, 0)),
             position=(0, 0, -_THIGH),
             inertia=_mirrored(0.064, (0, 0, -0.061), np.diag([245, 248, 6]), left),
-            rotor_inertia=_reflected(_KNEE_DRIVE),
+            rotor_inertia=_KNEE_DRIVE[0],
+            gear_ratio=_KNEE_DRIVE[1],
             joint_name=f"{leg}_knee",
         )
         b.frame(f"{leg}_foot", f"{leg}_shank", position=(0, -left * _KNEE_OFFSET, -_SHANK))
@@ -69,8 +71,3 @@ def _mirrored(
     """Return the inertia of a left leg's part, or of its mirror image in the xz plane."""
     flip = np.diag([1.0, float(left), 1.0])
     return Inertia.from_com(mass, flip @ np.array(com), flip @ (1e-6 * np.array(micro)) @ flip)
-
-
-def _reflected(drive: tuple[float, float]) -> float:
-    inertia, ratio = drive
-    return inertia * ratio**2

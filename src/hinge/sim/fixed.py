@@ -36,7 +36,7 @@ class FixedLoop:
 
     def run(self, progress: Progress | None) -> None:
         """Run all steps, and tell how far it is between stretches."""
-        job, length = self.job, 1
+        job, length = self.job, self._guess()
         step_by_step = bool(self.events) or job.moving.ask is not None
         while self.done < job.steps and (job.alive.any() or not job.states):
             began = perf_counter()
@@ -51,6 +51,11 @@ class FixedLoop:
             if progress is not None:
                 progress(self.done, job.steps)
         self._ask()
+
+    def _guess(self) -> int:
+        """Return how many steps a stretch may have, if an operation takes half a nanosecond."""
+        work = 0.5e-9 * self.tape.operations * max(1, self.job.states)
+        return max(1, int(STRETCH_SECONDS / 4 / max(work, 1e-9)))
 
     def _most(self) -> int:
         """Return how many steps have tables of bearable size."""

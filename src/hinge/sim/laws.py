@@ -118,7 +118,8 @@ class ComputedTorque(Law):
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return the wanted acceleration and its inverse dynamics."""
         wanted = _feedback(plant, stage, stage.number("target_qdd"), "wanted")
-        inverse = plant.verb("inverse_dynamics", stage, {"qd": stage.qd, "qdd": stage.own("wanted")}, "tau")
+        verb = plant.with_own_forces("inverse_dynamics")
+        inverse = plant.verb(verb, stage, {"qd": stage.qd, "qdd": stage.own("wanted")}, "tau")
         return [wanted, inverse], stage.own("tau")
 
 
@@ -157,7 +158,7 @@ class Prescribed(Law):
 def _tracking(
     robot: Robot, target: Given, velocity: Given, kp: ArrayLike, kd: ArrayLike
 ) -> dict[str, Array | Signal]:
-    for joint in robot.joints:
+    for joint in robot.independent:
         if joint.nv and not isinstance(joint.type, VectorJoint | Free | Spherical | Planar):
             raise NotImplementedError(
                 f"joint {joint.name!r}: feedback of a {joint.type.kind} joint is not there; control with a "

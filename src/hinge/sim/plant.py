@@ -42,7 +42,10 @@ def sampled(name: str, node: float) -> str:
 
 
 class Plant:
-    """A robot under external forces [n; f] at frames and under gravity, both the same at all times."""
+    """A robot under external forces [n; f] at frames and under gravity, both the same at all times.
+
+    With `passive` the joints' own springs, dampers and friction act, where there are any.
+    """
 
     def __init__(
         self,
@@ -50,10 +53,14 @@ class Plant:
         *,
         external: External = None,
         gravity: ArrayLike | None = None,
+        passive: bool = True,
         target: Target | None = None,
     ) -> None:
         self.robot: Robot = robot
         self.target: Target | None = target
+        self.passive = passive and any(
+            getattr(j, name).any() for j in robot.joints for name in ("damping", "friction", "stiffness")
+        )
         self.nodes, forces = external_forces(external)
         self.numbers: dict[str, Array] = {"zero": np.zeros(robot.nv)}
         for name, f in forces.items():
@@ -68,14 +75,20 @@ class Plant:
         """Return a verb's program at a stage, with its only result in a buffer of the stage."""
         return self._op(compiled(self.robot, verb), stage, given, {verb: stage.own(out)})
 
+    def with_own_forces(self, verb: str) -> str:
+        """Return the name of a verb with the joints' own forces, if these act."""
+        return f"passive_{verb}" if self.passive else verb
+
     def forward(self, stage: Stage, tau: str) -> TapeOp:
         """Return forward dynamics at a stage, into its buffer qdd."""
-        f = compiled(self.robot, "forward_dynamics", self.nodes)
-        return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {"forward_dynamics": stage.own("qdd")})
+        verb = self.with_own_forces("forward_dynamics")
+        f = compiled(self.robot, verb, self.nodes)
+        return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {verb: stage.own("qdd")})
 
     def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> TapeOp:
         """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
-        f = compiled(self.robot, "hybrid_dynamics", self.nodes, prescribed=joints)
+        verb = self.with_own_forces("hybrid_dynamics")
+        f = compiled(self.robot, verb, self.nodes, prescribed=joints)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 

@@ -45,6 +45,7 @@ def simulate(
     integrator: str | Integrator | Adaptive = "rk4",
     external: External = None,
     gravity: ArrayLike | None = None,
+    passive: bool = True,
     events: Event | Function | Iterable[Event | Function] | None = None,
     record: int = 1,
     start: float = 0.0,
@@ -62,7 +63,8 @@ def simulate(
     `dt` is then the time between recorded states, and a function that controls is asked in every stage, with
     the times (…,) of the states. `dt` is made a little shorter where t is no multiple of it.
 
-    `external` are forces {frame: [n; f]} that stay, `gravity` (…, 3) replaces the robot's. `events` are
+    `external` are forces {frame: [n; f]} that stay, `gravity` (…, 3) replaces the robot's; with `passive`, as
+    it is unless told, the joints' own springs, dampers and friction act, see `passive_force`. `events` are
     functions of (t, q, qd) whose zeros are found, see `Event`. Every `record`-th state is kept, the first and
     the last always, with 0 only these. `progress` is called with what is done and what there is to do.
 
@@ -70,11 +72,12 @@ def simulate(
     Ctrl-C raises `Interrupted`, a KeyboardInterrupt that has the run so far.
     """
     law, ask = _law(control)
-    plant = Plant(checked_robot(robot), external=external, gravity=gravity)
+    plant = Plant(checked_robot(robot), external=external, gravity=gravity, passive=passive)
     job = Job(Moving(law, ask, plant), q0, qd0, (t, dt, start), record)
     rule, watched = _rule(integrator), events_of(events)
-    settings = {"integrator": rule.name, "dt": job.dt, "record": record, "gravity": gravity}
-    settings |= {"control": _name(control), "hinge": import_module("hinge").__version__}
+    settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
+    settings |= {"gravity": gravity, "passive": passive, "control": _name(control)}
+    settings |= {"hinge": import_module("hinge").__version__}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
@@ -97,8 +100,8 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
     rule: Any = settings["integrator"]
     if rule == "adaptive":
         rule = Adaptive(settings["rtol"], settings["atol"])
-    given = {"dt": settings["dt"], "integrator": rule, "gravity": settings["gravity"]}
-    given |= {"record": settings["record"], **more}
+    kept = ("dt", "gravity", "passive", "record")
+    given = {"integrator": rule, **{name: settings[name] for name in kept}, **more}
     later = simulate(
         run.robot,
         run.q[..., -1, :],

@@ -84,8 +84,8 @@ def to_xarray(run: Run) -> Any:
 
 def coordinate_names(robot: Robot) -> tuple[list[str], list[str]]:
     """Return a name for each coordinate of q and of qd: the joint's, and its own where there are several."""
-    q = [j.name if j.nq == 1 else f"{j.name}.{n}" for j in robot.joints for n in j.type.q_names]
-    qd = [j.name if j.nv == 1 else f"{j.name}.{n}" for j in robot.joints for n in j.type.qd_names]
+    q = [j.name if j.nq == 1 else f"{j.name}.{n}" for j in robot.independent for n in j.type.q_names]
+    qd = [j.name if j.nv == 1 else f"{j.name}.{n}" for j in robot.independent for n in j.type.qd_names]
     return q, qd
 
 

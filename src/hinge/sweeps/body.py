@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from hinge.algebra import (
     E0,
     Adjoint,
+    Body,
     Expr,
     Identity,
     Inverse,
@@ -161,9 +162,24 @@ class BodyKernel:
 
     def send(self, edge: Product) -> None:
         """Evaluate what this body sends to its parent over an edge, and store it."""
-        x = self.value(operand(edge))
-        moved = self.step.inertia_to_parent(x) if is_congruence(edge) else self.step.to_parent(x)
+        x = operand(edge)
+        if not is_congruence(edge):
+            moved = self.step.to_parent(self.value(x))
+        elif not self.step.factorwise:
+            moved = self.step.inertia_to_parent(self.value(x))
+        else:
+            terms = x.terms if isinstance(x, Sum) else ((1, x),)
+            moved = _total((c, self._factorwise(t)) for c, t in terms)
         self.store(edge, moved)
+
+    def _factorwise(self, x: Expr) -> Block:
+        """Return E X Eᵀ; of a product X = A B through a space of fewer numbers, (E A) (B Eᵀ)."""
+        factors = x.factors if isinstance(x, Product) else (x,)
+        for n, f in enumerate(factors[:-1], 1):
+            if f.domain is not Body:
+                left, right = self.value(product(*factors[:n])), self.value(product(*factors[n:]))
+                return _times(self.step.to_parent(left), self.step.to_parent(right.T).T)
+        return self.step.inertia_to_parent(self.value(x))
 
     def store(self, target: Expr, value: Block) -> None:
         """Keep a value for the rest of this kernel and for others."""
@@ -215,12 +231,7 @@ class BodyKernel:
         return symmetric_inverse(x)
 
     def _sum(self, e: Sum) -> Block:
-        total: Any = None
-        for c, t in e.terms:
-            x = self.value(t)
-            x = x if c == 1 else -x if c == -1 else float(c) * x
-            total = x if total is None else total + x
-        return total
+        return _total((c, self.value(t)) for c, t in e.terms)
 
     def _leaf(self, e: Leaf) -> Block:
         if e is self.memory.program.sources.get(e.range):
@@ -357,6 +368,15 @@ class Family:
         variant.templates[key] = template
         variant.alike.setdefault(unsigned(key), key)
         template.replay(self.memory, at, slots, numbers)
+
+
+def _total(terms: Iterable[tuple[Any, Block]]) -> Block:
+    """Return Σ c x."""
+    total: Any = None
+    for c, term in terms:
+        x = term if c == 1 else -term if c == -1 else float(c) * term
+        total = x if total is None else total + x
+    return total
 
 
 def _times(x: Block, y: Block) -> Block:

@@ -25,8 +25,14 @@ class Step(Protocol):
     """E at one body: the way between a body and its parent (or the world).
 
     A block of the Body space is a 6-vector and one number for each rotor of that hinge; a rotor is seen
-    by its own hinge only, so its rows do not travel.
+    by its own hinge only, so its rows do not travel. Where several bodies are worked with as one, a block is
+    the stack of theirs.
     """
+
+    @property
+    def factorwise(self) -> bool:
+        """Whether factors of a product are shifted at less cost than their product."""
+        ...
 
     def to_parent(self, x: Block) -> Block:
         """Return φ(parent, body) x for forces x (n,) or columns (n, k)."""
@@ -106,7 +112,7 @@ class Binding(Protocol):
         """Return the value of an input vector that the model gives, or None if the user gives it."""
         ...
 
-    def coordinates(self, body: int) -> range:
+    def coordinates(self, body: int) -> Sequence[int]:
         """Return where the joint's coordinates stand in q."""
         ...
 

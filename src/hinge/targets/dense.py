@@ -260,15 +260,15 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
         if x.needs and x not in values:
             try:
                 needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
-            except UnboundLeafError:
+                blocks = {
+                    (i, 0 if x.is_vector else i): sites[i].formula(
+                        x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
+                    )
+                    for i in bodies
+                    if sizes[x.range][i]
+                }
+            except UnboundLeafError:  # what it needs is not given, or the model was bound without it
                 continue
-            blocks = {
-                (i, 0 if x.is_vector else i): sites[i].formula(
-                    x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
-                )
-                for i in bodies
-                if sizes[x.range][i]
-            }
             values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
 
@@ -276,11 +276,11 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
 def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:
     """Return what letters mean at each body, with the parameters of the model that the inputs give."""
     found = [binding.site(i, binding.constants(i)) for i in range(len(binding.tree.parents))]
-    given = {x.range: _given(x.name, inputs, (binding.length(x.range),)) for x in binding.parameters}
+    given = [(x.range, _given(x.name, inputs, (binding.length(x.range),))) for x in binding.parameters]
     if not given:
         return found
     for i, site in enumerate(found):
-        own = [x[list(binding.positions(space, i))] for space, x in given.items()]
+        own = [x[list(binding.positions(space, i))] for space, x in given]
         found[i] = site.with_derived(site.derived(np.concatenate(own)))
     return found
 

@@ -23,6 +23,8 @@ from hinge.algebra import (
     One,
     Parameter,
     Passive,
+    Placement,
+    Resistance,
     World,
     appendix,
     held,
@@ -59,6 +61,8 @@ def random_system(parents: Sequence[int], seed: int, dofs: Sequence[int] | None 
         Passive: tuple(int(p.sum()) for p in is_passive),
         Active: tuple(int((~p).sum()) for p in is_passive),
         Parameter: (10,) * n,
+        Placement: (7,) * n,
+        Resistance: tuple(3 * k for k in joint),
         Constraint: tuple(int(k) for k in rng.integers(0, 2, n)),
     }
     empty = System(tuple(parents), sizes, {}, seed)

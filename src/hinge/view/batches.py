@@ -49,6 +49,15 @@ def flat(run: Run, x: Array) -> Array:
     return x.reshape(-1, *x.shape[len(run.batch) :])
 
 
+def run_gravity(run: Run, place: int) -> Array:
+    """Return the gravity (3,) of one run: the one it was made with, or the robot's own."""
+    given = run.settings.get("gravity")
+    if given is None:
+        return run.robot.gravity
+    wide = np.broadcast_to(np.asarray(given, dtype=np.float64), (*run.batch, 3))
+    return wide.reshape(-1, 3)[place]
+
+
 def spread(x: Array) -> tuple[Array, Array, Array]:
     """Return the low quantile, the median and the high one over the first dimension, without what is NaN."""
     with warnings.catch_warnings():

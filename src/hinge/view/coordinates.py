@@ -36,7 +36,10 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Group:
-    """Coordinates with one unit that share a picture: of the configuration, and of the velocity."""
+    """Coordinates with one unit that share a picture: of the configuration, and of the velocity.
+
+    What rolls has fewer velocities than coordinates, and may have none of a unit.
+    """
 
     title: str
     q: tuple[Coordinate, ...]
@@ -57,9 +60,14 @@ def velocity_coordinates(joint: Joint) -> list[Coordinate]:
     return _named(joint, t.qd_names, units, start)
 
 
-def is_vector(joint: Joint) -> bool:
-    """Tell whether each coordinate of q stands for itself: there is no quaternion among them."""
-    return joint.nq == joint.nv
+def has_quaternion(joint: Joint) -> bool:
+    """Tell whether the first four coordinates of q are a quaternion; the others stand for themselves."""
+    return joint.type.q_names[:1] == ("qw",)
+
+
+def has_rates(joint: Joint) -> bool:
+    """Tell whether qd is the rate of q, coordinate by coordinate."""
+    return isinstance(joint.type, VectorJoint) and joint.nv > 0
 
 
 def groups(joints: Sequence[Joint]) -> list[Group]:
@@ -106,8 +114,8 @@ def _own_groups(joint: Joint) -> list[Group]:
     found: list[Group] = []
     for unit in ("rad", "m"):
         rates = tuple(c for c in v if c.unit == unit)
-        values = tuple(c for c in q if c.unit == unit) or tuple(c for c in q if not c.unit)
-        if rates:
+        values = tuple(c for c in q if c.unit == unit or (unit == "rad" and not c.unit))
+        if rates or values:
             found.append(Group(joint.name, values, rates))
     return found
 
@@ -130,4 +138,4 @@ def _unit_of(name: str) -> str:
     """Return the unit of a coordinate by its name in the contract of joint types."""
     if name in ("qw", "qx", "qy", "qz"):
         return ""
-    return "m" if name in ("x", "y", "z", "vx", "vy", "vz") else "rad"
+    return "m" if name in ("x", "y", "z", "vx", "vy", "vz", "forward") else "rad"

@@ -29,7 +29,8 @@ def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     figure = new_figure(7.0, 5.2)
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
     histories = [("kinetic", kinetic, BLUE), ("potential", potential, VERMILION), ("total", total, BLACK)]
-    if work.any():
+    driven = bool(np.nan_to_num(work).any())
+    if driven:
         histories.append(("work of joint forces", work, GREEN))
     for name, history, color in histories:
         draw(top, run.t, history, band=band, color=color, label=name, linewidth=1.5)
@@ -37,7 +38,7 @@ def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     draw(bottom, run.t, drift, band=band, color=BLACK, linewidth=1.2)
     top.set_ylabel("energy [J]")
     top.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    what = "drift − work" if work.any() else "drift"
+    what = "drift − work" if driven else "drift"
     bottom.set_ylabel(what if relative else f"{what} [J]")
     bottom.set_xlabel("t [s]")
     bottom.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))

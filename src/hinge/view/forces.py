@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.model import Robot, effort_subspace
+from hinge.model import Joint, Robot, effort_subspace
 from hinge.spatial import Array, matvec, transpose
 from hinge.view.poses import Poses
 
@@ -62,13 +62,10 @@ def joint_efforts(robot: Robot, poses: Poses, q: Array, tau: Array) -> tuple[Arr
     """
     starts, moments, pushes = list[Array](), list[Array](), list[Array]()
     for i, joint in enumerate(robot.joints):
-        if not joint.nv:
+        own, tau_of_it = q[..., joint.q_slice], tau[..., joint.qd_slice]
+        if not tau_of_it.any():
             continue
-        own, effort = q[..., joint.q_slice], tau[..., joint.qd_slice]
-        spanned = effort_subspace(joint, own)
-        power = transpose(joint.subspace(own)) @ spanned
-        effort = np.linalg.solve(power, effort[..., None])[..., 0]
-        f = matvec(joint.outer.force_matrix() @ spanned, effort)  # about the joint
+        f = _effort(joint, own, tau_of_it)
         turn = poses.rotations[..., i, :, :] @ joint.outer.rotation
         starts.append(poses.points(i, joint.outer.position[None])[..., 0, :])
         moments.append(matvec(turn, f[..., :3]))
@@ -78,3 +75,14 @@ def joint_efforts(robot: Robot, poses: Poses, q: Array, tau: Array) -> tuple[Arr
         return Arrows(none, none), Arrows(none, none)
     at = np.stack(starts, axis=-2)
     return Arrows(at, np.stack(moments, axis=-2)), Arrows(at, np.stack(pushes, axis=-2))
+
+
+def _effort(joint: Joint, q: Array, tau: Array) -> Array:
+    """Return the spatial force (…, 6) of a joint's actuators in its outer frame; 0 where it is singular."""
+    power = transpose(joint.subspace(q))
+    try:
+        spanned = effort_subspace(joint, q)
+        effort = np.linalg.solve(power @ spanned, tau[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        return np.zeros((*tau.shape[:-1], 6))
+    return matvec(joint.outer.force_matrix() @ spanned, effort)

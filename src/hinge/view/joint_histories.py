@@ -33,7 +33,7 @@ def plot_joints(
     """
     checked_run(run)
     if what is None:
-        what = ("q", "qd", "tau") if run.tau.any() else ("q", "qd")
+        what = ("q", "qd", "tau") if np.nan_to_num(run.tau).any() else ("q", "qd")
     columns = [what] if isinstance(what, str) else list(what)
     if not columns or not set(columns) <= set(_WHAT):
         raise ArgumentError(f"what: {what!r} came; wanted some of {', '.join(map(repr, _WHAT))}")
@@ -58,11 +58,16 @@ def plot_joints(
 
 def _panel(ax: Any, name: str, group: Group, t: Array, x: Array, *, band: bool) -> None:
     shown = group.q if name == "q" else group.v
+    if not shown:
+        ax.set_axis_off()
+        return
     for c, color in zip(shown, _colors(shown), strict=True):
         draw(ax, t, x[..., c.index], band=band, color=color, linewidth=1.4)
-    first = group.v[0]
-    unit = {"q": shown[0].unit, "qd": first.rate_unit, "tau": first.effort_unit}[name]
-    ax.set_ylabel(f"[{unit}]" if unit else "quaternion")
+    first = shown[0]
+    if name == "q":
+        ax.set_ylabel(f"[{first.unit}]" if first.unit else "quaternion")
+    else:
+        ax.set_ylabel(f"[{first.rate_unit if name == 'qd' else first.effort_unit}]")
     ax.margins(x=0)
     ax.grid(alpha=0.3)
     _no_noise(ax, x[..., [c.index for c in shown]])
@@ -86,7 +91,7 @@ def _colors(coordinates: Sequence[Coordinate]) -> list[Rgb]:
 
 def _legend(ax: Any, group: Group, columns: Sequence[str]) -> None:
     """Name the lines of a row at its right end."""
-    shown = group.q if "q" in columns else group.v
+    shown = group.q if "q" in columns or not group.v else group.v
     for c, color in zip(shown, _colors(shown), strict=True):
         ax.plot([], [], color=color, label=c.name if c.unit else c.name.removeprefix("q"))
     ax.legend(

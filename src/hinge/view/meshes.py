@@ -108,7 +108,7 @@ def locate(filename: str, folder: Path) -> Path:
         path = _inside(candidate, root, filename)
         if path is not None:
             return path
-    raise ModelError(f"mesh {filename!r}: is not in the robot's folder")
+    raise ModelError(f"mesh {filename!r}: is not in the robot's folder; folder= says which that is")
 
 
 def checked_folder(folder: str | Path) -> Path:

@@ -12,7 +12,7 @@ from hinge.model import Joint, Robot
 from hinge.sim import Run
 from hinge.spatial import Array
 from hinge.view.batches import Runs, checked_run, chosen, flat, subtitle
-from hinge.view.coordinates import described, is_vector, position_coordinates, velocity_coordinates
+from hinge.view.coordinates import described, has_rates, position_coordinates, velocity_coordinates
 from hinge.view.extras import line_collection, new_figure
 from hinge.view.palette import line
 
@@ -23,8 +23,8 @@ MOST_RUNS = 20
 def plot_phase(run: Run, joint: str | Sequence[str] | None = None, *, runs: Runs = None) -> Any:
     """Return a Matplotlib figure with the phase portrait of each coordinate of these joints.
 
-    `joint` is a name or several; by default all joints without quaternions, which have no such portrait, but
-    no more than twelve. A line's colour is the time if there is one run, otherwise each run has its own.
+    `joint` is a name or several; by default all whose qd is the rate of their q, but no more than twelve
+    coordinates. A line's colour is the time if there is one run, otherwise each run has its own.
     """
     checked_run(run)
     joints = _wanted(run.robot, joint)
@@ -74,13 +74,12 @@ def _portrait(ax: Any, t: Array, q: Array, qd: Array) -> Any:
 def _wanted(robot: Robot, names: str | Sequence[str] | None) -> list[Joint]:
     joints = described(robot, names)
     if names is None:
-        joints = [j for j in joints if is_vector(j)]
+        joints = [j for j in joints if has_rates(j)]
     for j in joints:
-        if not is_vector(j) or not j.nv:
-            kind = "has a quaternion" if j.nv else "does not move"
+        if not has_rates(j):
             raise ArgumentError(
-                f"joint: {j.name!r} is a {j.type.kind} joint and {kind}; wanted one whose q is a number"
+                f"joint: {j.name!r} is a {j.type.kind} joint; wanted one whose qd is the rate of its q"
             )
     if not joints:
-        raise ArgumentError(f"run: robot {robot.name!r} has no joint whose q is a number")
+        raise ArgumentError(f"run: robot {robot.name!r} has no joint whose qd is the rate of its q")
     return joints

@@ -13,7 +13,7 @@ from hinge.errors import ArgumentError
 from hinge.sim import Run
 from hinge.spatial import Array
 from hinge.view.appearance import appearance, bounds
-from hinge.view.batches import Runs, checked_run, chosen, flat
+from hinge.view.batches import Runs, checked_run, chosen, flat, run_gravity
 from hinge.view.callbacks import calling
 from hinge.view.clock import Clock
 from hinge.view.energy_plot import EnergyPlot
@@ -51,7 +51,7 @@ class RunViewer(Server):
         self.poses = body_poses(robot, q)
         self._quaternions = self.poses.quaternions
         self._moving = _moving(self.poses)
-        self._gravity = _gravity(run, shown[0])
+        self._gravity = run_gravity(run, shown[0])
         tau = np.nan_to_num(flat(run, run.tau)[shown[0]][at])
         self._lock, self._own_move, self._drawn = threading.RLock(), False, -1
         main = Poses(self.poses.positions[0], self.poses.rotations[0])
@@ -197,21 +197,14 @@ def _moving(poses: Poses) -> Array:
     return (shift > 1e-12) | (turn > 1e-12)
 
 
-def _gravity(run: Run, place: int) -> Array:
-    given = run.settings.get("gravity")
-    if given is None:
-        return run.robot.gravity
-    wide = np.broadcast_to(np.asarray(given, dtype=np.float64), (*run.batch, 3))
-    return wide.reshape(-1, 3)[place]
-
-
 def _remarks(run: Run, places: list[int], shown: list[int]) -> list[str]:
     found: list[str] = []
     if len(places) > len(shown):
         found.append(f"{len(shown)} of {len(places)} runs are shown; choose others with runs=")
-    for ending in run.endings:
-        place = int(np.ravel_multi_index(ending.state, run.batch)) if run.batch else 0
+    told = [(e.state, e.t, f"ended at t = {e.t:g} s: {e.reason}") for e in run.endings]
+    told += [(h.state, h.t, f"{h.name} at t = {h.t:g} s") for h in run.events]
+    for state, _, text in sorted(told, key=lambda x: x[1]):
+        place = int(np.ravel_multi_index(state, run.batch)) if run.batch else 0
         if place in shown:
-            which = f"run {place} " if run.batch else ""
-            found.append(f"{which}ended at t = {ending.t:g} s: {ending.reason}")
+            found.append(f"run {place} {text}" if run.batch else text)
     return found

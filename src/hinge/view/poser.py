@@ -16,7 +16,7 @@ from hinge.view.appearance import appearance, bounds
 from hinge.view.callbacks import calling
 from hinge.view.forces import joint_efforts, weights
 from hinge.view.options import Options
-from hinge.view.poses import body_poses
+from hinge.view.poses import Poses, body_poses
 from hinge.view.puppet import Puppet
 from hinge.view.server import HOST, PORT, Server
 from hinge.view.sliders import STEP, Slider, configuration, sliders
@@ -72,7 +72,7 @@ class RobotViewer(Server):
             q = self.q
             poses = body_poses(self.robot, q)
             self.puppet.place(poses.positions, poses.quaternions)
-            self._arrows(q)
+            self._arrows(q, poses)
 
     def _put(self, values: list[float]) -> None:
         with self._lock:
@@ -84,8 +84,8 @@ class RobotViewer(Server):
                 self._batch = False
             self.refresh()
 
-    def _arrows(self, q: Array) -> None:
-        poses, options, size = body_poses(self.robot, q), self.options, self.size
+    def _arrows(self, q: Array, poses: Poses) -> None:
+        options, size = self.options, self.size
         if options.wants_weights:
             options.weights.draw(weights(self.robot, poses, self.robot.gravity).ends(None, size))
         else:
@@ -111,7 +111,7 @@ class RobotViewer(Server):
         for s in specs:
             by_joint.setdefault(s.joint, []).append(s)
         made: dict[int, Any] = {}
-        with gui.add_folder("Joints"):
+        with gui.add_folder("Joints [rad]"):
             for name, own in by_joint.items():
                 if len(own) == 1:
                     made[id(own[0])] = self._slider(own[0])
@@ -122,7 +122,7 @@ class RobotViewer(Server):
 
     def _slider(self, s: Slider) -> Any:
         handle = self.viser.gui.add_slider(
-            f"{s.name} [{s.unit}]",
+            s.name if s.unit == "rad" else f"{s.name} [{s.unit}]",
             min=s.low,
             max=s.high,
             step=STEP,

@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.model import Joint, Robot
 from hinge.spatial import Array, quaternion, rotation
-from hinge.view.coordinates import is_vector, position_coordinates
+from hinge.view.coordinates import has_quaternion, position_coordinates
 
 #: Where a coordinate has no limits, it goes so far to each side, in rad and m.
 SPAN = {"rad": np.pi, "m": 1.0}
@@ -51,9 +51,10 @@ def configuration(robot: Robot, values: Sequence[float]) -> Array:
     for joint in robot.joints:
         if joint.name in coupled:
             continue
-        count = joint.nv
+        turns = has_quaternion(joint)
+        count = joint.nq - turns
         own, rest = np.array(rest[:count]), rest[count:]
-        if is_vector(joint):
+        if not turns:
             q[joint.q_slice] = own
         else:
             turn = quaternion.from_matrix(rotation.from_rpy(own[:3]))
@@ -70,16 +71,16 @@ def _coupled(robot: Robot, q: Array) -> Array:
 
 
 def _of_joint(joint: Joint, q: Array) -> list[Slider]:
-    if is_vector(joint):
-        rows = zip(position_coordinates(joint), joint.lower, joint.upper, q, strict=True)
-        return [_slider(joint, c.name, c.unit, float(a), float(b), float(x)) for c, a, b, x in rows]
+    rows = zip(position_coordinates(joint), joint.lower, joint.upper, q, strict=True)
+    plain = [_slider(joint, c.name, c.unit, float(a), float(b), float(x)) for c, a, b, x in rows if c.unit]
+    if not has_quaternion(joint):
+        return plain
     angles = rotation.to_rpy(rotation.from_quaternion(quaternion.normalize(q[:4])))
     found = [
         _slider(joint, name, "rad", -span, span, float(x))
         for (name, span), x in zip(_ANGLES, angles, strict=True)
     ]
-    shifts = zip("xyz", q[4:], strict=False)
-    return found + [_slider(joint, name, "m", -np.inf, np.inf, float(x)) for name, x in shifts]
+    return found + plain
 
 
 def _slider(joint: Joint, name: str, unit: str, lower: float, upper: float, start: float) -> Slider:

@@ -12,7 +12,8 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot
 from hinge.sim import Run
 from hinge.spatial import Array, ArrayLike
-from hinge.view.batches import checked_run, chosen, flat
+from hinge.view.batches import checked_run, chosen, flat, run_gravity
+from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
 from hinge.view.outlines import hull, plane_axes, surface_points
 from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
@@ -48,9 +49,7 @@ def plot_strip(
     lines = sticks(robot).placed(poses)
     solids = _solids(robot, poses, ellipsoids=ellipsoids)
     cloud = np.concatenate([lines.reshape(-1, 3), *(x.reshape(-1, 3) for x in solids), _world_marks(robot)])
-    gravity = run.settings.get("gravity")
-    down = robot.gravity if gravity is None or np.ndim(gravity) != 1 else np.asarray(gravity, dtype=float)
-    axes_3d = np.stack(plane_axes(plane, cloud, down), axis=-1)
+    axes_3d = np.stack(plane_axes(plane, cloud, run_gravity(run, place)), axis=-1)
     flat_lines, flat_solids = lines @ axes_3d, [x @ axes_3d for x in solids]
     corners = _corners(cloud @ axes_3d)
     if overlay:
@@ -102,8 +101,9 @@ def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
 
 
 def _world_marks(robot: Robot) -> Array:
-    """Return where joints hang bodies that cannot move away from the world."""
-    marks = [j.inner.position for j in robot.joints if j.parent is None and j.type.kind != "free"]
+    """Return where joints hang bodies that cannot move away on the world."""
+    hanging = [j for j in robot.joints if j.parent is None]
+    marks = [j.inner.position for j in hanging if all(c.unit != "m" for c in position_coordinates(j))]
     return np.array(marks).reshape(-1, 3)
 
 

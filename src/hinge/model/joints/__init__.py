@@ -4,6 +4,7 @@ from hinge.model.joints.continuous import Continuous
 from hinge.model.joints.contract import Axis, JointType, VectorJoint
 from hinge.model.joints.cylindrical import Cylindrical
 from hinge.model.joints.fixed import Fixed
+from hinge.model.joints.follower import Follower, released
 from hinge.model.joints.free import Free
 from hinge.model.joints.nonholonomic import Nonholonomic
 from hinge.model.joints.planar import Planar
@@ -17,7 +18,7 @@ from hinge.model.joints.translational import Translational
 from hinge.model.joints.universal import Universal
 from hinge.model.joints.wheeled import Wheeled
 
-#: Every joint type by its kind.
+#: Every joint type by its kind, but for `Follower`, which is one of these at another joint's coordinate.
 JOINT_TYPES: dict[str, type[JointType]] = {
     t.kind: t
     for t in (
@@ -44,6 +45,7 @@ __all__ = [
     "Continuous",
     "Cylindrical",
     "Fixed",
+    "Follower",
     "Free",
     "JointType",
     "Nonholonomic",
@@ -58,4 +60,5 @@ __all__ = [
     "Universal",
     "VectorJoint",
     "Wheeled",
+    "released",
 ]

@@ -46,6 +46,10 @@ class JointType(ABC):
         """The number of velocity coordinates: the degrees of freedom."""
         return len(self.qd_names)
 
+    def own(self, q: Array) -> Array:
+        """Return the joint's own coordinates: its q, unless it follows another joint."""
+        return q
+
     @abstractmethod
     def placement(self, q: Array) -> Transform:
         """Return the transform from the inner to the outer frame, Table 8-1."""

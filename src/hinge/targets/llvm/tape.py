@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from hinge.targets.llvm.threads import run_parts, split
 from hinge.targets.tape import Stretch, Tape
 
 Array = NDArray[Any]
+Words = NDArray[np.int64]
 
 #: The bytes of all rows of the states that go through the steps together, and the fewest blocks of states.
 NEAR, LEAST_BLOCKS = 24_000, 4
@@ -41,92 +42,133 @@ class NativePlayer:
 
         def work(start: int, stop: int) -> None:
             spaces = [piece.work_space() for piece in pieces]
-            buffers = self._buffers(stretch, min(size + width, stop - start))
+            plan = _Plan(self.tape, stretch, pieces, spaces, min(size + width, stop - start))
             for at, end in _chunks(start, stop, size, width):
-                plan = self._plan(stretch, pieces, spaces, buffers, at, end)
-                function(plan.ctypes.data)
+                function(plan.of(at, end - at))
             for piece, space in zip(pieces, spaces, strict=True):
                 piece.spare.append(space)
 
         run_parts(work, list(split(n, width, LEAST_WORK // max(1, self.tape.operations * steps))))
 
-    def _buffers(self, stretch: Stretch, states: int) -> dict[str, Array]:
-        """Return work space for so many states."""
-        given = (*stretch.arrays, *stretch.tables)
-        lengths = {name: k for name, k in self.tape.lengths.items() if name not in given}
-        return {name: aligned(states * k, "float64").reshape(states, k) for name, k in lengths.items()}
 
-    def _plan(
-        self,
-        stretch: Stretch,
-        pieces: list[Piece],
-        spaces: list[Array],
-        buffers: Mapping[str, Array],
-        start: int,
-        stop: int,
-    ) -> NDArray[np.int64]:
-        """Return the words of a plan for the states start … stop − 1."""
-        tape, states = self.tape, stop - start
-        places = {name: _place(x, 0) for name, x in buffers.items()}
-        places |= {name: _place(x, start) for name, x in stretch.arrays.items()}
-        places |= {name: _row(x, start) for name, x in stretch.tables.items()}
-        moves = [
-            (k, n, stretch.tables[name].strides[0])
-            for k, op in enumerate(tape.ops)
-            for n, name in enumerate(op.inputs)
-            if name in stretch.tables
+class _Place(NamedTuple):
+    """Where the row of state 0 is, and how many bytes lie between the rows of states that follow."""
+
+    address: int
+    stride: int
+
+    def at(self, state: int) -> int:
+        """Return the address of a state's row."""
+        return self.address + state * self.stride
+
+
+class _Plan:
+    """The words that the native loop reads, for some of the states at a time.
+
+    All addresses are linear in the number of the first state, so that they are worked out for two of them.
+    """
+
+    def __init__(
+        self, tape: Tape, stretch: Stretch, pieces: Sequence[Piece], spaces: Sequence[Array], most: int
+    ) -> None:
+        self.tape, self.stretch = tape, stretch
+        self.codes = [(p.code.address, s.ctypes.data) for p, s in zip(pieces, spaces, strict=True)]
+        given = {n: _place(x) for n, x in stretch.arrays.items()}
+        given |= {n: _place(x[0]) for n, x in stretch.tables.items()}
+        own = {n: k for n, k in tape.lengths.items() if n not in given}
+        self.rooms = {n: aligned(most * k, "float64").reshape(most, k) for n, k in own.items()}
+        self.given: Mapping[str, _Place] = given
+        self.own = {n: _place(x) for n, x in self.rooms.items()}
+        self.kept = [(n, _place(x[:, stretch.begin :]), x.strides[1]) for n, x in stretch.records.items()]
+        self.bad = stretch.bad.ctypes.data
+        uses = [(k, n, name) for k, op in enumerate(tape.ops) for n, name in enumerate(op.inputs)]
+        self.moves = [
+            (k, n, stretch.tables[name].strides[0]) for k, n, name in uses if name in stretch.tables
         ]
-        sizes = (len(HEAD), len(OP) * len(pieces), len(MOVE) * len(moves))
-        sizes = (*sizes, len(COPY) * len(tape.copies), len(RECORD) * len(stretch.records))
-        starts = np.cumsum((0, *sizes)).tolist()
-        total = starts[-1] + sum(2 * (len(op.inputs) + len(op.outputs)) for op in tape.ops)
-        words = np.zeros(total, np.int64)
-        base, at, inputs = words.ctypes.data, starts[-1], list[int]()
-        for k, (op, piece, space) in enumerate(zip(tape.ops, pieces, spaces, strict=True)):
-            used = [places[name] for name in (*op.inputs, *op.outputs)]
-            inputs.append(at)
-            words[at : at + len(used)] = [address for address, _ in used]
-            words[at + len(used) : at + 2 * len(used)] = [stride for _, stride in used]
-            record = (piece.code.address, base + 8 * at, base + 8 * (at + len(used)))
-            record = (*record, base + 8 * (at + len(op.inputs)), space.ctypes.data)
-            words[starts[1] + len(OP) * k : starts[1] + len(OP) * (k + 1)] = record
-            at += 2 * len(used)
-        words[starts[2] : starts[3]] = [x for k, n, skip in moves for x in (base + 8 * (inputs[k] + n), skip)]
-        words[starts[3] : starts[4]] = [
-            x
-            for target, source in tape.copies.items()
-            for x in (places[source][0], places[target][0], 8 * states * tape.lengths[source])
-        ]
-        words[starts[4] : starts[5]] = [
-            x
-            for name, kept in stretch.records.items()
-            for x in (
-                places[name][0],
-                kept.ctypes.data + start * kept.strides[0] + stretch.begin * kept.strides[1],
-                8 * tape.lengths[name],
-                kept.strides[0],
-                kept.strides[1],
-            )
-        ]
-        head = {
-            "ops": base + 8 * starts[1],
-            "op_count": len(pieces),
-            "moves": base + 8 * starts[2],
-            "move_count": len(moves),
-            "copies": base + 8 * starts[3],
+        counts = (len(self.codes), len(self.moves), len(tape.copies), len(self.kept))
+        sizes = [len(HEAD), *(n * len(r) for n, r in zip(counts, (OP, MOVE, COPY, RECORD), strict=True))]
+        sizes += [2 * (len(op.inputs) + len(op.outputs)) for op in tape.ops]
+        self.starts: list[int] = np.cumsum([0, *sizes]).tolist()
+        self.words: Words = np.zeros(self.starts[-1], np.int64)
+        self.address = self.words.ctypes.data
+        self.states = 0
+        self.first = self.slope = self.words
+
+    def of(self, start: int, states: int) -> int:
+        """Return the address of the words for states from this one on; they are good for one run."""
+        if states != self.states:
+            self.states = states
+            self.first = self._words(0)
+            self.slope = self._words(1) - self.first
+        np.multiply(self.slope, start, out=self.words)
+        self.words += self.first
+        return self.address
+
+    def _words(self, start: int) -> Words:
+        found = [*self._head(start), *self._ops(), *self._moves(), *self._copies(start)]
+        return np.array([*found, *self._records(start), *self._tables(start)], np.int64)
+
+    def _where(self, word: int) -> int:
+        return self.address + 8 * word
+
+    def _row(self, name: str, start: int) -> _Place:
+        """Return where a buffer has the row of a state, and how many bytes lie between rows."""
+        if name in self.own:
+            return self.own[name]
+        return _Place(self.given[name].at(start), self.given[name].stride)
+
+    def _head(self, start: int) -> list[int]:
+        tape, stretch = self.tape, self.stretch
+        first = dict(
+            zip(("ops", "moves", "copies", "records"), map(self._where, self.starts[1:]), strict=False)
+        )
+        found = {
+            **first,
+            "op_count": len(self.codes),
+            "move_count": len(self.moves),
             "copy_count": len(tape.copies),
-            "records": base + 8 * starts[4],
-            "record_count": len(stretch.records),
-            "states": states,
+            "record_count": len(self.kept),
+            "states": self.states,
             "first": stretch.first,
             "stop": stretch.stop,
             "every": stretch.every,
-            "watched": places[tape.watched][0],
+            "watched": self._row(tape.watched, start).address,
             "watched_length": tape.lengths[tape.watched],
-            "bad": stretch.bad.ctypes.data + 8 * start,
+            "bad": self.bad + 8 * start,
         }
-        words[: len(HEAD)] = [head[name] for name in HEAD]
-        return words
+        return [found[name] for name in HEAD]
+
+    def _ops(self) -> Iterator[int]:
+        for op, (code, space), at in zip(self.tape.ops, self.codes, self.starts[5:], strict=False):
+            used = len(op.inputs) + len(op.outputs)
+            yield from (
+                code,
+                self._where(at),
+                self._where(at + used),
+                self._where(at + len(op.inputs)),
+                space,
+            )
+
+    def _moves(self) -> Iterator[int]:
+        for k, n, skip in self.moves:
+            yield from (self._where(self.starts[5 + k] + n), skip)
+
+    def _copies(self, start: int) -> Iterator[int]:
+        for target, source in self.tape.copies.items():
+            places = self._row(source, start).address, self._row(target, start).address
+            yield from (*places, 8 * self.states * self.tape.lengths[source])
+
+    def _records(self, start: int) -> Iterator[int]:
+        for name, place, skip in self.kept:
+            length = 8 * self.tape.lengths[name]
+            yield from (self._row(name, start).address, place.at(start), length, place.stride, skip)
+
+    def _tables(self, start: int) -> Iterator[int]:
+        """Yield for each program the addresses of its arrays, then the numbers between their rows."""
+        for op in self.tape.ops:
+            used = [self._row(name, start) for name in (*op.inputs, *op.outputs)]
+            yield from (place.address for place in used)
+            yield from (place.stride // 8 for place in used)
 
 
 def _native(program: Any) -> NativeProgram:
@@ -134,16 +176,9 @@ def _native(program: Any) -> NativeProgram:
     return program
 
 
-def _place(x: Array, start: int) -> tuple[int, int]:
-    """Return the address of the row of a state, and how many numbers lie between rows."""
-    if x.ndim == 1:
-        return x.ctypes.data, 0
-    return x.ctypes.data + start * x.strides[0], x.strides[0] // 8
-
-
-def _row(x: Array, start: int) -> tuple[int, int]:
-    """Return the same of the first row of a table."""
-    return _place(x[0], start)
+def _place(x: Array) -> _Place:
+    """Return where rows are: (n,) is one row for all states."""
+    return _Place(x.ctypes.data, 0 if x.ndim == 1 else x.strides[0])
 
 
 def _chunks(start: int, stop: int, size: int, width: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,350 @@
+"""Bodies whose joints share coordinates as one body: the letters at an aggregate (constraint embedding).
+
+Let E = Eᵢ + Eₓ, steps between members of one aggregate and steps to another one, φᵢ = (I − Eᵢ)⁻¹, a finite
+sum, and G the matrix from the coordinates to those of the joints, with the ratios of couplings. From (3.4)
+
+    φ = φᵢ (I − Eₓ φᵢ)⁻¹,     Gᵀ H φ = H′ φ′     with    H′ = Gᵀ H φᵢ,   E′ = Eₓ φᵢ,   φ′ = (I − E′)⁻¹:
+
+Gᵀ H φ M φᵀ Hᵀ G = H′ φ′ M φ′ᵀ H′ᵀ has the form that it had. A block of the Body space is the stack of the
+members' blocks. M, B, b and 𝒜 are those of the members, V = φ′ᵀ H′ᵀ q̇ holds their velocities, and
+φᵀ a = φ′ᵀ a′ with a′ = φᵢᵀ a. H′ and E′ are again a hinge map and a step to one parent, so that every
+identity stays as it is, and articulated bodies of coupled hinges come out by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, tau_j
+from hinge.binding.site import Expressed, Kind, RobotSite
+from hinge.binding.steps import Chain
+from hinge.sweeps import Block, unit_block, zeros
+from hinge.tree import WORLD
+
+
+@dataclass(frozen=True)
+class Member:
+    """A body of an aggregate, but for its numbers.
+
+    `parent` is the number of its parent in the aggregate, −1 if that is outside. `coordinates` and `dofs` are
+    where its q and q̇ stand among those of the aggregate; if it `follows`, ratio and offset lead there.
+    """
+
+    kind: Kind
+    numbers: int
+    parent: int
+    coordinates: tuple[int, ...]
+    dofs: tuple[int, ...]
+    follows: bool
+
+
+@dataclass(frozen=True)
+class AggregateKind:
+    """Everything but numbers that shapes the code at an aggregate.
+
+    `active` tells for each degree of freedom whether it is prescribed, `switched` that each call tells.
+    `start` is where the block of the body that carries it stands in that body's aggregate, which has a block
+    of the size `above`.
+    """
+
+    members: tuple[Member, ...]
+    active: tuple[bool, ...]
+    switched: bool
+    start: int
+    above: int
+
+
+@dataclass(frozen=True, eq=False)
+class AggregateStep:
+    """E′ = Eₓ φᵢ: the way from the members to the body that carries the aggregate.
+
+    `blocks` are where the members' blocks stand; `start` and `above` as in `AggregateKind`.
+    """
+
+    chains: Sequence[Chain]
+    parents: Sequence[int]
+    blocks: Sequence[slice]
+    size: int
+    start: int
+    above: int
+
+    @property
+    def factorwise(self) -> bool:
+        """Whether factors of a product are shifted at less cost than their product: with several members."""
+        return len(self.chains) > 1
+
+    def scattered(self, x: Sequence[Block]) -> list[Block]:
+        """Return φᵢᵀ x: from each member to those behind it."""
+        found: list[Block] = []
+        for chain, parent, own in zip(self.chains, self.parents, x, strict=True):
+            found.append(own if parent == WORLD else own + chain.to_child(found[parent]))
+        return found
+
+    def to_child(self, x: Block) -> Block:
+        """Take motions of the body that carries the aggregate to all members."""
+        found: list[Block] = []
+        for chain, parent in zip(self.chains, self.parents, strict=True):
+            found.append(chain.to_child(x[self.start :] if parent == WORLD else found[parent]))
+        return self._padded(found, x.shape[1:])
+
+    def to_parent(self, x: Block) -> Block:
+        """Take forces on all members to the body that carries the aggregate."""
+        found = zeros(self.above, *x.shape[1:])
+        left = [x[own] for own in self.blocks]
+        for i in reversed(range(len(left))):
+            moved = self.chains[i].to_parent(left[i])
+            if self.parents[i] == WORLD:
+                at = slice(self.start, self.start + len(moved))
+                found[at] = found[at] + moved
+            else:
+                left[self.parents[i]] = left[self.parents[i]] + moved
+        return found
+
+    def inertia_to_parent(self, x: Block) -> Block:
+        """Take a symmetric inertia to the body that carries the aggregate, member by member."""
+        found = zeros(self.above, self.above)
+        at = list(enumerate(self.blocks))
+        left = {(i, j): x[p, q] for i, p in at for j, q in at[: i + 1]}
+        below = list(range(len(self.blocks)))
+        while below:
+            i = below.pop()
+            chain, parent = self.chains[i], self.parents[i]
+            whole = chain.inertia_to_parent(left[i, i])
+            rows = {j: chain.to_parent(left[i, j]) for j in below if np.any(left[i, j] != 0.0)}
+            if parent == WORLD:
+                own = slice(self.start, self.start + len(whole))
+                for j, row in rows.items():
+                    across = self._outwards(j, row.T)
+                    whole = whole + across + across.T
+                found[own, own] = found[own, own] + whole
+                continue
+            for j, row in rows.items():
+                if j == parent:
+                    whole = whole + row + row.T
+                else:
+                    key = (parent, j) if j < parent else (j, parent)
+                    left[key] = left[key] + (row if j < parent else row.T)
+            left[parent, parent] = left[parent, parent] + whole
+        return found
+
+    def _outwards(self, member: int, x: Block) -> Block:
+        """Take columns of forces on a member to the body that carries the aggregate."""
+        x = self.chains[member].to_parent(x)
+        return x if self.parents[member] == WORLD else self._outwards(self.parents[member], x)
+
+    def compliance_to_child(self, x: Block) -> Block:
+        """Take a symmetric compliance of the body that carries the aggregate to all members."""
+        found = zeros(self.size, self.size)
+        for i, (chain, parent) in enumerate(zip(self.chains, self.parents, strict=True)):
+            at = slice(self.start, None) if parent == WORLD else self.blocks[parent]
+            source = x if parent == WORLD else found
+            own = self.blocks[i]
+            found[own, own] = chain.compliance_to_child(source[at, at])
+            for j in range(i):
+                other = self.blocks[j]
+                if parent == WORLD:
+                    across = chain.to_child(self._inwards(j, x[at, at]).T)
+                else:
+                    across = chain.to_child(found[at, other])
+                found[own, other], found[other, own] = across, across.T
+        return found
+
+    def _inwards(self, member: int, x: Block) -> Block:
+        """Take columns of motions of the body that carries the aggregate to a member."""
+        parent = self.parents[member]
+        return self.chains[member].to_child(x if parent == WORLD else self._inwards(parent, x))
+
+    def _padded(self, parts: Sequence[Block], more: tuple[int, ...]) -> Block:
+        found = zeros(self.size, *more)
+        for at, x in zip(self.blocks, parts, strict=True):
+            found[at] = x
+        return found
+
+
+class AggregateSite:
+    """The letters at an aggregate: numbers of the members, then ratio and offset of those that follow."""
+
+    def __init__(self, kind: AggregateKind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
+        self.kind = kind
+        left = iter(numbers)
+        self.sites = [
+            RobotSite(m.kind, [next(left) for _ in range(m.numbers)], expressed, robot) for m in kind.members
+        ]
+        self.ratios = [(next(left), next(left)) if m.follows else (1.0, 0.0) for m in kind.members]
+        self.held = zeros(self.locks)
+
+    @property
+    def nv(self) -> int:
+        """How many degrees of freedom there are."""
+        return len(self.kind.active)
+
+    @property
+    def locks(self) -> int:
+        """How many numbers of the block are locks, behind all others; see `site`."""
+        return self.nv if self.kind.switched else 0
+
+    @cached_property
+    def blocks(self) -> list[slice]:
+        """Where the members' blocks stand."""
+        return _slices(s.size for s in self.sites)
+
+    @property
+    def size(self) -> int:
+        """The size of the block."""
+        return self.blocks[-1].stop + self.locks
+
+    # Parameters.
+
+    def derived(self, parameters: Block) -> Block:
+        """Return what the members derive from their parameters, one after the other, then σ."""
+        count = len(parameters) - self.locks
+        at = _slices(10 * m.kind.members if count else 0 for m in self.kind.members)
+        own = [s.derived(parameters[p]) for s, p in zip(self.sites, at, strict=True)]
+        return np.concatenate([*own, parameters[count:]])
+
+    def with_derived(self, derived: Block) -> AggregateSite:
+        """Return the site with the inertias and the σ that were derived."""
+        count = len(derived) - self.locks
+        found = copy(self)
+        at = _slices(10 if count else 0 for _ in self.sites)
+        found.sites = [s.with_derived(derived[p]) for s, p in zip(self.sites, at, strict=True)]
+        found.held = derived[count:]
+        return found
+
+    # The joints.
+
+    def hinge(self, q: Block) -> Block:
+        """Return what the members' hinges give, one after the other, and H′ᵀ."""
+        parts: list[Block] = []
+        for site, m, (ratio, offset) in zip(self.sites, self.kind.members, self.ratios, strict=True):
+            own = q[list(m.coordinates)]
+            parts.append(site.hinge(ratio * own + offset if m.follows else own))
+        columns: list[Block] = []
+        for site, m, (ratio, _), part in zip(self.sites, self.kind.members, self.ratios, parts, strict=True):
+            rows = site.value(H, part)
+            assert rows is not None
+            own = zeros(site.size, self.nv)
+            for k, dof in enumerate(m.dofs):
+                own[:, dof] = ratio * rows[k]
+            columns.append(own)
+        moved = self._step(parts).scattered(columns)
+        return np.concatenate([*parts, *(x.ravel() for x in moved)])
+
+    @cached_property
+    def _parts(self) -> list[slice]:
+        return _slices(s.hinge_size for s in self.sites)
+
+    def _hinges(self, hinge: Block) -> list[Block]:
+        """Return the members' own parts of what `hinge` returns."""
+        return [hinge[at] for at in self._parts]
+
+    def step(self, hinge: Block) -> AggregateStep:
+        """Return the way to the body that carries the aggregate."""
+        return self._step(self._hinges(hinge))
+
+    def _step(self, hinges: Sequence[Block]) -> AggregateStep:
+        chains = [s.step(h) for s, h in zip(self.sites, hinges, strict=True)]
+        parents = [m.parent for m in self.kind.members]
+        return AggregateStep(chains, parents, self.blocks, self.size, self.kind.start, self.kind.above)
+
+    # Operators.
+
+    def value(self, leaf: Leaf, hinge: Block) -> Block | None:
+        """Return the block of an operator that the robot gives."""
+        if leaf is H:
+            return self._hinge_map(hinge)
+        if leaf in (Hp, Ha, Np, Na):
+            return self._part(leaf, hinge)
+        found = [s.value(leaf, h) for s, h in zip(self.sites, self._hinges(hinge), strict=True)]
+        if leaf is M:
+            return self._diagonal([*found, unit_block(self.locks)])
+        if leaf is B:
+            return self._diagonal([*found, zeros(self.locks, 0)])
+        return None
+
+    def _diagonal(self, blocks: Iterable[Block | None]) -> Block:
+        parts = [x for x in blocks if x is not None]
+        rows, columns = (_slices(x.shape[k] for x in parts) for k in (0, 1))
+        found = zeros(rows[-1].stop, columns[-1].stop)
+        for x, down, across in zip(parts, rows, columns, strict=True):
+            found[down, across] = x
+        return found
+
+    def _hinge_map(self, hinge: Block) -> Block:
+        found = zeros(self.nv, self.size)
+        columns = hinge[self._parts[-1].stop :].reshape(self.blocks[-1].stop, self.nv)
+        found[:, : len(columns)] = columns.T
+        return found
+
+    def _part(self, leaf: Leaf, hinge: Block) -> Block:
+        """Return passive or active rows: of the hinge map, or of the identity."""
+        rows = self._hinge_map(hinge) if leaf in (Hp, Ha) else unit_block(self.nv)
+        if not self.kind.switched:
+            return rows[[k for k, x in enumerate(self.kind.active) if x == (leaf in (Ha, Na))]]
+        active, passive = self.held, 1.0 - self.held
+        found = (active if leaf in (Ha, Na) else passive)[:, None] * rows
+        for k in range(self.locks if leaf is Hp else 0):
+            found[k, self.size - self.locks + k] = active[k]
+        return found
+
+    # Functions of the motion.
+
+    def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the motion at the members."""
+        if leaf in (a, a_m):
+            return self._bias_acceleration(hinge, *needs)
+        if leaf is tau_j:
+            return self._own_forces(hinge, *needs)
+        hinges = self._hinges(hinge)
+        across = _slices(6 * len(s.nodes) for s in self.sites) if leaf.name == "v_n" else self.blocks
+        found = [
+            s.formula(leaf, h, [x[at] for x in needs])
+            for s, h, at in zip(self.sites, hinges, across, strict=True)
+        ]
+        if leaf in (Q, A):
+            return self._diagonal([*found, zeros(self.locks if leaf is A else 0, 0)])
+        own = leaf.range is M.range
+        return np.concatenate([*found, zeros(self.locks if own else 0)])
+
+    def _own_forces(self, hinge: Block, qd: Block) -> Block:
+        """Return Gᵀ τⱼ: the members' own forces at the coordinates that they share."""
+        found = zeros(self.nv)
+        for site, m, (ratio, _), part in zip(
+            self.sites, self.kind.members, self.ratios, self._hinges(hinge), strict=True
+        ):
+            force = site.formula(tau_j, part, [ratio * qd[list(m.dofs)]])
+            for k, dof in enumerate(m.dofs):
+                found[dof] = found[dof] + ratio * force[k]
+        return found
+
+    def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
+        """Return a′ = φᵢᵀ a; `above` is what comes of the carrying body's velocity to each member."""
+        hinges = self._hinges(hinge)
+        step = self._step(hinges)
+        velocities: list[Block] = []
+        biases: list[Block] = []
+        for k, (site, m, (ratio, _)) in enumerate(
+            zip(self.sites, self.kind.members, self.ratios, strict=True)
+        ):
+            own = ratio * qd[list(m.dofs)] if m.follows else qd[list(m.dofs)]
+            before = above[self.blocks[k]]
+            if m.parent != WORLD:
+                before = step.chains[k].to_child(velocities[m.parent])
+            rows = site.value(H, hinges[k])
+            assert rows is not None
+            velocities.append(before + rows.T @ own if len(own) else before)
+            biases.append(site.formula(a, hinges[k], [before, own]))
+        return np.concatenate([*step.scattered(biases), zeros(self.locks)])
+
+
+def _slices(sizes: Iterable[int]) -> list[slice]:
+    """Return where parts of these sizes stand one after the other."""
+    ends = list(accumulate(sizes, initial=0))
+    return [slice(i, j) for i, j in pairwise(ends)]

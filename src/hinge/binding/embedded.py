@@ -1,0 +1,194 @@
+"""The letters bound to a robot whose coupled joints share coordinates: bodies that move together are one.
+
+What a letter means at an aggregate is in `aggregate`. The members are bodies of the robot without couplings,
+each with its own coordinates; which aggregates there are is `hinge.tree.grouped`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hinge.algebra import Active, Body, Joint, Node, Parameter, Passive, Space
+from hinge.binding.aggregate import AggregateKind, AggregateSite, Member
+from hinge.binding.binding import RobotBinding
+from hinge.binding.frames import Place
+from hinge.model import Joint as JointOf
+from hinge.model import release_couplings
+from hinge.model.joints import Follower
+from hinge.tree import WORLD, Tree, grouped
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedBinding(RobotBinding):
+    """The letters bound to a robot with joints that follow others; a body here is an aggregate."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = {"placements": self.given_placements, "rotors": self.given_rotors}
+        for name in (n for n, x in (given | {"friction": self.given_friction}).items() if x):
+            raise NotImplementedError(
+                f"parameters: {name!r} of joints that follow others are not there; release_couplings(robot) "
+                "gives a robot whose joints all have coordinates of their own"
+            )
+
+    @cached_property
+    def free(self) -> RobotBinding:
+        """The members: the bodies of the robot whose joints have coordinates of their own."""
+        return RobotBinding(
+            release_couplings(self.robot),
+            self.nodes,
+            self.expressed,
+            own_frames=self.own_frames,
+            own_gravity=self.own_gravity,
+            merged=self.merged,
+            by_parameters=self.by_parameters,
+            given_inertias=self.given_inertias,
+            joint_forces=self.joint_forces,
+        )
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The members in the frames that are worked in."""
+        return self.free.places
+
+    @property
+    def carriers(self) -> Sequence[int]:
+        """For each body of the robot the number of the aggregate that it is in."""
+        return [self._group_of[i] for i in self.free.carriers]
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The members of each aggregate."""
+        together: dict[int, list[int]] = {}
+        for i, joint in enumerate(self._joints):
+            if joint.nv:
+                together.setdefault(joint.qd_slice.start, []).append(i)
+        return grouped(self.free.tree, [found for found in together.values() if len(found) > 1])
+
+    @cached_property
+    def _joints(self) -> list[JointOf]:
+        """The members' joints, with their places among the coordinates of the robot."""
+        return [self.robot.joint(p.joint.name) for p in self.free.places]
+
+    @cached_property
+    def _group_of(self) -> dict[int, int]:
+        return {i: k for k, members in enumerate(self.groups) for i in members}
+
+    @cached_property
+    def _tree(self) -> Tree:
+        above = [self.free.tree.parents[members[0]] for members in self.groups]
+        return Tree(tuple(WORLD if p == WORLD else self._group_of[p] for p in above))
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of the aggregates."""
+        return self._tree
+
+    def members(self, body: int) -> tuple[Place, ...]:
+        """Return the members of an aggregate."""
+        return tuple(self.free.places[i] for i in self.groups[body])
+
+    def name(self, body: int) -> str:
+        """Return what to call the hinge of an aggregate in a message."""
+        names = [p.joint.name for p in self.members(body)]
+        many = f"joints {', '.join(map(repr, names))}" if len(names) > 1 else f"joint {names[0]!r}"
+        return f"{many} of robot {self.robot.name!r}"
+
+    # Coordinates.
+
+    def _own(self, body: int) -> list[JointOf]:
+        """Return the joints of an aggregate that have coordinates."""
+        return [self._joints[i] for i in self.groups[body] if not self._joints[i].follows]
+
+    def coordinates(self, body: int) -> Sequence[int]:
+        """Return where the coordinates of an aggregate stand in q."""
+        return [k for j in self._own(body) for k in range(j.q_slice.start, j.q_slice.stop)]
+
+    def _dofs(self, space: Space, body: int) -> Sequence[int]:
+        every = [k for j in self._own(body) for k in range(j.qd_slice.start, j.qd_slice.stop)]
+        if space is Joint or self.prescribed is None:
+            return every
+        return [k for k in every if (k in self._prescribed) == (space is Active)]
+
+    @cached_property
+    def _prescribed(self) -> frozenset[int]:
+        """The degrees of freedom of the joints that are prescribed."""
+        slices = [self.robot.joint(name).qd_slice for name in self.prescribed or ()]
+        return frozenset(k for s in slices for k in range(s.start, s.stop))
+
+    @cached_property
+    def _order(self) -> dict[Space, dict[int, int]]:
+        """Where the degrees of freedom stand in vectors of those that are passive, or active."""
+        bodies = range(len(self.tree))
+        shown = {s: sorted(k for i in bodies for k in self._dofs(s, i)) for s in (Passive, Active)}
+        return {space: {dof: k for k, dof in enumerate(found)} for space, found in shown.items()}
+
+    # Blocks.
+
+    def size(self, space: Space, body: int) -> int:
+        """Return the block size of a space at an aggregate."""
+        if body != WORLD and space is Body:
+            return sum(self.free.size(space, i) for i in self.groups[body]) + self._locks(body)
+        if body != WORLD and space is Node:
+            return sum(self.free.size(space, i) for i in self.groups[body])
+        return super().size(space, body)
+
+    def positions(self, space: Space, body: int) -> Sequence[int]:
+        """Return where a block stands in the user's vector."""
+        if body != WORLD and space in (Body, Node, Parameter):
+            locks = self._locks(body) if space is Body else 0
+            return [*(p for i in self.groups[body] for p in self.free.positions(space, i)), *[-1] * locks]
+        return super().positions(space, body)
+
+    # Sites.
+
+    @cached_property
+    def _aggregates(self) -> tuple[AggregateKind, ...]:
+        return tuple(map(self._aggregate, range(len(self.groups))))
+
+    def kind(self, body: int) -> Hashable:
+        """Return everything but numbers that shapes the code at an aggregate."""
+        return self._aggregates[body]
+
+    def _aggregate(self, body: int) -> AggregateKind:
+        members = self.groups[body]
+        parent = self.free.tree.parents[members[0]]
+        start = 0
+        if parent != WORLD:
+            before = self.groups[self._group_of[parent]]
+            start = sum(self.free.size(Body, i) for i in before[: before.index(parent)])
+        dofs = self._dofs(Joint, body)
+        return AggregateKind(
+            tuple(self._member(i, members, self.coordinates(body), dofs) for i in members),
+            tuple(self.prescribed is not None and k in self._prescribed for k in dofs),
+            self.prescribed is None,
+            start,
+            self.size(Body, self.tree.parents[body]),
+        )
+
+    def _member(
+        self, i: int, members: Sequence[int], coordinates: Sequence[int], dofs: Sequence[int]
+    ) -> Member:
+        joint, parent = self._joints[i], self.free.tree.parents[i]
+        q, v = joint.q_slice, joint.qd_slice
+        return Member(
+            self.free._kinds[i],
+            len(self.free.constants(i)),
+            members.index(parent) if parent in members else WORLD,
+            tuple(coordinates.index(k) for k in range(q.start, q.stop)),
+            tuple(dofs.index(k) for k in range(v.start, v.stop)),
+            joint.follows,
+        )
+
+    def constants(self, body: int) -> list[float]:
+        """Return the numbers of an aggregate, in the order in which `AggregateSite` takes them."""
+        found = [x for i in self.groups[body] for x in self.free.constants(i)]
+        types = [self._joints[i].type for i in self.groups[body]]
+        return found + [float(x) for t in types if isinstance(t, Follower) for x in (t.ratio, t.offset)]
+
+    def site(self, body: int, numbers: Sequence[Any]) -> AggregateSite:
+        """Return what letters mean at aggregates of this aggregate's kind, with these numbers."""
+        return AggregateSite(self._aggregates[body], numbers, self.expressed, self.robot.name)

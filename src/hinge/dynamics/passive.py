@@ -1,0 +1,52 @@
+"""The joints' own forces: springs, dampers and friction. See `Joint` for their numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hinge.dynamics.calls import call
+from hinge.dynamics.kept import Quick
+from hinge.errors import ArgumentError
+from hinge.model import Joint, Robot, as_configuration, checked_robot
+from hinge.model.joints import Spherical, VectorJoint
+from hinge.spatial import Array, ArrayLike
+
+_PASSIVE_FORCE = Quick("passive_force")
+
+
+@_PASSIVE_FORCE.natively
+def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
+    """Return τⱼ (…, nv), what springs, dampers and friction of the joints add to tau.
+
+    −damping q̇ − friction q̇/√(q̇² + friction_speed²) − stiffness difference(rest, q), each coordinate on its
+    own. Friction is Coulomb's made smooth: it has no jump at rest, so it does not hold a joint still, which
+    creeps below `friction_speed` instead. `passive=True` puts these forces into `forward_dynamics`,
+    `inverse_dynamics`, `bias_force` and `hybrid_dynamics`.
+    """
+    return call(_PASSIVE_FORCE, robot, q, {"qd": qd}, out=out)
+
+
+def elastic_energy(robot: Robot, q: ArrayLike) -> Array:
+    """Return ½ Σ stiffness difference(rest, q)² (…) in J, the energy in the springs of the joints.
+
+    Springs that have one: not those of planar and free joints, nor of a spherical one with stiffnesses that
+    differ, whose forces do work on a round trip.
+    """
+    whole = as_configuration(checked_robot(robot), q)
+    total = np.zeros(whole.shape[:-1])
+    for j in robot.joints:
+        if j.stiffness.any():
+            _refuse_without_energy(j)
+            stretch = j.type.difference(j.rest, whole[..., j.q_slice])
+            total = total + 0.5 * (j.stiffness * stretch**2).sum(axis=-1)
+    return total
+
+
+def _refuse_without_energy(joint: Joint) -> None:
+    even = isinstance(joint.type, Spherical) and np.ptp(joint.stiffness) == 0
+    if not (isinstance(joint.type, VectorJoint) or even):
+        raise ArgumentError(
+            f"robot: the stiffness {joint.stiffness} of joint {joint.name!r} ({joint.type.kind}) makes a "
+            "force without an energy; wanted springs on joints of angles and lengths, or one number for a "
+            "spherical joint"
+        )

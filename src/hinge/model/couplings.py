@@ -1,0 +1,56 @@
+"""Couplings that hold: joints that follow another one have no coordinate of their own.
+
+A coupling q = ratio · q(master) + offset is first of all data (`Coupling`). Embedded, the joint is a
+`Follower`: it keeps its name, its bodies and its physics, and its slices of q and qd are those of the joint
+that leads, the one at the end of the chain of masters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hinge.model.joints import Follower, JointType, released
+from hinge.model.robot import Robot, assemble
+from hinge.model.vectors import checked_robot
+
+
+def embed_couplings(robot: Robot) -> Robot:
+    """Return the robot whose coupled joints follow their masters: one coordinate for each set of them.
+
+    All verbs of dynamics and kinematics hold for its fewer coordinates; tau of a joint that leads is
+    Σ ratio τ over the joints that move with it. Its limits of q and of |qd| are those that all of them allow
+    (its own where that is nothing), its rotor inertia Σ ratio² J. `carry_state` leads from a robot to the
+    other and back, `release_couplings` returns the robot with all coordinates.
+    """
+    checked_robot(robot)
+    masters = {c.joint: c for c in robot.couplings}
+
+    def embedded(name: str, kind: JointType) -> JointType:
+        ratio, offset = 1.0, 0.0
+        while name in masters:
+            c = masters[name]
+            ratio, offset, name = ratio * c.ratio, ratio * c.offset + offset, c.master
+        return Follower(kind, ratio, offset)
+
+    types = {name: embedded(name, released(robot.joint(name).type)) for name in masters}
+    return _with_types(robot, types)
+
+
+def release_couplings(robot: Robot) -> Robot:
+    """Return the robot whose coupled joints have coordinates of their own, their couplings only recorded."""
+    return _with_types(robot, {j.name: released(j.type) for j in checked_robot(robot).joints})
+
+
+def _with_types(robot: Robot, types: dict[str, JointType]) -> Robot:
+    """Return the robot with joints of other types."""
+    changed = {j.name for j in robot.joints if types.get(j.name, j.type) != j.type}
+    if not changed:
+        return robot
+    return assemble(
+        robot.name,
+        robot.bodies,
+        [replace(j, type=types[j.name]) if j.name in changed else j for j in robot.joints],
+        frames=robot.frames,
+        couplings=robot.couplings,
+        gravity=robot.gravity,
+    )

@@ -1,0 +1,78 @@
+"""How far states are beyond the limits of joints: reported, never enforced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hinge.model.robot import Robot
+from hinge.model.vectors import as_configuration, as_tangent, common_batch
+from hinge.spatial import Array, ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class LimitReport:
+    """By how much joints are beyond their limits: above them positive, below negative, zero inside.
+
+    `position` (…, nq) is in rad or m, `velocity` (…, nv) is qd beyond ±velocity, `effort` (…, nv) tau beyond
+    ±effort; None where no such vector was given.
+    """
+
+    robot: Robot
+    position: Array
+    velocity: Array | None = None
+    effort: Array | None = None
+
+    @property
+    def ok(self) -> Array:
+        """Whether a state is within all limits (…); a number that is not one is not."""
+        parts = [x for x in (self.position, self.velocity, self.effort) if x is not None]
+        return np.logical_and.reduce([np.asarray((x == 0).all(axis=-1)) for x in parts])
+
+    def __str__(self) -> str:
+        if self.position.ndim != 1:
+            return (
+                f"{int((~self.ok).sum())} of {self.ok.size} states are beyond limits of {self.robot.name!r}"
+            )
+        return "\n".join(self._lines()) or f"robot {self.robot.name!r} is within its limits"
+
+    def _lines(self) -> Iterator[str]:
+        parts = {"position": self.position, "velocity": self.velocity, "effort": self.effort}
+        for j in self.robot.joints:
+            for what, x in parts.items():
+                own = () if x is None else x[j.q_slice if what == "position" else j.qd_slice]
+                labels = j.type.q_names if what == "position" else j.type.qd_names
+                for label, over in zip(labels, own, strict=False):
+                    if np.isnan(over):
+                        yield f"joint {j.name!r}: {what} of {label} is not a number"
+                    elif over != 0:
+                        side = "above" if over > 0 else "below"
+                        yield f"joint {j.name!r}: {what} of {label} is {side} its limit by {abs(over):.4g}"
+
+
+def limit_report(
+    robot: Robot, q: ArrayLike, qd: ArrayLike | None = None, tau: ArrayLike | None = None
+) -> LimitReport:
+    """Return by how much q, and qd and tau if given, are beyond the limits of the joints.
+
+    Print it for words on one state; its arrays and `.ok` are for batches.
+    """
+    given = {"q": as_configuration(robot, q)}
+    given |= {n: as_tangent(robot, x, n) for n, x in {"qd": qd, "tau": tau}.items() if x is not None}
+    batch = common_batch(given)
+    given = {n: np.broadcast_to(x, (*batch, x.shape[-1])) for n, x in given.items()}
+    speed, force = robot.velocity_limit, robot.effort_limit
+    return LimitReport(
+        robot,
+        _beyond(given["q"], robot.lower, robot.upper),
+        None if qd is None else _beyond(given["qd"], -speed, speed),
+        None if tau is None else _beyond(given["tau"], -force, force),
+    )
+
+
+def _beyond(x: Array, lower: Array, upper: Array) -> Array:
+    """Return x less the nearer limit where x is beyond it; a number that is not one stays so."""
+    with np.errstate(invalid="ignore"):
+        return np.where(x > upper, x - upper, np.where(x < lower, x - lower, np.where(np.isnan(x), x, 0.0)))

@@ -1,0 +1,42 @@
+"""Robots whose joints have forces of their own, and these forces by NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hinge.model import Robot
+from hinge.spatial import Array
+
+
+def with_physics(robot: Robot, seed: int = 0, *, sparse: bool = False) -> Robot:
+    """Return the robot with springs, dampers, friction, rotors and gears, on some coordinates if `sparse`."""
+    rng = np.random.default_rng(seed)
+
+    def numbers(n: int) -> Array:
+        return rng.random(n) * (rng.random(n) < 0.4 if sparse else 1.0)
+
+    changed = [
+        replace(
+            j,
+            damping=numbers(j.nv),
+            friction=numbers(j.nv),
+            friction_speed=0.01 + rng.random(j.nv),
+            stiffness=numbers(j.nv),
+            rest=j.type.random(rng, (), j.lower, j.upper),
+            gear_ratio=rng.uniform(-3.0, 3.0, j.nv),
+        )
+        for j in robot.joints
+    ]
+    return replace(robot, joints=tuple(changed))
+
+
+def passive_force(robot: Robot, q: Array, qd: Array) -> Array:
+    """Return −damping q̇ − friction q̇/√(q̇² + s²) − stiffness difference(rest, q)."""
+    parts: list[Array] = [np.zeros((*qd.shape[:-1], 0))]
+    for j in robot.joints:
+        v, x = qd[..., j.qd_slice], j.type.difference(j.rest, q[..., j.q_slice])
+        rubbing = j.friction * v / np.sqrt(v**2 + j.friction_speed**2)
+        parts.append(-j.damping * v - rubbing - j.stiffness * x)
+    return np.concatenate(parts, axis=-1)
