@@ -1,9 +1,9 @@
 """A million states in one call.
 
 Every verb takes leading dimensions as a batch. The states of a batch go through machine code side by side,
-in the lanes of the processor's vectors and on all its cores. Here a million random states of an arm are pushed
-by random forces; the accelerations are put back into inverse dynamics, which must return the forces. Then all
-of them move for ten steps. `python examples/02_million_states.py 10000` takes fewer states.
+in the lanes of the processor's vectors and on all its cores. Here a million random states of an arm are
+pushed by random forces; the accelerations are put back into inverse dynamics, which must return the forces.
+Then all of them move for ten steps. `python examples/02_million_states.py 10000` takes fewer states.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Control of an arm of seven joints: carry its weight, hold it with springs, follow a path exactly.
 
 Gravity compensation asks for the forces that balance the weight where the arm is: at rest it stays at rest,
-and a push makes it drift. Springs and dampers (PD) on their own sag under the weight until the springs carry
-it. Computed torque puts the wanted acceleration, with feedback, through inverse dynamics: the error then obeys
-ë + kd ė + kp e = 0, whatever the arm, and has gone after a moment. All three laws are compiled into the loop
-over steps; nothing goes back to Python in between.
+and a push makes it drift. Springs and dampers (PD) on their own sag under the weight until the springs
+carry it. Computed torque puts the wanted acceleration, with feedback, through inverse dynamics: the error
+then obeys ë + kd ė + kp e = 0, whatever the arm, and has gone after a moment. All three laws are compiled
+into the loop over steps; nothing goes back to Python in between.
 """
 
 from __future__ import annotations

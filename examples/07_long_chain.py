@@ -1,9 +1,10 @@
 """A chain of a thousand links: dynamics in time proportional to the number of links.
 
-The mass matrix of a thousand links has a million entries; to build and to solve it takes time that grows with
-the cube of their number. Derived from the operator expression, forward dynamics is three sweeps along the chain:
-the time per link stays about the same. Where the matrix can still be afforded it gives the same accelerations,
-and for all lengths inverse dynamics gives the forces back. Then the longest chain falls, and keeps its energy.
+The mass matrix of a thousand links has a million entries; to build and to solve it takes time that grows
+with the cube of their number. Derived from the operator expression, forward dynamics is three sweeps along
+the chain: the time per link stays about the same. Where the matrix can still be afforded it gives the same
+accelerations, and for all lengths inverse dynamics gives the forces back. Then the longest chain falls, and
+keeps its energy.
 """
 
 from __future__ import annotations
