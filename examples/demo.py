@@ -26,7 +26,8 @@ def main(folder: Path = FOLDER, seconds: float = SECONDS, many: int = MANY) -> i
     robot = hinge.robots.panda()
     print(hinge.describe(robot))
     start = hinge.random_configuration(robot, seed=0, size=many)
-    hinge.simulate(robot, start[:1], t=STEP, dt=STEP)  # compiles: what is measured below is the motion
+    for q in (start[0], start):
+        hinge.simulate(robot, q, t=STEP, dt=STEP)  # compiles: what is measured below is the motion
     print("\nIt falls from a random pose, without friction or motors.\n")
     print("states  duration [s]   steps  time taken [s]  state-steps per second  energy drift")
     one, first = timed(robot, start[0], seconds)

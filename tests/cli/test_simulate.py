@@ -15,6 +15,12 @@ from hinge.cli.progress import Bar, amount, line, span
 from hinge.cli.start import every
 from tests.cli.command import refused, start
 
+DAMPED = """<robot name="damped"><link name="base"/>
+<link name="arm"><inertial><origin xyz="1 0 0"/><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+<dynamics damping="2"/></joint></robot>
+"""
 SHORT = ("--t", "0.02", "--dt", "0.002", "--quiet")
 
 
@@ -100,6 +106,14 @@ def test_controls_do_what_they_say(tmp_path, hinge_command):
         "simulate", "spacecraft", "--control", "hold", "--qd0", "random", "--out", out, *SHORT
     )
     assert done.code == 0 and not hinge.load_run(out).tau[:, :6].any()
+
+
+def test_a_damper_takes_energy_unless_it_is_left_out(tmp_path, hinge_command):
+    path = tmp_path / "arm.urdf"
+    path.write_text(DAMPED, encoding="utf-8")
+    assert "energy change" in hinge_command("simulate", path, "--qd0", 1, *SHORT).out
+    data = hinge_command("simulate", path, "--qd0", 1, "--no-passive", "--json", *SHORT).data
+    assert data["conservative"] and data["energy"]["relative"] < 1e-8
 
 
 def test_another_gravity(hinge_command):

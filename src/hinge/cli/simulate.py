@@ -77,6 +77,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="in m/s², instead of the robot's own",
     )
     add(
+        "--no-passive",
+        dest="passive",
+        action="store_false",
+        help="leave out the springs, dampers and friction of the joints",
+    )
+    add(
         "--record",
         type=int,
         metavar="N",
@@ -125,6 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
                 control=control_of(robot, arguments.control, q0),
                 integrator=rule,
                 gravity=arguments.gravity,
+                passive=arguments.passive,
                 record=record,
                 progress=bar,
             )

@@ -10,6 +10,7 @@ import numpy as np
 
 from hinge.cli.output import rows
 from hinge.cli.progress import Bar, amount, span
+from hinge.model import Robot
 from hinge.sim import Run
 
 
@@ -26,6 +27,7 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
         "integrator": settings["integrator"],
         "dt": settings["dt"],
         "control": control,
+        "conservative": control == "none" and not (settings["passive"] and _loses(run.robot)),
         "steps": None if adaptive else done,
         "states": states,
         "recorded": len(run.t),
@@ -37,6 +39,11 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
         "endings": dict(Counter(e.reason for e in run.endings)),
         "interrupted": interrupted,
     }
+
+
+def _loses(robot: Robot) -> bool:
+    """Tell whether joints have forces of their own, which change kinetic and potential energy."""
+    return any(x.any() for j in robot.joints for x in (j.damping, j.friction, j.stiffness))
 
 
 def _energy(run: Run) -> dict[str, float]:
@@ -55,7 +62,7 @@ def _energy(run: Run) -> dict[str, float]:
 
 def shown(data: dict[str, Any]) -> str:
     """Return a summary as a table."""
-    energy, free = data["energy"], data["control"] == "none"
+    energy = data["energy"]
     found = {
         "robot": f"{data['robot']}, {data['nv']} degrees of freedom",
         "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
@@ -73,7 +80,7 @@ def shown(data: dict[str, Any]) -> str:
         found["speed"] = f"{amount(data['state_steps_per_second'])} state-steps per second"
     else:
         found["speed"] = f"{amount(data['times_real_time'])} s of motion per second"
-    what = "energy drift" if free else "energy change"
+    what = "energy drift" if data["conservative"] else "energy change"
     found[what] = f"{energy['change']:.3g} J, {energy['relative']:.2g} of the largest kinetic energy"
     ended = [f"{n} ended early: {reason}" for reason, n in data["endings"].items()]
     found["endings"] = "; ".join(ended) or "none before its time"
