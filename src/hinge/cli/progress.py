@@ -14,15 +14,15 @@ EVERY, FIRST = 0.1, 0.4
 class Bar:
     """A bar on standard error, drawn when that is a terminal; as a context it wipes itself out at the end.
 
-    It is called with what is done and what there is to do. `per` says how many units of the rate one of these
-    is. It also notes when the first call came, which is when preparations are over.
+    It is called with what is done and what there is to do; `prepared` tells it that the work proper begins.
+    `per` says how many units of the rate one of what is done is.
     """
 
     def __init__(self, unit: str = "steps", *, per: float = 1.0, quiet: bool = False) -> None:
         self.unit, self.per = unit, per
         self.shown = not quiet and sys.stderr.isatty()
         self.began = perf_counter()
-        self.first: tuple[float, int] | None = None
+        self.ready: float | None = None
         self.last: tuple[float, int] = (self.began, 0)
         self._drawn = self.began + FIRST - EVERY
         self._wide = 0
@@ -31,24 +31,25 @@ class Bar:
         """Note what is done, and draw if it is time to."""
         now = perf_counter()
         self.last = (now, done)
-        if self.first is None:
-            self.first = self.last
-        elif self.shown and now >= self._drawn + EVERY:
+        if self.shown and now >= self._drawn + EVERY:
             self._drawn = now
             self._write(line(done, total, self.rate, unit=self.unit, per=self.per))
 
+    def prepared(self) -> None:
+        """Note that preparations are over."""
+        self.ready = perf_counter()
+        self.last = (self.ready, 0)
+
     @property
     def rate(self) -> float:
-        """How much is done in a second, preparations left out where that can be told."""
-        (start, before), (now, done) = self.first or (self.began, 0), self.last
-        if done == before:
-            start, before = self.began, 0
-        return (done - before) / max(now - start, 1e-9)
+        """How much is done in a second, preparations left out."""
+        now, done = self.last
+        return done / max(now - self.began - self.preparation, 1e-9)
 
     @property
     def preparation(self) -> float:
-        """Seconds until the first call."""
-        return (self.first or self.last)[0] - self.began
+        """Seconds of preparations."""
+        return 0.0 if self.ready is None else self.ready - self.began
 
     def __enter__(self) -> Bar:
         if self.shown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from hinge.cli.main import DONE, FAILED, INTERRUPTED
 from hinge.cli.output import PICTURES, writable, write, write_json
@@ -116,27 +117,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.rtol is not None and not adaptive:
         raise CommandLineError("--rtol: is for --integrator adaptive; leave it out")
     rule = Adaptive(arguments.rtol or Adaptive.rtol) if adaptive else arguments.integrator
+    law = control_of(robot, arguments.control, q0)
+    more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
+    more |= {"gravity": arguments.gravity, "passive": arguments.passive}
     stopped = False
     per = arguments.t / 1000 if adaptive else 1.0
     with Bar(
         "s of motion" if adaptive else "state-steps", per=arguments.states * per, quiet=arguments.quiet
     ) as bar:
         try:
-            found = simulate(
-                robot,
-                q0,
-                qd0,
-                t=arguments.t,
-                dt=arguments.dt,
-                control=control_of(robot, arguments.control, q0),
-                integrator=rule,
-                gravity=arguments.gravity,
-                passive=arguments.passive,
-                record=record,
-                progress=bar,
-            )
+            simulate(robot, q0, qd0, t=arguments.dt, record=0, **more)  # one step: what it needs is compiled
+            bar.prepared()
+            found = simulate(robot, q0, qd0, t=arguments.t, record=record, progress=bar, **more)
         except Interrupted as stop:
-            if len(stop.run.t) == 1:
+            if not bar.ready or len(stop.run.t) == 1:
                 raise KeyboardInterrupt("interrupted before a step was recorded; nothing is kept") from None
             found, stopped = stop.run, True
     data = summary(found, bar, control=arguments.control, interrupted=stopped)
