@@ -191,7 +191,7 @@ def test_inertial_parameters():
     for k in range(3):
         other = inertial_parameters(random_tree(len(PARENTS), k + 5))
         changed = Projected(with_inertial_parameters(CASE.full, other), 5, (2,))
-        wanted = changed.forces(s.qdd) - robot.rotor_inertia * s.qdd
+        wanted = changed.forces(s.qdd) - robot.reflected_inertia * s.qdd
         assert_allclose(y @ other.ravel(), wanted, **CLOSE)
     f = dynamics.compile("forward_dynamics", robot, parameters=["inertias"])
     found = f(s.q, s.qd, tau=s.tau, inertias=inertial_parameters(robot))

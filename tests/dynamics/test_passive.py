@@ -21,10 +21,10 @@ from hinge.robots import random_tree
 from hinge.spatial import quaternion
 from hinge.targets import system_of
 from hinge.testing import random_state
-from tests.dynamics.passives import passive_force, with_physics
+from tests.dynamics.passives import SEED, SIZE, SPRUNG, passive_force, with_physics
 
 ROBOTS = [
-    with_physics(random_tree(16, 21)),
+    with_physics(random_tree(SIZE, SEED, SPRUNG)),
     with_physics(random_tree(9, 4), sparse=True),
     with_physics(robots.panda()),
     with_physics(robots.spacecraft(), sparse=True),

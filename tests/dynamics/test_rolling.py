@@ -27,7 +27,8 @@ def tree(first, seed):
     robot = next(r for r in made if r.joints[0].type.kind == first)
     loose = joints.Free() if first == "rolling_ball" else joints.Planar(robot.joints[0].type.axis)
     base = replace(robot.joints[0], type=loose, lower=None, upper=None, rest=None, velocity=None,
-                   effort=None, rotor_inertia=0, damping=0, friction=0, stiffness=0)  # fmt: skip
+                   effort=None, rotor_inertia=0, gear_ratio=1, damping=0, friction=0, friction_speed=1,
+                   stiffness=0)  # fmt: skip
     return robot, assemble("loose", robot.bodies, [base, *robot.joints[1:]], frames=robot.frames)
 
 

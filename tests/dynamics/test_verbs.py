@@ -43,6 +43,14 @@ OURS = Dynamics(
 IDENTIFICATION = ("inertial_regressor",)
 #: And in test_hybrid.py.
 HYBRID = ("hybrid_dynamics", "partitioned")
+#: In test_floating.py, and in test_passive.py.
+FLOATING = (
+    "floating_inverse_dynamics", "generalized_jacobian", "disturbance_jacobian", "centroidal_momentum",
+    "centroidal_momentum_matrix", "centroidal_momentum_bias",
+)  # fmt: skip
+PASSIVE = ("passive_force", "elastic_energy")
+#: Expressions that a keyword chooses.
+OWN_FORCES = ("passive_inverse_dynamics", "passive_forward_dynamics", "passive_bias_force")
 
 
 @pytest.mark.parametrize("verb", CASES)
@@ -113,14 +121,15 @@ def _verbs():
 
 
 def test_no_verb_is_forgotten():
-    assert {*CASES, *FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID} == set(_verbs()) and len(CASES) >= 18
+    elsewhere = (*FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID, *FLOATING, *PASSIVE)
+    assert {*CASES, *elsewhere} == set(_verbs()) and len(CASES) >= 18
     assert set(_verbs()) <= set(hinge.__all__)
 
 
 def test_every_verb_that_is_an_expression_is_in_the_catalogue():
     read_off = {"potential_energy", "center_of_mass"}  # from the composite inertia
     factors = set(FACTORS) - set(dynamics.SEVERAL) - {"sample_velocities"}
-    verbs = {*CASES, *OPERATIONAL, *IDENTIFICATION} - read_off
+    verbs = {*CASES, *OPERATIONAL, *IDENTIFICATION, *OWN_FORCES, "passive_force"} - read_off
     assert set(dynamics.CATALOGUE) == verbs | {"composite_inertia"} | factors
 
 

@@ -11,7 +11,7 @@ from hinge.explain.markup import Html, html, join, tag
 #: What the names of vectors stand for in a formula.
 SPELT = {"tau": "τ", "qd": "q̇", "qdd": "q̈"}
 RAISED = {"ᵀ": "T", "⁻¹": "−1"}
-LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐₖₙₚₓ", "0123456789aknpx", strict=True))
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐⱼₖₘₙₚₓ", "0123456789ajkmnpx", strict=True))
 
 _TOKEN = re.compile(
     r"""
@@ -19,7 +19,7 @@ _TOKEN = re.compile(
   | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
   | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
   | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
-  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐₖₙₚₓ]+|⁻?½|(?<=[EΔ])[φψ]ₚ?|\d+)?
+  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐⱼₖₘₙₚₓ]+|⁻?½|(?<=[EΔ])[φψ]ₚ?|\d+)?
   | (?P<raised>ᵀ|⁻¹)
     """,
     re.VERBOSE,
@@ -62,9 +62,14 @@ def _token(m: re.Match[str], titles: bool) -> Html:
             below = m.group("over") or ("k" if text.endswith("ₖ") else "")
             return join(["Σ", tag("sub", below)] if below else ["Σ"])
         case "word":
-            return tag("i", SPELT[text]) if text in SPELT else tag("span", text, class_="word")
+            return tag("i", SPELT[text]) if text in SPELT else _word(text, titles)
         case _:
             return _letter(m.group("letter"), m.group("low") or "", titles)
+
+
+def _word(text: str, titles: bool) -> Html:
+    meaning = _meanings().get(text, "") if titles else ""
+    return tag("span", text, class_="word", **({"title": meaning} if meaning else {}))
 
 
 def _letter(letter: str, low: str, titles: bool) -> Html:
