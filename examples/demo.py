@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 
@@ -40,9 +41,10 @@ def main(folder: Path = FOLDER, seconds: float = SECONDS, many: int = MANY) -> i
         print(f"wrote {folder / 'panda.png'}: the arm at six instants")
     except MissingExtraError as error:
         print(f"no picture: {error}")
-    print(f"\nWatch it in the browser:     hinge play {path}")
-    print("Try another robot or start:  hinge simulate --help")
-    print("Where the algorithm is from: hinge explain forward_dynamics, examples/01_first_dynamics.py")
+    command = "hinge" if which("hinge") else Path(sys.executable).with_name("hinge")
+    print(f"\nWatch it in the browser:     {command} play {path}")
+    print(f"Try another robot or start:  {command} simulate --help")
+    print(f"Where the algorithm is from: {command} explain forward_dynamics")
     kept = max(first, second) < DRIFT
     print("\nEnergy is kept." if kept else "\nENERGY IS NOT KEPT.")
     return 0 if kept else 1

@@ -66,7 +66,8 @@ def _shown(after: str) -> list[str]:
 
 
 def _without_numbers(line: str) -> str:
-    """Return a line with its numbers, which differ from machine to machine, and its spaces left out."""
+    """Return a line without what differs from machine to machine: numbers, spaces, the folder of `hinge`."""
+    line = re.sub(r"\S*/hinge ", "hinge ", line)
     return re.sub(r"[\d.,]+(e-\d+)?|\s+", "", line)
 
 

@@ -185,6 +185,15 @@ def test_where_nothing_can_be_written(file, wanted, tmp_path, hinge_command):
     refused(hinge_command("convert", "panda", tmp_path / file), wanted.format(folder=tmp_path))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_a_place_where_not_even_the_systems_owner_may_write(hinge_command):
+    refused(
+        hinge_command("convert", "panda", "/proc/panda.urdf"),
+        "/proc/panda.urdf",
+        code=1 if os.geteuid() == 0 else 2,
+    )
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the system's owner may write anywhere")
 def test_a_directory_that_may_not_be_written(tmp_path, hinge_command):
     (tmp_path / "held").mkdir(mode=0o500)

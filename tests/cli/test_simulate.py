@@ -182,6 +182,16 @@ def test_a_directory_that_may_not_be_written(tmp_path, hinge_command):
     refused(hinge_command("simulate", "--out", tmp_path / "held" / "run.npz"), "--out: ", "cannot be written")
 
 
+@pytest.mark.parametrize(
+    ("words", "extra"), [(("--out", "a.parquet"), "data"), (("--picture", "a.png"), "view")]
+)
+def test_what_an_extra_is_needed_for_is_said_before_the_work(words, extra, hinge_command, monkeypatch):
+    monkeypatch.setattr("hinge.cli.output.find_spec", lambda _: None)
+    refused(
+        hinge_command("simulate", *words), f"{words[0]}: this needs ", f'pip install "hinge[{extra}]"', code=1
+    )
+
+
 # Interruption.
 
 

@@ -51,7 +51,7 @@ def test_the_demonstration_keeps_a_run_and_a_picture(tmp_path, capsys):
     assert run("demo")(tmp_path / "new", 0.5, 10) == 0
     shown = capsys.readouterr().out
     path = tmp_path / "new" / "panda.npz"
-    assert f"hinge play {path}" in shown and "Energy is kept." in shown
+    assert f"play {path}" in shown and "Energy is kept." in shown
     assert hinge.load_run(path).robot.name == "panda"
     assert (tmp_path / "new" / "panda.png").read_bytes().startswith(b"\x89PNG")
 

@@ -6,19 +6,20 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
-from hinge.errors import CommandLineError
+from hinge.errors import CommandLineError, MissingExtraError
 
 #: Kinds of pictures that Matplotlib draws without more.
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
 def write(text: str) -> None:
-    """Write text to standard output, with a newline at its end."""
-    sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    """Write text to standard output, with a newline at its end if there is any."""
+    sys.stdout.write(f"{text}\n" if text and not text.endswith("\n") else text)
 
 
 def write_json(data: Any) -> None:
@@ -55,6 +56,12 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]], *, right: Sequenc
         return "  ".join(placed).rstrip()
 
     return "\n".join([line(head), "  ".join("─" * w for w in width), *map(line, lines)])
+
+
+def needed(package: str, argument: str, extra: str) -> None:
+    """Raise a MissingExtraError unless an optional package is there that an argument asks for."""
+    if find_spec(package) is None:
+        raise MissingExtraError(f'{argument}: this needs {package}; pip install "hinge[{extra}]"')
 
 
 def writable(path: Path | None, argument: str, endings: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hinge.cli.main import DONE, FAILED, INTERRUPTED
-from hinge.cli.output import PICTURES, writable, write, write_json
+from hinge.cli.output import PICTURES, needed, writable, write, write_json
 from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.cli.start import CONTROLS, control_of, every, numbers, start_of
@@ -100,6 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Simulate, and show and keep what came out, also if it was interrupted."""
     writable(arguments.out, "--out", (".npz", ".parquet"))
     writable(arguments.picture, "--picture", PICTURES)
+    if arguments.out is not None and arguments.out.suffix == ".parquet":
+        needed("pyarrow", "--out", "data")
+    if arguments.picture is not None:
+        needed("matplotlib", "--picture", "view")
     robot = robot_of(arguments.robot, floating=arguments.floating)
     if arguments.states < 1:
         raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
@@ -136,13 +140,13 @@ def run(arguments: argparse.Namespace) -> int:
     data = summary(found, bar, control=arguments.control, interrupted=stopped)
     if stopped:
         sys.stderr.write(f"hinge simulate: interrupted at t = {found.t[-1]:g} s of {arguments.t:g} s\n")
+    if not arguments.json:
+        write(shown(data))  # before anything goes wrong with files
     files = _kept(found, arguments)
     if arguments.json:
         write_json({**data, "files": list(files)})
     else:
-        write(shown(data))
-        for path, hint in files.items():
-            write(f"wrote {path}{hint}")
+        write("".join(f"wrote {path}{hint}\n" for path, hint in files.items()))
     if len(found.endings) == arguments.states:
         sys.stderr.write("hinge simulate: error: no state came to the end; take a shorter --dt\n")
         return FAILED
