@@ -29,7 +29,7 @@ Without arguments the built-in panda falls from a random pose.
   hinge simulate double_pendulum --q0 2 1 --picture p.png   from a given pose, with a picture
   hinge simulate panda --control hold --qd0 0.5             pushed, and held by a controller
   hinge simulate panda --states 10000 --t 1                 many random states at once
-  hinge simulate chain:100 --integrator adaptive            steps as long as the accuracy allows
+  hinge simulate double_pendulum --integrator adaptive      steps as long as the accuracy allows
 
 Ctrl-C ends it early: what was computed until then is shown and kept all the same.
 

@@ -31,7 +31,7 @@ def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array 
     try:
         found = np.array([float(p) for p in parts])
     except ValueError:
-        wanted = f"numbers, or {' or '.join(names)}"
+        wanted = f"numbers, or {' or '.join(names)}, and ROBOT before {argument}"
         raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted {wanted}") from None
     if not len(found) or not np.isfinite(found).all():
         raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted finite numbers")
