@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-all lint format bench sweep clean
 
-demo: $(VENV)/core.stamp
+demo: $(VENV)/view.stamp
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/dev.stamp
@@ -42,13 +42,13 @@ $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Hinge needs Python 3.11 or newer: make PYTHON=python3.11')"
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/core.stamp: pyproject.toml | $(VENV)/bin/python
-	$(PIP) --editable .
+$(VENV)/view.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[view]'
 	touch $@
 
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
-	touch $(VENV)/core.stamp $@
+	touch $(VENV)/view.stamp $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp
 	$(PIP) --editable '.[dev,bench]'

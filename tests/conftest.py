@@ -12,6 +12,7 @@ NATIVE = (
     "tests.dynamics.test_targets",
     "tests.dynamics.test_fuzz",
     "tests.dynamics.test_quick",
+    "tests.examples.",
     "tests.sim.",
     "tests.test_",
 )

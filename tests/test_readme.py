@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hinge import robots, set_threads, write_urdf
+from hinge.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -28,18 +29,46 @@ def test_python_blocks_run(tmp_path, monkeypatch):
     set_threads(None)
 
 
-def test_the_demo_prints_what_the_readme_shows():
-    demo = ROOT / "examples" / "demo.py"
-    if not demo.exists():
+def test_the_demo_prints_what_the_readme_shows(tmp_path):
+    printed = [_without_numbers(line) for line in _printed("demo.py", tmp_path).splitlines()]
+    for line in _shown("`make demo` prints"):
+        assert _without_numbers(line) in printed, line
+    assert (tmp_path / "demo-output" / "panda.npz").exists()
+
+
+def test_the_first_example_prints_what_the_readme_shows(tmp_path):
+    printed = _printed("01_first_dynamics.py", tmp_path)
+    for line in _shown("`python examples/01_first_dynamics.py` ends with"):
+        if line.strip() != "…" and "1000 random states" not in line:
+            assert line in printed, line
+    assert "they agree." in printed
+
+
+def test_every_command_of_the_readme_is_there():
+    listed = {line.split()[1] for line in README.splitlines() if line.startswith("hinge ")}
+    assert listed == set(COMMANDS)
+
+
+def _printed(example: str, folder: Path) -> str:
+    """Return what an example prints when it is run in a folder."""
+    path = ROOT / "examples" / example
+    if not path.exists():
         pytest.skip("installed without the examples")
     done = subprocess.run(
-        [sys.executable, demo], capture_output=True, text=True, check=True, encoding="utf-8"
+        [sys.executable, path], capture_output=True, text=True, check=True, encoding="utf-8", cwd=folder
     )
-    shown = README.split("`make demo` prints")[1].split("```")[1]
-    for line in shown.strip().splitlines():
-        if "…" not in line and "1000 random states" not in line:
-            assert line in done.stdout, line
-    assert "they agree." in done.stdout
+    return done.stdout
+
+
+def _shown(after: str) -> list[str]:
+    """Return the lines of the block after some words of the README."""
+    return README.split(after)[1].split("```")[1].strip().splitlines()
+
+
+def _without_numbers(line: str) -> str:
+    """Return a line without what differs from machine to machine: numbers, spaces, the folder of `hinge`."""
+    line = re.sub(r"\S*/hinge ", "hinge ", line)
+    return re.sub(r"[\d.,]+(e-\d+)?|\s+", "", line)
 
 
 def _renamed_panda():

@@ -10,7 +10,8 @@ import pytest
 
 import hinge
 from hinge.cli import main
-from hinge.cli.explain import BUILT_IN, OF_ONE_FRAME, READ_OFF, explained
+from hinge.cli.explain import OF_ONE_FRAME, READ_OFF, explained
+from hinge.cli.robot_argument import BUILT_IN
 from hinge.dynamics import CATALOGUE, compiled
 from tests.explain.reading import is_harmless, read
 

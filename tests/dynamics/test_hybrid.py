@@ -390,7 +390,7 @@ def test_prescribed_joints_are_for_verbs_that_split_coordinates():
 
 
 def test_momentum_is_conserved_through_docking(capsys):
-    file = Path(__file__).parents[2] / "examples" / "docking.py"
+    file = Path(__file__).parents[2] / "examples" / "06_docking.py"
     if not file.exists():
         pytest.skip("the examples are not here")
     assert runpy.run_path(str(file))["main"]() == 0

@@ -387,7 +387,7 @@ def test_wrong_arguments_are_named():
 
 
 def test_a_spacecraft_catches_a_payload(capsys):
-    file = Path(__file__).parents[2] / "examples" / "catching.py"
+    file = Path(__file__).parents[2] / "examples" / "10_catching.py"
     if not file.exists():
         pytest.skip("the examples are not here")
     assert runpy.run_path(str(file))["main"]() == 0

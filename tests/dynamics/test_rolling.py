@@ -211,7 +211,7 @@ def test_the_touching_point_is_at_rest():
 
 
 def test_the_example_keeps_its_laws(capsys):
-    file = Path(__file__).parents[2] / "examples" / "rolling.py"
+    file = Path(__file__).parents[2] / "examples" / "09_rolling.py"
     main = runpy.run_path(str(file))["main"]
     assert main() == 0
     assert "the laws hold." in capsys.readouterr().out

@@ -13,8 +13,6 @@ from dataclasses import asdict, dataclass
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.cache import DAMAGED, Entry
 
-NAME = "cache"
-SUMMARY = "look at the compiled code kept on disk, or remove it"
 DESCRIPTION = """\
 Hinge compiles each algorithm for each robot to native code, which takes a moment, and keeps
 the result on disk, so that the next program that needs the same starts at once.

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import fill
 
 from hinge.algebra import B, Q, f_ext, leaves
+from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
 from hinge.dynamics import CATALOGUE, Compiled, compiled
 from hinge.errors import CommandLineError, HingeError
 from hinge.explain import page
-from hinge.io import load
-from hinge.model import Robot
-from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
 
 #: Verbs that are read off the value of another one.
 READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
 
-NAME = "explain"
-SUMMARY = "show where the algorithm of a verb comes from, for a robot"
 DESCRIPTION = f"""\
 Show a verb for a robot: the operator expression, the derivation step by step with its identities,
 the sweeps over the bodies, what one evaluation costs, and what was compiled.
@@ -35,15 +30,6 @@ verbs:
 {fill(", ".join([*CATALOGUE, *READ_OFF]), 96, initial_indent="  ", subsequent_indent="  ")}
 """
 
-#: Robots that need no file.
-BUILT_IN: dict[str, Callable[[], Robot]] = {
-    "panda": panda,
-    "puma560": puma560,
-    "quadruped": quadruped,
-    "spacecraft": spacecraft,
-    "double_pendulum": double_pendulum,
-    "chain": lambda: chain(6),
-}
 #: Verbs of one frame; the others that lead to frames take all bodies where none is named.
 OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
 
@@ -55,9 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--robot",
         default="panda",
         metavar="ROBOT",
-        help=f"a URDF or MJCF file, or one of {', '.join(BUILT_IN)} (default: panda)",
+        help=f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N (default: panda)",
     )
-    parser.add_argument("--floating", action="store_true", help="hang the robot of a file on a free joint")
+    add_floating(parser)
     parser.add_argument(
         "--frame",
         action="append",
@@ -106,19 +92,8 @@ def explained(verb: str, robot: str, frames: list[str], expressed: str, floating
         raise CommandLineError(
             "--expressed: 'world' moves the origin away from the frame; take 'world-aligned'"
         )
-    found = _robot(robot, floating)
+    found = robot_of(robot, floating=floating, argument="--robot")
     if not frames and B in letters and f_ext not in letters:
         names = [b.name for b in found.bodies]
         frames = names[-1:] if name in OF_ONE_FRAME else names
     return compiled(found, name, tuple(frames), expressed)  # pyright: ignore[reportArgumentType] - checked by argparse
-
-
-def _robot(name: str, floating: bool) -> Robot:
-    """Return a built-in robot, or the one in a file."""
-    if name in BUILT_IN:
-        if floating:
-            raise CommandLineError(f"--floating: is for robots of files; {name} is built in")
-        return BUILT_IN[name]()
-    if not Path(name).exists():
-        raise CommandLineError(f"--robot: {name} is no file, nor one of {', '.join(BUILT_IN)}")
-    return load(name, floating=floating, strict=None)

@@ -1,6 +1,8 @@
 """The `hinge` command: choose the sub-command, run it, and turn what goes wrong into a line and a code.
 
-Exit codes: 0 done, 1 failed (a line on standard error says why), 2 not a proper command line.
+Exit codes: 0 done, 1 failed (a line on standard error says why), 2 not a proper command line, 130
+interrupted. A sub-command is a file of this room, which is loaded when it is asked for, so that none waits
+for what only others need.
 """
 
 from __future__ import annotations
@@ -9,76 +11,98 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Protocol
+from typing import Protocol, cast
 
-from hinge.cli import cache, explain
-from hinge.errors import CommandLineError, HingeError
+from hinge.errors import ArgumentError, CommandLineError, HingeError, UnknownNameError
+
+DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+
+#: The sub-commands, and the line that `hinge --help` shows of each.
+COMMANDS = {
+    "info": "what a robot is made of: its tree, joints, limits and masses",
+    "check": "what is wrong with a robot",
+    "simulate": "let a robot move, and keep its motion",
+    "view": "look at a robot in the browser, and move its joints",
+    "play": "watch a kept motion in the browser",
+    "convert": "write a robot to another kind of file",
+    "explain": "show where the algorithm of a verb comes from, for a robot",
+    "bench": "measure how long dynamics takes for a robot on this machine",
+    "cache": "look at the compiled code kept on disk, or remove it",
+}
 
 
 class Command(Protocol):
-    """A sub-command: a module with these names, listed in `COMMANDS`."""
-
-    @property
-    def NAME(self) -> str:
-        """Return the word after `hinge`."""
-        ...
-
-    @property
-    def SUMMARY(self) -> str:
-        """Return the line that `hinge --help` shows."""
-        ...
+    """A sub-command: a module of this room with these names, listed in `COMMANDS`."""
 
     @property
     def DESCRIPTION(self) -> str:
-        """Return the text that its own `--help` shows."""
+        """Return the text that its own `--help` shows, with examples."""
         ...
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add its arguments."""
         ...
 
-    def run(self, arguments: argparse.Namespace) -> None:
-        """Do it, write to standard output, and raise a HingeError or OSError if it fails."""
+    def run(self, arguments: argparse.Namespace) -> int | None:
+        """Do it, write to standard output, and return an exit code, or raise a HingeError or OSError."""
         ...
-
-
-COMMANDS: tuple[Command, ...] = (cache, explain)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `hinge` command with these arguments, or the process's own, and return its exit code."""
-    arguments = _parser().parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        arguments, unknown = _parser(given).parse_known_args(given)
+        if unknown:
+            arguments.parser.error(f"unknown: {' '.join(unknown)}")
+        return _run(arguments)
+    except KeyboardInterrupt as stop:
+        sys.stderr.write(f"hinge: {stop}\n" if str(stop) else "hinge: interrupted\n")
+        return INTERRUPTED
+
+
+def _run(arguments: argparse.Namespace) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have the letters of a name
     try:
-        arguments.run(arguments)
+        code = arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone (`hinge … | head`); what is still to be flushed goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (HingeError, OSError) as error:
+    except (HingeError, OSError, NotImplementedError, MemoryError) as error:
         sys.stderr.write(f"hinge {arguments.command}: error: {_reason(error)}\n")
-        return 2 if isinstance(error, CommandLineError) else 1
-    return 0
+        wrong = isinstance(error, CommandLineError | ArgumentError | UnknownNameError)
+        return WRONG if wrong else FAILED
+    else:
+        return code or DONE
+    return DONE
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of `hinge`, with the arguments of the sub-command that these words ask for."""
     parser = argparse.ArgumentParser(
         prog="hinge",
         description="Robot and multibody dynamics, compiled to native code.",
-        epilog="hinge COMMAND --help explains a command.",
+        epilog="hinge COMMAND --help explains a command; hinge simulate is a good one to begin with.",
     )
+    parser.add_argument("--version", action="version", version=f"hinge {import_module('hinge').__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for command in COMMANDS:
+    for name, summary in COMMANDS.items():
+        if name not in given[:1]:
+            commands.add_parser(name, help=summary)
+            continue
+        command = cast("Command", import_module(f"hinge.cli.{name}"))
         sub = commands.add_parser(
-            command.NAME,
-            help=command.SUMMARY,
+            name,
+            help=summary,
             description=command.DESCRIPTION,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.configure(sub)
-        sub.set_defaults(run=command.run)
+        sub.set_defaults(run=command.run, parser=sub)
     return parser
 
 
@@ -86,4 +110,4 @@ def _reason(error: Exception) -> str:
     """Return the message of an error without the number that the system gives it."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return str(error) or "not enough memory"

@@ -14,7 +14,7 @@ from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import sampled
 from hinge.sim.run import Progress
 from hinge.spatial import Array
-from hinge.targets import Stretch, Tape, player
+from hinge.targets import PlainPlayer, Stretch, Tape, player
 
 #: A stretch of steps without a look at the clock takes about so many seconds, and its tables so many bytes.
 STRETCH_SECONDS, TABLE_BYTES = 0.5, 64_000_000
@@ -53,7 +53,9 @@ class FixedLoop:
         self._ask()
 
     def _guess(self) -> int:
-        """Return how many steps a stretch may have, if an operation takes half a nanosecond."""
+        """Return how many steps a stretch may have, if an operation in native code takes 0.5 ns."""
+        if isinstance(self.player, PlainPlayer):
+            return 1
         work = 0.5e-9 * self.tape.operations * max(1, self.job.states)
         return max(1, int(STRETCH_SECONDS / 4 / max(work, 1e-9)))
 

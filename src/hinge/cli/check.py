@@ -1,0 +1,75 @@
+"""`hinge check`: what is wrong with a robot."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+from hinge.cli.main import DONE, FAILED
+from hinge.cli.output import write, write_json
+from hinge.cli.robot_argument import add_robot, built_in, file_of, robot_in
+from hinge.errors import CommandLineError, HingeError, ModelWarning
+from hinge.model import Problem, Robot, check
+
+DESCRIPTION = """\
+Look at a robot and say what is wrong with it: a file that cannot be read, with its line; masses and
+inertias that no body can have; limits the wrong way round; joints that move no mass.
+An error makes dynamics impossible, a warning makes it doubtful.
+
+  hinge check arm.urdf              every finding in a line
+  hinge check arm.urdf --strict     warnings count as errors
+  hinge check arm.urdf --json       for a program to read
+
+exit codes: 0 no errors, 1 errors, 2 not a proper command line
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `hinge check`."""
+    add_robot(parser)
+    parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
+    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Show what is wrong; the exit code is 1 if there are errors."""
+    robot, found = _looked_at(arguments.robot, arguments.floating)
+    errors = sum(p.fatal or arguments.strict for p in found)
+    if arguments.json:
+        shown = [
+            {"severity": _severity(p), "where": p.where, "condition": p.condition, "message": p.message}
+            for p in found
+        ]
+        name = None if robot is None else robot.name
+        write_json({"robot": name, "ok": not errors, "errors": errors, "problems": shown})
+    else:
+        name = arguments.robot if robot is None else robot.name
+        total = f"{len(found)} found" if found else "nothing is wrong"
+        lines = [f"{_severity(p)}: {p}" for p in found]
+        write("\n".join([*lines, f"{name}: {total}"]))
+    return FAILED if errors else DONE
+
+
+def _severity(p: Problem) -> str:
+    return "error" if p.fatal else "warning"
+
+
+def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
+    """Return the robot if there is one, and what is wrong, also what its reader had to mend."""
+    robot = built_in(name)
+    if robot is not None:
+        return robot, check(robot)
+    path = file_of(name)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ModelWarning)
+        try:
+            robot = robot_in(path, floating=floating, strict=False)
+        except CommandLineError:
+            raise
+        except HingeError as error:
+            message = str(error).removeprefix(f"{path}:").strip()
+            return None, [Problem(str(path), "can be read", message, fatal=True)]
+    found = check(robot)
+    known = {f"robot {robot.name!r}: {p}" for p in found}
+    mended = [str(w.message) for w in said if str(w.message) not in known]
+    return robot, [*(Problem(str(path), "as written", m) for m in mended), *found]

@@ -1,0 +1,92 @@
+"""`hinge info`: what a robot is made of."""
+
+from __future__ import annotations
+
+import argparse
+from math import inf, isfinite
+from typing import Any
+
+from hinge.cli.output import table, write, write_json
+from hinge.cli.robot_argument import add_robot, robot_of
+from hinge.model import Joint, Robot, check, describe
+
+DESCRIPTION = """\
+Show what a robot is made of: its bodies as a tree, the joints that carry them with their types and limits,
+masses, and how many coordinates a state has (nq numbers say where it is, nv how fast it moves).
+
+  hinge info panda                  a built-in robot
+  hinge info arm.urdf               the robot in a file
+  hinge info arm.urdf --json        the same for a program to read
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `hinge info`."""
+    add_robot(parser)
+    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Show a robot."""
+    robot = robot_of(arguments.robot, floating=arguments.floating)
+    if arguments.json:
+        write_json(facts(robot))
+        return
+    parts = [describe(robot)]
+    limits = [line for j in robot.joints for line in _limits(j)]
+    if limits:
+        parts.append(table(("joint", "lower", "upper", "speed", "force"), limits, right=(1, 2, 3, 4)))
+        parts.append("limits in rad or m, rad/s or m/s, N m or N; – is none")
+    if robot.frames:
+        parts.append("frames: " + ", ".join(f"{f.name} on {f.body}" for f in robot.frames))
+    for c in robot.couplings:
+        parts.append(f"coupled: {c.joint} = {c.ratio:g} · {c.master} + {c.offset:g}")
+    count = len(check(robot))
+    if count:
+        parts.append(f"{count} {'thing is' if count == 1 else 'things are'} doubtful: see hinge check")
+    write("\n\n".join(parts))
+
+
+def facts(robot: Robot) -> dict[str, Any]:
+    """Return what is shown, as data."""
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "floating": robot.is_floating,
+        "mass": float(robot.mass),
+        "gravity": robot.gravity.tolist(),
+        "bodies": [
+            {"name": b.name, "mass": float(b.inertia.m), "com": b.inertia.com.tolist()} for b in robot.bodies
+        ],
+        "joints": [
+            {
+                "name": j.name,
+                "type": j.type.kind,
+                "parent": j.parent,
+                "child": j.child,
+                "q": [j.q_slice.start, j.q_slice.stop],
+                "qd": [j.qd_slice.start, j.qd_slice.stop],
+                **{n: getattr(j, n).tolist() for n in ("lower", "upper", "velocity", "effort")},
+            }
+            for j in robot.joints
+        ],
+        "frames": [{"name": f.name, "body": f.body} for f in robot.frames],
+        "couplings": [
+            {"joint": c.joint, "master": c.master, "ratio": c.ratio, "offset": c.offset}
+            for c in robot.couplings
+        ],
+        "problems": len(check(robot)),
+    }
+
+
+def _limits(joint: Joint) -> list[tuple[str, ...]]:
+    """Return a line for each coordinate of a joint that has limits; a quaternion's are of no interest."""
+    found: list[tuple[str, ...]] = []
+    for k in range(joint.nv):
+        name = joint.name if joint.nv == 1 else f"{joint.name}.{joint.type.qd_names[k]}"
+        place = (joint.lower[k], joint.upper[k]) if joint.nq == joint.nv else (-inf, inf)
+        bounds = (*place, joint.velocity[k], joint.effort[k])
+        if any(isfinite(x) for x in bounds):
+            found.append((name, *(f"{x:.4g}" if isfinite(x) else "–" for x in bounds)))
+    return found

@@ -1,0 +1,92 @@
+"""The robot that a command line names: a built-in one, or the one in a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from hinge.errors import CommandLineError, HingeError
+from hinge.io import from_json, load
+from hinge.model import Robot
+from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
+
+#: Robots that need no file.
+BUILT_IN: dict[str, Callable[[], Robot]] = {
+    "panda": panda,
+    "puma560": puma560,
+    "quadruped": quadruped,
+    "spacecraft": spacecraft,
+    "double_pendulum": double_pendulum,
+    "chain": lambda: chain(6),
+}
+#: A chain of any length is chain:N.
+CHAIN, MOST_LINKS = "chain:", 10_000
+FILES = "a URDF, MJCF or robot JSON file"
+
+
+def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
+    """Add the argument ROBOT, which may be left out if there is a default, and --floating."""
+    text = f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N"
+    if default is None:
+        parser.add_argument("robot", metavar="ROBOT", help=text)
+    else:
+        parser.add_argument(
+            "robot", metavar="ROBOT", nargs="?", default=default, help=f"{text} (default: {default})"
+        )
+    add_floating(parser)
+
+
+def add_floating(parser: argparse.ArgumentParser) -> None:
+    """Add --floating."""
+    parser.add_argument("--floating", action="store_true", help="hang the robot of a file on a free joint")
+
+
+def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:
+    """Return a built-in robot, or the one in a file; a CommandLineError names the argument."""
+    found = built_in(name, argument)
+    if found is not None:
+        if floating:
+            raise CommandLineError(f"--floating: is for robots of files; {name} is built in")
+        return found
+    path = file_of(name, argument)
+    try:
+        return robot_in(path, floating=floating, strict=None)
+    except HingeError as error:
+        raise CommandLineError(f"{argument}: {error}") from error
+    except OSError as error:
+        raise CommandLineError(f"{argument}: {path}: {error.strerror or error}") from error
+
+
+def built_in(name: str, argument: str = "ROBOT") -> Robot | None:
+    """Return the built-in robot of this name, or None."""
+    if name.startswith(CHAIN):
+        links = name.removeprefix(CHAIN)
+        if not links.isdecimal() or not 1 <= int(links) <= MOST_LINKS:
+            raise CommandLineError(f"{argument}: {name}: wanted {CHAIN}N with N from 1 to {MOST_LINKS}")
+        return chain(int(links))
+    return BUILT_IN[name]() if name in BUILT_IN else None
+
+
+def file_of(name: str, argument: str = "ROBOT") -> Path:
+    """Return the path of a robot's file, which is there."""
+    path = Path(name)
+    if not path.exists():
+        raise CommandLineError(f"{argument}: {name} is no file, nor one of {', '.join(BUILT_IN)}, {CHAIN}N")
+    if path.is_dir():
+        raise CommandLineError(f"{argument}: {name} is a directory; wanted {FILES}")
+    return path
+
+
+def robot_in(path: Path, *, floating: bool, strict: bool | None) -> Robot:
+    """Return the robot in a file."""
+    if path.suffix != ".json":
+        return load(path, floating=floating, strict=strict)
+    if floating:
+        raise CommandLineError("--floating: a robot JSON file says itself how the robot hangs; leave it out")
+    return from_json(path.read_bytes(), source=str(path))
+
+
+def folder_of(name: str) -> Path | None:
+    """Return the folder where a robot's meshes may be: that of its file."""
+    return None if name in BUILT_IN or name.startswith(CHAIN) else Path(name).resolve().parent

@@ -1,0 +1,165 @@
+"""`hinge simulate`: let a robot move, say how it went, and keep the motion."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from hinge.cli.main import DONE, FAILED, INTERRUPTED
+from hinge.cli.output import PICTURES, needed, writable, write, write_json
+from hinge.cli.progress import Bar
+from hinge.cli.robot_argument import add_robot, robot_of
+from hinge.cli.start import CONTROLS, control_of, every, numbers, start_of
+from hinge.cli.summary import shown, summary
+from hinge.errors import CommandLineError
+from hinge.sim import INTEGRATORS, Adaptive, Interrupted, Run, save_run, simulate
+from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
+
+#: What a picture may show.
+DRAWINGS = {"strip": plot_strip, "joints": plot_joints, "energy": plot_energy, "phase": plot_phase}
+
+DESCRIPTION = """\
+Let a robot move for a while, and say how it went.
+Without arguments the built-in panda falls from a random pose.
+
+  hinge simulate                                            try it
+  hinge simulate arm.urdf --t 10 --out fall.npz             keep the motion; hinge play fall.npz shows it
+  hinge simulate double_pendulum --q0 2 1 --picture p.png   from a given pose, with a picture
+  hinge simulate panda --control hold --qd0 0.5             pushed, and held by a controller
+  hinge simulate panda --states 10000 --t 1                 many random states at once
+  hinge simulate double_pendulum --integrator adaptive      steps as long as the accuracy allows
+
+Ctrl-C ends it early: what was computed until then is shown and kept all the same.
+
+exit codes: 0 done, 1 failed, 2 not a proper command line, 130 interrupted
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `hinge simulate`."""
+    add_robot(parser, default="panda")
+    add = parser.add_argument
+    add("--t", type=float, default=5.0, metavar="SECONDS", help="for how long (default: 5)")
+    add("--dt", type=float, default=1e-3, metavar="SECONDS", help="length of a step (default: 1e-3)")
+    names = (*INTEGRATORS, "adaptive")
+    add("--integrator", choices=names, default="rk4", help="how a step is made (default: rk4)")
+    add("--rtol", type=float, metavar="X", help="relative error of adaptive steps (default: 1e-8)")
+    add("--states", type=int, default=1, metavar="N", help="how many states at once (default: 1)")
+    add("--seed", type=int, default=0, help="for what is random (default: 0)")
+    add(
+        "--q0",
+        nargs="+",
+        default=["random"],
+        metavar="X",
+        help="where it starts: nq numbers, one number for all, random (within the limits), or neutral "
+        "(default: random)",
+    )
+    add(
+        "--qd0",
+        nargs="+",
+        default=["0"],
+        metavar="X",
+        help="how fast it starts: nv numbers, one for all, or random (default: 0, at rest)",
+    )
+    add(
+        "--control",
+        choices=CONTROLS,
+        default="none",
+        help="none: no forces; gravity: forces that carry the weight; hold: springs and dampers that keep "
+        "the joints where they start, and carry the weight of a fixed robot (default: none)",
+    )
+    add(
+        "--gravity",
+        nargs=3,
+        type=float,
+        metavar=("X", "Y", "Z"),
+        help="in m/s², instead of the robot's own",
+    )
+    add(
+        "--no-passive",
+        dest="passive",
+        action="store_false",
+        help="leave out the springs, dampers and friction of the joints",
+    )
+    add(
+        "--record",
+        type=int,
+        metavar="N",
+        help="keep every N-th step, 0 the first and last alone (default: about a thousand)",
+    )
+    add("--out", type=Path, metavar="FILE", help="keep the motion in this file, .npz or .parquet")
+    add("--picture", type=Path, metavar="FILE", help=f"draw a picture, {', '.join(PICTURES)}")
+    add("--draw", choices=DRAWINGS, default="strip", help="what the picture shows (default: strip)")
+    add("--json", action="store_true", help="write the summary as JSON, for programs to read")
+    add("--quiet", action="store_true", help="show no progress")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate, and show and keep what came out, also if it was interrupted."""
+    writable(arguments.out, "--out", (".npz", ".parquet"))
+    writable(arguments.picture, "--picture", PICTURES)
+    if arguments.out is not None and arguments.out.suffix == ".parquet":
+        needed("pyarrow", "--out", "data")
+    if arguments.picture is not None:
+        needed("matplotlib", "--picture", "view")
+    robot = robot_of(arguments.robot, floating=arguments.floating)
+    if arguments.states < 1:
+        raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
+    if arguments.seed < 0:
+        raise CommandLineError(f"--seed: {arguments.seed} came; wanted a whole number, at least 0")
+    record = every(robot, arguments)
+    q0, qd0 = start_of(
+        robot,
+        numbers(arguments.q0, "--q0", ("random", "neutral")),
+        numbers(arguments.qd0, "--qd0", ("random",)),
+        states=arguments.states,
+        seed=arguments.seed,
+    )
+    adaptive = arguments.integrator == "adaptive"
+    if arguments.rtol is not None and not adaptive:
+        raise CommandLineError("--rtol: is for --integrator adaptive; leave it out")
+    rule = Adaptive(arguments.rtol or Adaptive.rtol) if adaptive else arguments.integrator
+    law = control_of(robot, arguments.control, q0)
+    more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
+    more |= {"gravity": arguments.gravity, "passive": arguments.passive}
+    stopped = False
+    per = arguments.t / 1000 if adaptive else 1.0
+    with Bar(
+        "s of motion" if adaptive else "state-steps", per=arguments.states * per, quiet=arguments.quiet
+    ) as bar:
+        try:
+            simulate(robot, q0, qd0, t=arguments.dt, record=0, **more)  # one step: what it needs is compiled
+            bar.prepared()
+            found = simulate(robot, q0, qd0, t=arguments.t, record=record, progress=bar, **more)
+        except Interrupted as stop:
+            if not bar.ready or len(stop.run.t) == 1:
+                raise KeyboardInterrupt("interrupted before a step was recorded; nothing is kept") from None
+            found, stopped = stop.run, True
+    data = summary(found, bar, control=arguments.control, interrupted=stopped)
+    if stopped:
+        sys.stderr.write(f"hinge simulate: interrupted at t = {found.t[-1]:g} s of {arguments.t:g} s\n")
+    if not arguments.json:
+        write(shown(data))  # before anything goes wrong with files
+    files = _kept(found, arguments)
+    if arguments.json:
+        write_json({**data, "files": list(files)})
+    else:
+        write("".join(f"wrote {path}{hint}\n" for path, hint in files.items()))
+    if len(found.endings) == arguments.states:
+        sys.stderr.write("hinge simulate: error: no state came to the end; take a shorter --dt\n")
+        return FAILED
+    return INTERRUPTED if stopped else DONE
+
+
+def _kept(found: Run, arguments: argparse.Namespace) -> dict[str, str]:
+    """Write the files that were asked for, and return their names with what to do with them."""
+    files: dict[str, str] = {}
+    if arguments.out is not None:
+        save_run(found, arguments.out)
+        files[str(arguments.out)] = f"; watch it with: hinge play {arguments.out}"
+    if arguments.picture is not None:
+        DRAWINGS[arguments.draw](found).savefig(arguments.picture, dpi=150)
+        files[str(arguments.picture)] = ""
+    return files

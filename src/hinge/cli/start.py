@@ -1,0 +1,108 @@
+"""What a simulation starts with: states, control, and how much of it is kept, as a command line says it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from math import ceil, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.dynamics import mass_matrix_inverse
+from hinge.errors import CommandLineError
+from hinge.model import Robot, neutral, random_configuration
+from hinge.sim import PD, GravityCompensation, Law
+
+Array = NDArray[np.float64]
+CONTROLS = ("none", "gravity", "hold")
+#: How quickly `hold` comes back, in rad/s.
+STIFF = 10.0
+#: So many times are kept if nothing is said, and no more bytes.
+TIMES, BYTES = 1000, 200_000_000
+
+
+def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array | str:
+    """Return the numbers that words say, with spaces or commas between them, or one of these names."""
+    if len(words) == 1 and words[0] in names:
+        return words[0]
+    parts = [p for word in words for p in word.split(",") if p]
+    try:
+        found = np.array([float(p) for p in parts])
+    except ValueError:
+        wanted = f"numbers, or {' or '.join(names)}, and ROBOT before {argument}"
+        raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted {wanted}") from None
+    if not len(found) or not np.isfinite(found).all():
+        raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted finite numbers")
+    return found
+
+
+def start_of(
+    robot: Robot, q0: Array | str, qd0: Array | str, *, states: int, seed: int
+) -> tuple[Array, Array]:
+    """Return q0 and qd0, of shape (nq,) and (nv,) for one state, and (states, …) for several."""
+    rng = np.random.default_rng(seed)
+    batch = () if states == 1 else (states,)
+    if isinstance(q0, str):
+        q = random_configuration(robot, rng, size=batch) if q0 == "random" else neutral(robot)
+    else:
+        q = _spread(q0, robot.nq, "--q0", f"nq of {robot.name}")
+    if isinstance(qd0, str):
+        qd = rng.standard_normal((*batch, robot.nv))
+    else:
+        qd = _spread(qd0, robot.nv, "--qd0", f"nv of {robot.name}")
+    return np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
+
+
+def _spread(x: Array, size: int, argument: str, wanted: str) -> Array:
+    if len(x) not in (1, size):
+        raise CommandLineError(f"{argument}: {len(x)} numbers came; wanted {size}, {wanted}, or one for all")
+    return np.broadcast_to(x, (size,))
+
+
+def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
+    """Return the control law of this name.
+
+    `hold` gives each joint the stiffness and damping that would bring back what it moves, were all others
+    free, without overshoot. A free base has no motors: it is left to itself, and falls if there is gravity.
+    """
+    if name == "none":
+        return None
+    if name == "gravity":
+        return GravityCompensation()
+    moved = 1.0 / np.diagonal(mass_matrix_inverse(robot, np.atleast_2d(q0)[0]))
+    for joint in robot.joints:
+        if joint.type.kind == "free":
+            moved[joint.qd_slice] = 0.0
+    return PD(q0, STIFF**2 * moved, 2 * STIFF * moved, gravity_compensation=not robot.is_floating)
+
+
+def every(robot: Robot, arguments: argparse.Namespace) -> int:
+    """Return which steps are kept: what is asked for if there is memory for it, or a choice."""
+    t, dt, states, record = arguments.t, arguments.dt, arguments.states, arguments.record
+    for name, value in (("--t", t), ("--dt", dt)):
+        if not isfinite(value) or value <= 0:
+            raise CommandLineError(f"{name}: {value:g} came; wanted seconds above zero")
+    steps = max(1, ceil(t / dt - 1e-9))
+    row = 8 * states * (robot.nq + 2 * robot.nv)
+    if record is None:
+        return max(1, ceil(steps / max(1, min(TIMES, BYTES // max(row, 1)))))
+    if record < 0:
+        raise CommandLineError(f"--record: {record} came; wanted 1 for every step, N for every N-th, or 0")
+    size = row * (2 if record == 0 else steps / record)
+    there = _memory()
+    if there is not None and size > 0.6 * there:
+        raise CommandLineError(
+            f"--record: {size / 1e9:.3g} GB would be kept, and there are {there / 1e9:.3g} GB of memory; "
+            "keep fewer steps, or leave it out"
+        )
+    return record
+
+
+def _memory() -> int | None:
+    """Return the bytes of memory that this machine has, if it says so."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None

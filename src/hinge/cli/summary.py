@@ -1,0 +1,87 @@
+"""What came of a simulation, as data and as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from hinge.cli.output import rows
+from hinge.cli.progress import Bar, amount, span
+from hinge.model import Robot
+from hinge.sim import Run
+
+
+def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str, Any]:
+    """Return what is to be said of a run; `bar` saw it being made."""
+    settings, states = run.settings, prod(run.batch)
+    adaptive = settings["integrator"] == "adaptive"
+    seconds = float(run.t[-1] - run.t[0])
+    taken, done = bar.last[0] - bar.began, bar.last[1]
+    return {
+        "robot": run.robot.name,
+        "nv": run.robot.nv,
+        "seconds": seconds,
+        "integrator": settings["integrator"],
+        "dt": settings["dt"],
+        "control": control,
+        "conservative": control == "none" and not (settings["passive"] and _loses(run.robot)),
+        "steps": None if adaptive else done,
+        "states": states,
+        "recorded": len(run.t),
+        "preparation_seconds": bar.preparation,
+        "wall_seconds": taken,
+        "state_steps_per_second": None if adaptive else bar.rate * states,
+        "times_real_time": seconds * states / max(taken - bar.preparation, 1e-9),
+        "energy": _energy(run),
+        "endings": dict(Counter(e.reason for e in run.endings)),
+        "interrupted": interrupted,
+    }
+
+
+def _loses(robot: Robot) -> bool:
+    """Tell whether joints have forces of their own, which change kinetic and potential energy."""
+    return any(x.any() for j in robot.joints for x in (j.damping, j.friction, j.stiffness))
+
+
+def _energy(run: Run) -> dict[str, float]:
+    """Return the largest change of energy since the start, of all states, and the largest kinetic energy."""
+    with np.errstate(all="ignore"):
+        energy, kinetic = run.energy, run.kinetic_energy
+        change = np.abs(energy - energy[..., :1])
+    largest = np.nanmax(kinetic, initial=0.0)
+    drift = np.nanmax(change, initial=0.0)
+    return {
+        "change": float(drift),
+        "largest_kinetic": float(largest),
+        "relative": float(drift / (largest or 1.0)),
+    }
+
+
+def shown(data: dict[str, Any]) -> str:
+    """Return a summary as a table."""
+    energy = data["energy"]
+    found = {
+        "robot": f"{data['robot']}, {data['nv']} degrees of freedom",
+        "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
+    }
+    if data["steps"] is None:
+        found["steps"] = "of adapted length"
+    else:
+        found["steps"] = f"{data['steps']} of {data['dt']:g} s, {data['integrator']}"
+    found |= {
+        "states": f"{data['states']}, {data['recorded']} times recorded of each",
+        "control": data["control"],
+        "time taken": f"{span(data['wall_seconds'])}, {span(data['preparation_seconds'])} of it to prepare",
+    }
+    if data["state_steps_per_second"] is not None:
+        found["speed"] = f"{amount(data['state_steps_per_second'])} state-steps per second"
+    else:
+        found["speed"] = f"{amount(data['times_real_time'])} s of motion per second"
+    what = "energy drift" if data["conservative"] else "energy change"
+    found[what] = f"{energy['change']:.3g} J, {energy['relative']:.2g} of the largest kinetic energy"
+    ended = [f"{n} ended early: {reason}" for reason, n in data["endings"].items()]
+    found["endings"] = "; ".join(ended) or "none before its time"
+    return rows(found)

@@ -1,0 +1,68 @@
+"""Every example runs, and its own check of the laws holds; those that take long do less here."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+#: What `main` is given, and what it prints when all is well; `None` where another test runs it.
+RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
+    "01_first_dynamics": ((), "they agree."),
+    "02_million_states": ((500,), "they agree."),
+    "03_algebra_tour": None,  # tests/test_tour.py
+    "04_arm_control": ((), "the laws hold."),
+    "05_spacecraft_reach": ((), "the hand is there."),
+    "06_docking": None,  # tests/dynamics/test_hybrid.py
+    "07_long_chain": ((200,), "it agrees."),
+    "08_quasi_velocities": ((2000,), "the shares add up."),
+    "09_rolling": None,  # tests/dynamics/test_rolling.py
+    "10_catching": None,  # tests/dynamics/test_live.py
+    "demo": None,  # below
+}
+
+
+def run(name: str):
+    return runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["main"]
+
+
+def test_every_example_is_known():
+    if not EXAMPLES:
+        pytest.skip("installed without the examples")
+    assert [p.stem for p in EXAMPLES] == list(RUNS)
+
+
+@pytest.mark.parametrize("name", [name for name, how in RUNS.items() if how])
+def test_an_example_keeps_its_laws(name, capsys):
+    how = RUNS[name]
+    assert how is not None
+    assert run(name)(*how[0]) == 0
+    assert how[1] in capsys.readouterr().out
+
+
+def test_the_demonstration_keeps_a_run_and_a_picture(tmp_path, capsys):
+    import hinge
+
+    assert run("demo")(tmp_path / "new", 0.5, 10) == 0
+    shown = capsys.readouterr().out
+    path = tmp_path / "new" / "panda.npz"
+    assert f"play {path}" in shown and "Energy is kept." in shown
+    assert hinge.load_run(path).robot.name == "panda"
+    assert (tmp_path / "new" / "panda.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_an_example_explains_itself(path):
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert text and len(text.splitlines()) >= 3
+
+
+def test_the_readme_lists_all_examples():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| \[`(\w+)\.py`\]\(examples/(\w+)\.py\)", readme, flags=re.MULTILINE)
+    assert [a for a, _ in listed] == [b for _, b in listed] == list(RUNS)
