@@ -111,8 +111,8 @@ def test_limits_are_those_that_all_allow():
 
 
 def test_rotors_add_by_the_square_of_the_ratio():
-    j = FULL.rotor_inertia
-    assert_allclose(ROBOT.rotor_inertia, [j[1], j[2], j[3] + 4.0 * j[0] + j[4]])
+    j = FULL.reflected_inertia
+    assert_allclose(ROBOT.reflected_inertia, [j[1], j[2], j[3] + 4.0 * j[0] + j[4]])
 
 
 def test_a_configuration_is_checked_at_every_joint():

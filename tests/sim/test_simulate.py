@@ -332,6 +332,16 @@ def test_joints_have_forces_of_their_own():
     np.testing.assert_allclose(found, 9.0 * (q0 - run.q) - 6.0 * run.qd, atol=1e-9)
 
 
+def test_springs_keep_energy():
+    plain = double_pendulum()
+    sprung = dataclasses.replace(plain.joints[-1], stiffness=5.0, rest=0.4)
+    robot = assemble("sprung", plain.bodies, [*plain.joints[:-1], sprung])
+    run = hinge.simulate(robot, [0.3, -0.2], t=1.0)
+    assert np.ptp(run.elastic_energy) > 0.1
+    assert np.ptp(run.energy) < 1e-9 * np.abs(run.energy).max()
+    assert not hinge.simulate(robot, t=0.01, passive=False).elastic_energy.any()
+
+
 def test_coupled_joints_move_together():
     arm = chain(4)
     names = [j.name for j in arm.joints]

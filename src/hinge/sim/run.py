@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import forward_kinematics, kinetic_energy, potential_energy
+from hinge.dynamics import elastic_energy, forward_kinematics, kinetic_energy, potential_energy
 from hinge.model import Robot
 from hinge.sim.events import Hit
 from hinge.spatial import Array
@@ -70,10 +70,17 @@ class Run:
             down = np.asarray(down)[..., None, :]  # the same at all times
         return potential_energy(self.robot, self.q, gravity=down)
 
+    @cached_property
+    def elastic_energy(self) -> Array:
+        """The energy (…, T) in J of the joints' springs, zero if these do not act in the run."""
+        if not self.settings.get("passive") or not any(j.stiffness.any() for j in self.robot.joints):
+            return np.zeros(self.q.shape[:-1])
+        return elastic_energy(self.robot, self.q)
+
     @property
     def energy(self) -> Array:
-        """Kinetic and potential energy together (…, T) in J."""
-        return self.kinetic_energy + self.potential_energy
+        """Kinetic, potential and elastic energy together (…, T) in J."""
+        return self.kinetic_energy + self.potential_energy + self.elastic_energy
 
     def poses(self, frame: str) -> Any:
         """Return the poses of a frame or body at all times, as `forward_kinematics` does."""
