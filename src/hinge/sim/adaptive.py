@@ -7,7 +7,7 @@ off the fourth-order polynomial of Shampine that goes with the pair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from hinge.sim.plant import Plant, Stage, sampled
 from hinge.sim.run import Progress
 from hinge.spatial import Array
 from hinge.sweeps import Block
-from hinge.targets import TapeOp
+from hinge.targets import Stretch, Tape, TapeOp, player
 
 Truths = NDArray[np.bool_]
 
@@ -92,6 +92,8 @@ class AdaptiveLoop:
             for k, row in enumerate(ROWS)
         ]
         self.error, self.between = _difference(plant), _polynomial(plant)
+        self.rows, self.tables = self._buffers(), self._signals()
+        self.step = None if job.moving.ask is not None else self._native_step()
         self.t = np.full(job.states, job.start)
         self.at = np.ones(job.states, np.int64)  # the next time to record
         self.h = np.zeros(job.states)
@@ -141,33 +143,71 @@ class AdaptiveLoop:
         """Return buffers with the accelerations of a stage, for steps that begin at t."""
         job, stage = self.job, self.stages[k]
         now = t + stage.node * h
-        tables: dict[str, Array] = {}
-        for name, x in job.signals.items():
-            values = x.at(now)
-            own = values if values.ndim == 2 else values[np.arange(job.states), np.arange(job.states)]
-            tables[sampled(name, stage.node)] = own
-        rows = {**job.arrays, **found, **tables}
+        rows = {**job.arrays, **found, **self._samples(stage, now)}
         if job.moving.ask is not None:
             rows["tau"] = self._asked(now, found[stage.q], found[stage.qd])
         return {**found, stage.own("qdd"): after(self.forces[k], rows)[stage.own("qdd")]}
 
-    def _stages(self, first: Mapping[str, Array], h: Array) -> dict[str, Array]:
-        """Return the buffers of all stages."""
+    def _samples(self, stage: Stage, t: Array) -> dict[str, Array]:
+        """Return the signals of a stage at each state's own time."""
+        found: dict[str, Array] = {}
+        every = np.arange(self.job.states)
+        for name, x in self.job.signals.items():
+            values = x.at(t)
+            found[sampled(name, stage.node)] = values if values.ndim == 2 else values[every, every]
+        return found
+
+    def _buffers(self) -> dict[str, Array]:
+        """Return arrays for what all stages leave, of all states."""
+        job = self.job
+        lengths = {"q": job.robot.nq, "qd": job.robot.nv, "qdd": job.robot.nv}
+        found = {stage.own(n): np.empty((job.states, k)) for stage in self.stages for n, k in lengths.items()}
+        found |= {"h": np.empty((job.states, 1)), "q": job.q, "qd": job.qd}
+        return found | {
+            "eq": np.empty((job.states, lengths["q"])),
+            "eqd": np.empty((job.states, lengths["qd"])),
+        }
+
+    def _signals(self) -> dict[str, Array]:
+        """Return tables of one row for the signals at all stages."""
+        job, nodes = self.job, {stage.node for stage in self.stages}
+        return {
+            sampled(name, node): np.empty((1, job.states, x.values.shape[-1]))
+            for name, x in job.signals.items()
+            for node in nodes
+        }
+
+    def _native_step(self) -> Callable[[], None]:
+        """Return what runs all stages and the error, with what is in the buffers."""
+        job = self.job
+        ops = [op for k, move in enumerate(self.moves) for op in (move, *self.forces[k + 1])]
+        tape = Tape((*ops, self.error), {}, "eqd")
+        bad = np.zeros(job.states, np.int64)  # what is not finite shows in the error
+        return player(tape).prepared(Stretch(job.states, 0, 1, bad, {**job.arrays, **self.rows}, self.tables))
+
+    def _stages(self, first: Mapping[str, Array], h: Array) -> Mapping[str, Array]:
+        """Return the buffers of all stages, and the error."""
+        if self.step is not None:
+            self.rows["qdd#0"][...], self.rows["h"][:, 0] = first["qdd#0"], h
+            for stage in self.stages[1:]:
+                for name, rows in self._samples(stage, self.t + stage.node * h).items():
+                    self.tables[name][0] = rows
+            self.step()
+            return self.rows
         found = {**first, "h": h[:, None]}
         for k, move in enumerate(self.moves):
             found |= move.run(found)
             found = self._accelerations(k + 1, found, self.t, h)
-        return found
+        return {**found, **self.error.run(found)}
 
     def _size(self, found: Mapping[str, Array]) -> Array:
         """Return the error of a step as a share of what is allowed, for each state."""
         rule, job = self.rule, self.job
-        error = self.error.run(found)
         end_q, end_qd = stage_buffers(STAGES - 1)
         with np.errstate(all="ignore"):
             squares = [
                 (e / (rule.atol + rule.rtol * np.maximum(np.abs(y), np.abs(end)))) ** 2
-                for e, y, end in ((error["eq"], job.q, found[end_q]), (error["eqd"], job.qd, found[end_qd]))
+                for e, y, end in ((found["eq"], job.q, found[end_q]), (found["eqd"], job.qd, found[end_qd]))
             ]
             return np.sqrt(np.concatenate(squares, axis=-1).mean(axis=-1)) if job.robot.nv else np.zeros(1)
 

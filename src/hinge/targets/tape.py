@@ -8,9 +8,9 @@ recorded when it is their time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any, Protocol
 
@@ -76,10 +76,10 @@ class Tape:
 class Stretch:
     """A run over steps first … stop − 1 of n states; all arrays are float64, with contiguous rows.
 
-    `arrays` are (n, length), each state's own, or (length,), the same for all; `tables` (steps, length) or
-    (steps, n, length). After every `every`-th step, counted from 0, buffers are copied to `records`
-    (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first step after which
-    what is watched was not finite, where it was negative before.
+    `arrays` are (n, length), each state's own, which programs may write to, or (length,), the same for all;
+    `tables` are (steps, length) or (steps, n, length). After every `every`-th step, counted from 0, buffers are
+    copied to `records` (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first
+    step after which what is watched was not finite, where it was negative before.
     """
 
     states: int
@@ -96,6 +96,10 @@ class Stretch:
 class Player(Protocol):
     """What runs a tape."""
 
+    def prepared(self, stretch: Stretch) -> Callable[[], None]:
+        """Return what runs over a stretch again and again, with whatever is in its arrays then."""
+        ...
+
     def run(self, stretch: Stretch) -> None:
         """Run over a stretch of steps; the arrays that copies go to are the states after it."""
         ...
@@ -107,6 +111,10 @@ class PlainPlayer:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
 
+    def prepared(self, stretch: Stretch) -> Callable[[], None]:
+        """Return `run` of the stretch."""
+        return partial(self.run, stretch)
+
     def run(self, stretch: Stretch) -> None:
         """Run over a stretch of steps."""
         tape, at = self.tape, stretch.begin
@@ -114,7 +122,11 @@ class PlainPlayer:
         for step in range(stretch.first, stretch.stop):
             buffers.update({name: x[step - stretch.first] for name, x in stretch.tables.items()})
             for op in tape.ops:
-                buffers.update(op.run(buffers))
+                for name, x in op.run(buffers).items():
+                    if name in stretch.arrays:
+                        buffers[name][...] = x
+                    else:
+                        buffers[name] = x
             for target, source in tape.copies.items():
                 buffers[target][...] = buffers[source]
             fresh = (stretch.bad < 0) & ~np.isfinite(buffers[tape.watched]).all(axis=-1)

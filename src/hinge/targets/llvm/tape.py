@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,21 @@ class NativePlayer:
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
         self.programs = [_native(op.program) for op in tape.ops]
+
+    def prepared(self, stretch: Stretch) -> Callable[[], None]:
+        """Return what runs over a stretch again and again; the plan of few states is made once."""
+        n = stretch.states
+        width = self.programs[0].width("float64")
+        if not 0 < n < LEAST_BLOCKS * width:
+            return partial(self.run, stretch)
+        pieces = [program.piece("float64", width if n >= width else 1) for program in self.programs]
+        spaces = [piece.work_space() for piece in pieces]
+        plan, function = _Plan(self.tape, stretch, pieces, spaces, n), roll()
+
+        def run() -> None:
+            function(plan.of(0, n))
+
+        return run
 
     def run(self, stretch: Stretch) -> None:
         """Run over a stretch of steps, in threads where there is enough to do."""
@@ -71,7 +87,7 @@ class _Plan:
     def __init__(
         self, tape: Tape, stretch: Stretch, pieces: Sequence[Piece], spaces: Sequence[Array], most: int
     ) -> None:
-        self.tape, self.stretch = tape, stretch
+        self.tape, self.stretch, self.kept_alive = tape, stretch, (pieces, spaces)
         self.codes = [(p.code.address, s.ctypes.data) for p, s in zip(pieces, spaces, strict=True)]
         given = {n: _place(x) for n, x in stretch.arrays.items()}
         given |= {n: _place(x[0]) for n, x in stretch.tables.items()}
