@@ -78,8 +78,8 @@ class Stretch:
 
     `arrays` are (n, length), each state's own, which programs may write to, or (length,), the same for all;
     `tables` are (steps, length) or (steps, n, length). After every `every`-th step, counted from 0, buffers
-    are copied to `records` (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first
-    step after which what is watched was not finite, where it was negative before.
+    go to `records` (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first step
+    after which what is watched was not finite, where it was negative before.
     """
 
     states: int
