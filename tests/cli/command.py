@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -34,6 +36,11 @@ def refused(done: Done, *wanted: str, code: int = 2) -> None:
         assert text in done.err
 
 
+def listen_to_ctrl_c() -> None:
+    """Undo what shells do to commands in the background: their children would not hear SIGINT."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def start(*words: object, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
     """Start `hinge` in a process of its own."""
     return subprocess.Popen(
@@ -42,4 +49,5 @@ def start(*words: object, stderr: int = subprocess.PIPE) -> subprocess.Popen[str
         stderr=stderr,
         text=True,
         encoding="utf-8",
+        preexec_fn=None if os.name == "nt" else listen_to_ctrl_c,  # noqa: PLW1509 (takes no lock)
     )

@@ -23,6 +23,7 @@ from hinge.view import play, show
 from hinge.view.appearance import appearance
 from hinge.view.server import free_port
 from hinge.view.skeleton import ellipsoid
+from tests.cli.command import listen_to_ctrl_c
 from tests.view.runs import short_run
 
 pytest.importorskip("viser")
@@ -223,7 +224,11 @@ print("ended")
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")
 def test_ctrl_c_ends_it_cleanly():
     done = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SCRIPT],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=listen_to_ctrl_c,  # noqa: PLW1509 (takes no lock)
     )
     assert re.match(r"Viewer at http://127\.0\.0\.1:\d+ ", done.stdout.readline())
     done.send_signal(signal.SIGINT)
