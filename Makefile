@@ -36,6 +36,7 @@ sweep: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.errors.broken_urdf
 	$(BIN)/python -m tests.dynamics.sweep_native
 	$(BIN)/python -m tests.dynamics.sweep_fuzz
+	$(BIN)/python -m tests.sim.sweep_motion
 	$(BIN)/python -m tests.dynamics.sweep_catalogue
 
 $(VENV)/bin/python:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 import hinge
+from hinge.model import assemble
 from hinge.robots import double_pendulum, panda, puma560, random_tree, spacecraft
 from hinge.sim import INTEGRATORS, Adaptive
 from tests.oracles.data import example_urdfs
@@ -87,7 +89,8 @@ def peers():
         ours = np.concatenate([run.q[-1], run.qd[-1]])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            urdf = hinge.to_urdf(robot)
+            bare = [replace(b, shapes=()) for b in robot.bodies]  # no peer is to look for meshes
+            urdf = hinge.to_urdf(assemble(robot.name, bare, robot.joints, gravity=robot.gravity))
         found = {}
         model = pin.buildModelFromXML(urdf)
         model.gravity.linear, model.armature[:] = robot.gravity, robot.reflected_inertia
