@@ -354,3 +354,46 @@ def test_coupled_joints_move_together():
     assert np.ptp(run.energy) < 1e-6 * np.abs(run.energy).max()
     q, _ = motion(robot, q0, qd0, np.array([0.0, 0.5]))
     np.testing.assert_allclose(run.q[-1], q[-1], atol=1e-7)
+
+
+def test_functions_may_be_asked_for_long():
+    robot = double_pendulum()
+    run = hinge.simulate(robot, [0.1, 0.1], t=0.7, control=lambda t, q, qd: -qd, events=lambda t, q, qd: q[0])
+    assert len(run.t) == 701 and run.events and not run.endings
+
+
+def test_an_event_of_one_state_sees_one_state():
+    def low(t, q, qd):
+        assert np.shape(t) == () and q.shape == (2,) and qd.shape == (2,)
+        return q[0] - 0.25
+
+    for name in ("rk4", "adaptive"):
+        event = Event(low, terminal=True)
+        run = hinge.simulate(double_pendulum(), [0.3, 0.0], t=1.0, dt=0.01, integrator=name, events=event)
+        assert len(run.events) == 1
+        assert run.t[-1] <= run.events[0].t < run.t[-1] + 0.01 and np.isfinite(run.q).all()
+
+
+def test_breaking_off_keeps_the_last_state_though_none_is_recorded():
+    def progress(done, steps):
+        if done >= 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(sim.Interrupted) as broken:
+        control = lambda t, q, qd: -qd  # noqa: E731
+        hinge.simulate(double_pendulum(), [1.0, 0.0], t=0.1, control=control, progress=progress, record=0)
+    run = broken.value.run
+    assert run.t == pytest.approx([0.0, 0.03]) and run.tau.shape == (2, 2)
+    whole = hinge.simulate(double_pendulum(), [1.0, 0.0], t=0.1, control=control)
+    np.testing.assert_array_equal(run.q[-1], whole.q[30])
+
+
+def test_what_is_no_start_or_law_is_named():
+    with pytest.raises(ArgumentError, match="a quaternion whose length is not one"):
+        hinge.simulate(spacecraft(), np.zeros(spacecraft().nq), t=0.1)
+    with pytest.raises(ArgumentError, match="control: the text 'hold' came"):
+        hinge.simulate(double_pendulum(), t=0.1, control="hold")
+    with pytest.raises(ArgumentError, match=r"the class GravityCompensation came; wanted one"):
+        hinge.simulate(double_pendulum(), t=0.1, control=GravityCompensation)
+    with pytest.raises(ArgumentError, match=r"gravity: .* wanted three finite numbers"):
+        hinge.simulate(double_pendulum(), t=0.1, gravity=[0, 0, np.nan])

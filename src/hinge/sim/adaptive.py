@@ -125,6 +125,9 @@ class AdaptiveLoop:
             for k in range(len(job.times)):
                 job.kept_tau[:, k] = self._asked(times[:, k], job.kept_q[:, k], job.kept_qd[:, k])
 
+    def broken_off(self) -> None:
+        """Leave it at the recorded times that all states reached: they are at times of their own."""
+
     def _share(self) -> int:
         """Return how many thousandths of the time are done by the slowest state."""
         job = self.job
@@ -272,7 +275,8 @@ class AdaptiveLoop:
             states = np.flatnonzero(event.crossed(*ends) & good & job.alive)
             if len(states):
                 at = (ends[0][states], ends[1][states])
-                note(job, event, states, *locate(event, states, self.t[states], h[states], at, between))
+                start, alone = self.t[states], not job.batch
+                note(job, event, states, *locate(event, states, start, h[states], at, between, alone=alone))
 
 
 def _stage_rows() -> tuple[dict[str, Row], dict[str, str]]:

@@ -23,6 +23,8 @@ MOST_ITERATIONS = 100
 class Event:
     """A function of (t, q, qd) that gives a number (…,) for each state; its zeros are the event.
 
+    With a batch it gets q (…, nq) of all states or of some, so that `q[..., 0]` is the first coordinate.
+
     `direction` 1 is for zeros where it rises, −1 where it falls, 0 for both. A `terminal` event ends the run
     of the state. The time is found to `tolerance` seconds.
     """
@@ -68,11 +70,19 @@ class Hit:
 
 
 def locate(
-    event: Event, states: Indices, t: Array, h: Array, ends: tuple[Array, Array], between: Between
+    event: Event,
+    states: Indices,
+    t: Array,
+    h: Array,
+    ends: tuple[Array, Array],
+    between: Between,
+    *,
+    alone: bool,
 ) -> tuple[Array, Array, Array]:
     """Return the times (m,) of an event in steps t … t + h, and the states then.
 
-    `ends` are the event's values at both ends of the step, of different signs. False position with halved
+    `ends` are the event's values at both ends of the step, of different signs; `alone` says that there is no
+    batch, and so no dimension for it in what the function gets. False position with halved
     weights (Illinois); where that is slow, halves.
     """
     low, high = np.zeros(len(states)), np.ones(len(states))
@@ -86,7 +96,8 @@ def locate(
         middle = (low + high) / 2
         share = np.where((k % 3 == 2) | ~(straight > low) | ~(straight < high), middle, straight)
         share = np.where(open_, share, high)
-        value = event.values(t + share * h, *between(states, share))
+        now, (q, qd) = t + share * h, between(states, share)
+        value = event.values(now[0], q[0], qd[0])[None] if alone else event.values(now, q, qd)
         same = np.sign(value) == np.sign(at_low)
         low, high = np.where(open_ & same, share, low), np.where(open_ & ~same, share, high)
         at_high = np.where(open_ & same, at_high / 2, np.where(open_, value, at_high))

@@ -38,19 +38,29 @@ class FixedLoop:
         """Run all steps, and tell how far it is between stretches."""
         job, length = self.job, self._guess()
         step_by_step = bool(self.events) or job.moving.ask is not None
+        self.safe = job.q.copy(), job.qd.copy()
         while self.done < job.steps and (job.alive.any() or not job.states):
             began = perf_counter()
             self._ask()
             stop = min(job.steps, self.done + (1 if step_by_step else min(length, self._most())))
-            before = (job.q.copy(), job.qd.copy()) if self.events else None
             self._stretch(stop)
-            if before is not None:
-                self._look(*before)
+            if self.events:
+                self._look(*self.safe)
+            self.safe = job.q.copy(), job.qd.copy()
             taken = perf_counter() - began
-            length = max(1, min(4 * length, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
+            length = max(1, min(4 * length, job.steps, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
             if progress is not None:
                 progress(self.done, job.steps)
         self._ask()
+
+    def broken_off(self) -> None:
+        """Record the last state that all reached, if it is not among those that are recorded."""
+        job, count = self.job, int((self.job.recorded <= self.done).sum())
+        if job.recorded[count - 1] < self.done:
+            job.kept_q[:, count], job.kept_qd[:, count] = self.safe
+            if job.kept_tau is not None:
+                job.kept_tau[:, count] = job.arrays["tau"]
+            job.recorded = np.append(job.recorded[:count], self.done)
 
     def _guess(self) -> int:
         """Return how many steps a stretch may have, if an operation in native code takes 0.5 ns."""
@@ -117,7 +127,8 @@ class FixedLoop:
             if len(states):
                 h = np.full(len(states), job.dt)
                 at = (ends[0][states], ends[1][states])
-                note(job, event, states, *locate(event, states, np.full(len(states), t), h, at, between))
+                start, alone = np.full(len(states), t), not job.batch
+                note(job, event, states, *locate(event, states, start, h, at, between, alone=alone))
 
     def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> tuple[Array, Array]:
         """Return what a step of length h (m,) leads to."""

@@ -23,7 +23,7 @@ from hinge.targets import TapeOp
 #: A function of (t, q, qd) that returns forces.
 Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
 
-NOT_FINITE = "the state is not finite any more"
+NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,7 @@ class Job:
         self.batch = common_batch({"q0": q, "qd0": qd})
         self.moving, self.robot, self.states = moving, robot, prod(self.batch)
         self.q, self.qd = self._own(q), self._own(qd)
+        self._check_configurations()
         self.steps = max(1, ceil(t / dt - 1e-9)) if t > 0 else 0
         self.dt = t / self.steps if self.steps else dt
         self.every = record or max(1, self.steps)
@@ -79,6 +80,18 @@ class Job:
         self.hits: list[tuple[Hit, int]] = []
         finite = np.isfinite(self.q).all(-1) & np.isfinite(self.qd).all(-1)
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
+
+    def _check_configurations(self) -> None:
+        """Refuse states with quaternions that are not of length one."""
+        for joint in self.robot.independent:
+            q = self.q[:, joint.q_slice]
+            with np.errstate(all="ignore"):
+                wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
+            if wrong.any():
+                raise ArgumentError(
+                    f"q0: joint {joint.name!r} has a quaternion whose length is not one, {q[wrong][0, :4]}; "
+                    "hinge.neutral(robot) is a configuration without rotation"
+                )
 
     @property
     def stop(self) -> float:
@@ -147,6 +160,8 @@ class Job:
 
     def result(self, count: int, settings: Mapping[str, Any]) -> Run:
         """Return the run with so many of the recorded times."""
+        if self.states and not self.alive.any():
+            count = max(1, int((self.times[:count] <= self.ends.max()).sum()))
         times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
         for k in self.reasons:
             late = times > self.ends[k]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics import Compiled, External, compiled, external_forces
+from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of
 from hinge.pipeline import Target
 from hinge.spatial import Array, ArrayLike
@@ -69,6 +70,8 @@ class Plant:
         self.own_gravity = gravity is None
         if gravity is not None:
             down = gravity_of(robot, gravity)
+            if not np.isfinite(down).all():
+                raise ArgumentError(f"gravity: {gravity!r} came; wanted three finite numbers (…, 3)")
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
 
     def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> TapeOp:

@@ -66,7 +66,8 @@ def simulate(
     `external` are forces {frame: [n; f]} that stay, `gravity` (…, 3) replaces the robot's; with `passive`, as
     it is unless told, the joints' own springs, dampers and friction act, see `passive_force`. `events` are
     functions of (t, q, qd) whose zeros are found, see `Event`. Every `record`-th state is kept, the first and
-    the last always, with 0 only these. `progress` is called with what is done and what there is to do.
+    the last always, with 0 only these; where all states ended before, nothing is kept of the time after that.
+    `progress` is called with what is done and what there is to do.
 
     A state that is not finite any more ends its own run and no other: the run's `endings` say which and when.
     Ctrl-C raises `Interrupted`, a KeyboardInterrupt that has the run so far.
@@ -86,6 +87,7 @@ def simulate(
     try:
         loop.run(progress)
     except KeyboardInterrupt:
+        loop.broken_off()
         raise Interrupted(job.result(_recorded(job, loop.done), settings)) from None
     return job.result(_recorded(job, loop.done), settings)
 
@@ -141,6 +143,12 @@ def _law(control: Control) -> tuple[Law, Function | None]:
     """Return the law, and the function that gives its forces if it is none of ours."""
     if isinstance(control, Law):
         return control, None
+    if isinstance(control, str):
+        raise ArgumentError(
+            f"control: the text {control!r} came; wanted a law such as sim.PD(q, kp, kd), or forces"
+        )
+    if isinstance(control, type):
+        raise ArgumentError(f"control: the class {control.__name__} came; wanted one, {control.__name__}(…)")
     if callable(control):
         return Torque(0.0), control
     return Torque(0.0 if control is None else control), None

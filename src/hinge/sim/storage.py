@@ -124,8 +124,8 @@ def _read_npz(path: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return json.loads(str(file["head"])), {n: file[n] for n in ARRAYS}
-    except (ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
-        raise FormatError(f"is not a run: {error}", source=str(path)) from None
+    except (ValueError, KeyError, zipfile.BadZipFile, EOFError):
+        raise FormatError("is not a run: not an archive that save_run wrote", source=str(path)) from None
 
 
 def _read_parquet(path: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:
