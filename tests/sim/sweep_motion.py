@@ -68,7 +68,7 @@ def tolerance():
             run = hinge.simulate(robot, q, qd, t=1.0, dt=0.1, integrator=Adaptive(rtol, rtol / 100))
             found = np.concatenate([run.q, run.qd], axis=-1)
             error = (np.abs(found - exact) / np.maximum(1.0, np.abs(exact))).max()
-            good &= error < 100 * rtol
+            good &= error < rtol
             line += f"   rtol {rtol:g}: {error:.1e}"
         print(line, flush=True)
     return good

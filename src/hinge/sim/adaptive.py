@@ -1,8 +1,8 @@
 """Steps of adapted length: the pair of Dormand and Prince of orders 5 and 4, with values between the steps.
 
 Each state has steps of its own; the states of a batch go through the stages together. The difference of the
-two orders is the error that is kept below atol + rtol |y|, in the mean over q and q̇. Recorded times are read
-off the fourth-order polynomial of Shampine that goes with the pair.
+two orders is the error of a step, which is kept below a tenth of atol + rtol |y|, in the mean over q and q̇.
+Recorded times are read off the fourth-order polynomial of Shampine that goes with the pair.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ BETWEEN = np.array(
 STAGES = len(ROWS) + 1
 #: A new step is at most so much shorter or longer, and a little shorter than the error seems to allow.
 SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
+#: One step may have this share of the tolerance, so that many of them meet it together.
+SHARE = 0.1
 #: A step shorter than this share of the time is none.
 NO_STEP = 1e-14
 
@@ -209,7 +211,7 @@ class AdaptiveLoop:
         end_q, end_qd = stage_buffers(STAGES - 1)
         with np.errstate(all="ignore"):
             squares = [
-                (e / (rule.atol + rule.rtol * np.maximum(np.abs(y), np.abs(end)))) ** 2
+                (e / SHARE / (rule.atol + rule.rtol * np.maximum(np.abs(y), np.abs(end)))) ** 2
                 for e, y, end in ((found["eq"], job.q, found[end_q]), (found["eqd"], job.qd, found[end_qd]))
             ]
             return np.sqrt(np.concatenate(squares, axis=-1).mean(axis=-1)) if job.robot.nv else np.zeros(1)
