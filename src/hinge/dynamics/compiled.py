@@ -47,7 +47,7 @@ from hinge.model import (
     fingerprint,
     gravity_of,
 )
-from hinge.model.joints import released
+from hinge.model.joints import JointType, released
 from hinge.pipeline import (
     Derivation,
     Expressions,
@@ -60,6 +60,12 @@ from hinge.pipeline import (
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, trace
 from hinge.targets import Executable
+
+
+def of_this_package(types: Iterable[JointType]) -> bool:
+    """Tell whether joint types are of this package: others may change, so their code is not kept on disk."""
+    package = __name__.split(".")[0]
+    return all(type(t).__module__.split(".")[0] == package for t in types)
 
 
 class Compiled:
@@ -149,9 +155,7 @@ class Compiled:
 
     def _is_ours(self) -> bool:
         """Tell whether all joint types are of this package; others may change, so nothing is kept on disk."""
-        package = __name__.split(".")[0]
-        types = [type(released(j.type)) for j in self.robot.joints]
-        return all(t.__module__.split(".")[0] == package for t in types)
+        return of_this_package(released(j.type) for j in self.robot.joints)
 
     def _bound(self, own_gravity: bool) -> RobotBinding:
         return replace(self.binding, own_gravity=own_gravity)

@@ -61,6 +61,11 @@ mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
 coriolis = H @ phi @ (M @ phi.T @ a + b)
 bias = H @ phi @ (M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext)
+inverse = H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext)
+
+#: Momentum about the world's origin per joint rate, and the inertia of all bodies there.
+_momentum = E0 @ phi @ M @ phi.T @ H.T
+_composite = E0 @ phi @ M @ phi.T @ E0.T
 
 #: The Jacobian of the nodes, (3.13), in the axes that Q shows; the velocities Q … of the nodes are J q̇.
 J = Q @ B.T @ phi.T @ H.T
@@ -89,7 +94,7 @@ BODY_ACCELERATIONS: dict[str, Expr] = {
 
 #: Verb → expression. Those with Q are shown in the axes that the caller asks for.
 CATALOGUE: dict[str, Expr] = {
-    "inverse_dynamics": H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext),
+    "inverse_dynamics": inverse,
     "forward_dynamics": mass.inv() @ (tau - bias),
     "mass_matrix": mass,
     "mass_matrix_inverse": mass.inv(),
@@ -104,9 +109,9 @@ CATALOGUE: dict[str, Expr] = {
     "jacobian_bias": Q @ (node_bias - v_n),
     "classical_jacobian_bias": Q @ node_bias,
     "kinetic_energy": qd.T @ mass @ qd / 2,
-    "momentum": E0 @ phi @ M @ phi.T @ H.T @ qd,
+    "momentum": _momentum @ qd,
     "inertial_regressor": H @ phi @ A,
-    "composite_inertia": E0 @ phi @ M @ phi.T @ E0.T,
+    "composite_inertia": _composite,
     "mass_times": mass @ x,
     "mass_solve": mass.inv() @ x,
     "mass_root": innovate @ Dr,
@@ -125,7 +130,7 @@ CATALOGUE: dict[str, Expr] = {
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
     "passive_force": tau_j,
-    "passive_inverse_dynamics": H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext) - tau_j,
+    "passive_inverse_dynamics": inverse - tau_j,
     "passive_forward_dynamics": mass.inv() @ (tau + tau_j - bias),
     "passive_bias_force": bias - tau_j,
 }
@@ -186,10 +191,6 @@ def _hybrid(acceleration: Expr, force: Expr, own: Expr | None = None) -> Parts:
 #: Passive rates per active rate where the passive coordinates have no momentum, 𝓜ₚₚ q̇ₚ + 𝓜ₚₐ q̇ₐ = 0: for a
 #: free base, where the robot has none.
 _reaction = -(passive.mass.inv() @ _M_ap.T)
-
-#: Momentum about the world's origin per joint rate, and the inertia of all bodies there.
-_momentum = E0 @ phi @ M @ phi.T @ H.T
-_composite = E0 @ phi @ M @ phi.T @ E0.T
 
 #: On a base that moves in a given way, V = φᵀ (Hᵀ q̇ + E₀ᵀ V₀) and α = φᵀ (Hᵀ q̈ + aₘ + E₀ᵀ α₀): Featherstone
 #: section 7.5, where the motion of the base is what the recursions start from.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hinge.dynamics.arguments import External, external_forces, precision
 from hinge.dynamics.compiled import Compiled
-from hinge.dynamics.kept import KEPT, QUICK_SETS, compiled, has_own_code
+from hinge.dynamics.kept import QUICK_SETS, compiled, has_own_code, make_room
 from hinge.dynamics.moving import CALLED, BaseMotion, base_inputs, refuse_own_forces
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import Robot, as_vector, checked_robot, common_batch
@@ -74,8 +74,7 @@ def hybrid_dynamics(
     more = {**forces, **({} if gravity is None else {"gravity": gravity})}
     f = _form(robot, _PASSIVE if passive else _HYBRID, nodes, choice)
     if not passive and not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
-        while len(QUICK_SETS) >= KEPT:
-            QUICK_SETS.pop(next(iter(QUICK_SETS)), None)
+        make_room(QUICK_SETS)
         QUICK_SETS[robot, tuple(prescribed)] = f
     return f(q, qd, qdd, tau, **more)
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hinge.binding import Formula, Row, jointwise
+from hinge.dynamics.compiled import of_this_package
+from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
 from hinge.model import Robot
 from hinge.pipeline import Target, best_target, build
 from hinge.targets import Executable
-
-#: Programs that were made, by what they are and for which target, and how many are kept.
-_MADE: dict[tuple[str, Target], Executable] = {}
-KEPT = 256
 
 
 def joint_program(
@@ -28,16 +26,15 @@ def joint_program(
     Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then as given.
     """
     types = [(j.type, j.q_slice, j.qd_slice) for j in robot.independent if j.nv]
-    ours = all(type(t).__module__.split(".")[0] == __name__.split(".")[0] for t, *_ in types)
+    ours = of_this_package(t for t, *_ in types)
     identity = repr((name, dict(inputs), dict(results), types))
     key = identity, target or best_target()
-    if key not in _MADE:
-        while len(_MADE) >= KEPT:
-            _MADE.pop(next(iter(_MADE)))
-        _MADE[key] = build(
+    if key not in JOINT_PROGRAMS:
+        make_room(JOINT_PROGRAMS)
+        JOINT_PROGRAMS[key] = build(
             lambda: jointwise(robot, inputs, results, formula),
             target=target,
             identity=(lambda: identity) if ours else None,
             label=f"{name} at the joints of {robot.name}",
         )
-    return _MADE[key]
+    return JOINT_PROGRAMS[key]

@@ -14,7 +14,7 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
 from hinge.spatial import ArrayLike
-from hinge.targets import Dispatcher, dispatcher
+from hinge.targets import Dispatcher, Executable, dispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: The name of a frame or body, several of them, or None for all bodies.
@@ -97,6 +97,8 @@ _SETS: dict[tuple[Robot, str, tuple[str, ...]], set[frozenset[str] | None]] = {}
 #: Functions for robots and lists of names of joints that are known to be right; emptied with every new code,
 #: which may be a better way.
 QUICK_SETS: dict[tuple[Robot, tuple[str, ...]], Callable[..., Any]] = {}
+#: Programs of formulas at joints, by what they are and for which target.
+JOINT_PROGRAMS: dict[tuple[str, Target], Executable] = {}
 
 
 def _note_set(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str] | None) -> None:
@@ -155,8 +157,7 @@ class Quick(dict[Any, Callable[..., Any]]):
         f = compiled(robot, self.verb, names_of(robot, frame), expressed)
         doc = CATALOGUE_DOC.format(verb=self.verb, robot=robot)
         found = f.quick(doc, one_node=isinstance(frame, str))
-        while len(self) >= KEPT:
-            self.pop(next(iter(self), None), None)
+        make_room(self)
         self[key] = found
         if self.dispatcher is not None:
             self.dispatcher.introduce(robot, found, *chosen)
@@ -169,11 +170,18 @@ class Quick(dict[Any, Callable[..., Any]]):
         return self[checked_robot(robot), frame, checked_axes(expressed)](*arrays)
 
 
+def make_room(table: dict[Any, Any]) -> None:
+    """Drop the oldest entries of a table until there are fewer than KEPT."""
+    while len(table) >= KEPT:
+        table.pop(next(iter(table), None), None)
+
+
 def forget() -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
     _kept.cache_clear()
     _SETS.clear()
     QUICK_SETS.clear()
+    JOINT_PROGRAMS.clear()
     for verb in _ALL:
         verb.forget()
 

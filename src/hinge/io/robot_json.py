@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +24,7 @@ MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
 MOST_CHARACTERS = 64_000_000
 
 
+@cache
 def _classes() -> dict[str, type[Any]]:
     """Return the classes that may occur, by name."""
     shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]

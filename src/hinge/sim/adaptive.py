@@ -17,9 +17,8 @@ from hinge.binding import Row
 from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
-from hinge.sim.events import Event, Indices, locate
-from hinge.sim.fixed import note
-from hinge.sim.integrators import RungeKutta, combination, stage_buffers
+from hinge.sim.events import Event, Indices
+from hinge.sim.integrators import RungeKutta, combination, stage_buffers, stage_rows
 from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import Plant, Stage, sampled
 from hinge.sim.run import Progress
@@ -100,7 +99,6 @@ class AdaptiveLoop:
         self.at = np.ones(job.states, np.int64)  # the next time to record
         self.h = np.zeros(job.states)
         self.done = 0
-        self.steps = 0
 
     def run(self, progress: Progress | None) -> None:
         """Run until all states are at the end or have ended."""
@@ -117,7 +115,6 @@ class AdaptiveLoop:
                 factor = np.clip(CAUTION * size ** (-1 / 5), SHORTEST, LONGEST)
             self.h = np.where(going, h * np.where(np.isfinite(factor), factor, SHORTEST), self.h)
             good = going & ~tiny & (size <= 1.0)
-            self.steps += int(good.sum())
             first = self._accept(good, h, found, first)
             if progress is not None:
                 progress(self._share(), 1000)
@@ -268,33 +265,13 @@ class AdaptiveLoop:
         def between(states: Indices, share: Array) -> tuple[Array, Array]:
             return self._inside(states, share, found)
 
-        for event in self.events:
-            now, then = job.in_batch(self.t)[()], job.in_batch(self.t + h)[()]
-            ends = (
-                event.values(now, job.in_batch(job.q), job.in_batch(job.qd)).reshape(-1),
-                event.values(then, job.in_batch(found[end_q]), job.in_batch(found[end_qd])).reshape(-1),
-            )
-            states = np.flatnonzero(event.crossed(*ends) & good & job.alive)
-            if len(states):
-                at = (ends[0][states], ends[1][states])
-                start, alone = self.t[states], not job.batch
-                note(job, event, states, *locate(event, states, start, h[states], at, between, alone=alone))
-
-
-def _stage_rows() -> tuple[dict[str, Row], dict[str, str]]:
-    """Return the inputs of programs that take all stages, and their buffers."""
-    inputs: dict[str, Row] = {}
-    given: dict[str, str] = {}
-    for k in range(STAGES):
-        q, qd = stage_buffers(k)
-        inputs |= {f"q{k}": "q", f"v{k}": "qd", f"a{k}": "qd"}
-        given |= {f"q{k}": q, f"v{k}": qd, f"a{k}": f"qdd#{k}"}
-    return inputs, given
+        start, end = (self.t, job.q, job.qd), (self.t + h, found[end_q], found[end_qd])
+        job.look(self.events, start, end, good & job.alive, between)
 
 
 def _difference(plant: Plant) -> TapeOp:
     """Return the program of h Σ e k, the difference of the two orders."""
-    inputs, given = _stage_rows()
+    inputs, given = stage_rows(range(STAGES))
 
     def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         h = x["h"][0]
@@ -312,7 +289,7 @@ def _difference(plant: Plant) -> TapeOp:
 
 def _polynomial(plant: Plant) -> TapeOp:
     """Return the program of y + h Σ w k with weights that are inputs."""
-    inputs, given = _stage_rows()
+    inputs, given = stage_rows(range(STAGES))
 
     def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         h, w = x["h"][0], x["weights"]

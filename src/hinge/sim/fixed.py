@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.sim.events import Event, Hit, Indices, locate
+from hinge.sim.events import Event, Indices
 from hinge.sim.integrators import Integrator
 from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import sampled
@@ -118,17 +118,8 @@ class FixedLoop:
         def between(states: Indices, share: Array) -> tuple[Array, Array]:
             return self._step(states, q[states], qd[states], t, share * job.dt)
 
-        for event in self.events:
-            ends = (
-                event.values(t, job.in_batch(q), job.in_batch(qd)).reshape(-1),
-                event.values(t + job.dt, job.in_batch(job.q), job.in_batch(job.qd)).reshape(-1),
-            )
-            states = np.flatnonzero(event.crossed(*ends) & job.alive)
-            if len(states):
-                h = np.full(len(states), job.dt)
-                at = (ends[0][states], ends[1][states])
-                start, alone = np.full(len(states), t), not job.batch
-                note(job, event, states, *locate(event, states, start, h, at, between, alone=alone))
+        start, end = (t, q, qd), (t + job.dt, job.q, job.qd)
+        job.look(self.events, start, end, job.alive, between)
 
     def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> tuple[Array, Array]:
         """Return what a step of length h (m,) leads to."""
@@ -139,11 +130,3 @@ class FixedLoop:
         }
         found = after(self.tape.ops, {**rows, **tables, "q": q, "qd": qd, "h": h[:, None]})
         return found["q'"], found["qd'"]
-
-
-def note(job: Job, event: Event, states: Indices, t: Array, q: Array, qd: Array) -> None:
-    """Note where an event happened, and end what it ends."""
-    for k, state in enumerate(states.tolist()):
-        job.hits.append((Hit(event.name, job.place(state), float(t[k]), q[k], qd[k]), state))
-    if event.terminal:
-        job.end(states, t, f"event {event.name!r}")

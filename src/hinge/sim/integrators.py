@@ -8,7 +8,7 @@ number of them goes through the same code.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hinge.binding import Row
@@ -86,12 +86,22 @@ def stage_buffers(index: int) -> tuple[str, str]:
     return (f"q#{index}", f"qd#{index}") if index else ("q", "qd")
 
 
+def stage_rows(stages: Iterable[int]) -> tuple[dict[str, Row], dict[str, str]]:
+    """Return the inputs of programs that take states and accelerations of stages, and their buffers."""
+    inputs: dict[str, Row] = {}
+    given: dict[str, str] = {}
+    for k in stages:
+        q, qd = stage_buffers(k)
+        inputs |= {f"q{k}": "q", f"v{k}": "qd", f"a{k}": "qd"}
+        given |= {f"q{k}": q, f"v{k}": qd, f"a{k}": f"qdd#{k}"}
+    return inputs, given
+
+
 def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str], last: bool) -> TapeOp:
     """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, in two buffers; normalised at the end."""
     used = [k for k, w in enumerate(weights) if w]
-    inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": 1}
-    for k in used:
-        inputs |= {f"q{k}": "q", f"v{k}": "qd", f"a{k}": "qd"}
+    stages, buffers = stage_rows(used)
+    inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": 1, **stages}
 
     def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         h = x["h"][0]
@@ -99,10 +109,7 @@ def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str],
         v = x["qd"] + h * sum(weights[k] * x[f"a{k}"] for k in used)
         return {"q": kind.normalized(q) if last else q, "qd": v}
 
-    given = {"q": "q", "qd": "qd", "h": "h"}
-    for k in used:
-        q, qd = stage_buffers(k)
-        given |= {f"q{k}": q, f"v{k}": qd, f"a{k}": f"qdd#{k}"}
+    given = {"q": "q", "qd": "qd", "h": "h", **buffers}
     return _joints(plant, f"{name} {tuple(weights)}", inputs, formula, given, out)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, inf, prod
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
-from hinge.sim.events import Event, Hit
+from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
 from hinge.sim.run import Ending, Run
@@ -22,6 +23,9 @@ from hinge.targets import TapeOp
 
 #: A function of (t, q, qd) that returns forces.
 Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
+
+#: Times, one for all or (states,), and q and q̇ of all states.
+Ends: TypeAlias = tuple[Array | float, Array, Array]
 
 NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
 
@@ -104,7 +108,7 @@ class Job:
         return self.start + self.dt * self.recorded
 
     @property
-    def alive(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def alive(self) -> NDArray[np.bool_]:
         """Which states have not ended."""
         return self.ends == inf
 
@@ -155,6 +159,33 @@ class Job:
             return np.broadcast_to(tau, wanted).reshape(self.states, -1)
         except ValueError:
             raise ArgumentError(f"control: returned shape {tau.shape}; wanted {wanted}") from None
+
+    # Events.
+
+    def look(
+        self, events: Iterable[Event], start: Ends, end: Ends, among: NDArray[np.bool_], between: Between
+    ) -> None:
+        """Find the events of a step of the states among these, and end what they end.
+
+        `start` and `end` are the times of the step, one for all or (states,), and all states then.
+        """
+        for event in events:
+            before, after = (self._values(event, *x) for x in (start, end))
+            states = np.flatnonzero(event.crossed(before, after) & among)
+            if not len(states):
+                continue
+            t, stop = (np.broadcast_to(x[0], self.states)[states] for x in (start, end))
+            ends = before[states], after[states]
+            found = locate(event, states, t, stop - t, ends, between, alone=not self.batch)
+            for state, when, q, qd in zip(states.tolist(), *found, strict=True):
+                self.hits.append((Hit(event.name, self.place(state), float(when), q, qd), state))
+            if event.terminal:
+                self.end(states, found[0], f"event {event.name!r}")
+
+    def _values(self, event: Event, t: Array | float, q: Array, qd: Array) -> Array:
+        """Return an event's values (states,)."""
+        now = self.in_batch(t)[()] if isinstance(t, np.ndarray) else t
+        return event.values(now, self.in_batch(q), self.in_batch(qd)).reshape(-1)
 
     # What comes out.
 

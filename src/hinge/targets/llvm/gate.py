@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.targets.llvm import cache, gate_batch, gate_dispatch, gate_entry
-from hinge.targets.llvm.host import made_for
-from hinge.targets.llvm.machine import assembled, loaded
+from hinge.targets.llvm import gate_batch, gate_dispatch, gate_entry
+from hinge.targets.llvm.machine import kept_or_assembled, loaded
 
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 _NDARRAY, _NEW_FROM_DESCR = 2, 94  # places in NumPy's table of functions, the same in all its versions
@@ -146,12 +145,7 @@ def _text() -> str:
 
 def _compile(text: str) -> tuple[int, int]:
     """Return the addresses of the functions; their code is never freed: it is run until the very end."""
-    key = cache.key(text, *made_for())
-    code = cache.load(key)
-    if code is None:
-        code, _ = assembled(text)
-        cache.store(key, code, "the way in from Python")
-    found = loaded(code, "entry")
+    found = loaded(kept_or_assembled(text, "the way in from Python"), "entry")
     addresses = found.address, found.engine.get_function_address("dispatch")
     found.engine.detach()
     return addresses

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache as remember
 from time import perf_counter
 from typing import Any
 
 from llvmlite import binding as llvm
 
-from hinge.targets.llvm.host import Host, this_host
+from hinge.targets.llvm import cache
+from hinge.targets.llvm.host import Host, made_for, this_host
 
 #: How hard LLVM tries: the code is as quick as with 2 and 3, and comes in four fifths of the time.
 LEVEL = 1
@@ -23,7 +24,7 @@ def _new_machine(host: Host, level: int) -> Any:
 
 
 #: Kept, since making one takes a millisecond; an execution engine takes its own away with it.
-_kept_machine = cache(_new_machine)
+_kept_machine = remember(_new_machine)
 
 
 def assembled(text: str, host: Host | None = None, level: int = LEVEL) -> tuple[bytes, float]:
@@ -31,6 +32,16 @@ def assembled(text: str, host: Host | None = None, level: int = LEVEL) -> tuple[
     started = perf_counter()
     module, machine = _parsed(text, host or this_host(), level)
     return machine.emit_object(module), perf_counter() - started
+
+
+def kept_or_assembled(text: str, label: str) -> bytes:
+    """Return a module as an object file: from the cache, or made now and kept there under this label."""
+    key = cache.key(text, *made_for())
+    code = cache.load(key)
+    if code is None:
+        code, _ = assembled(text)
+        cache.store(key, code, label)
+    return code
 
 
 def assembly(text: str, host: Host | None = None, level: int = LEVEL) -> str:

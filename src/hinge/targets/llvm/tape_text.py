@@ -15,9 +15,7 @@ import ctypes
 from functools import cache as remember
 from typing import Any
 
-from hinge.targets.llvm import cache
-from hinge.targets.llvm.host import made_for
-from hinge.targets.llvm.machine import assembled, loaded
+from hinge.targets.llvm.machine import kept_or_assembled, loaded
 
 HEAD = (
     "ops", "op_count", "moves", "move_count", "copies", "copy_count", "records", "record_count",
@@ -208,11 +206,6 @@ end:
 @remember
 def roll() -> Any:
     """Return the loop as ctypes calls it, without the GIL; made or read from the cache on first use."""
-    key = cache.key(TEXT, *made_for())
-    code = cache.load(key)
-    if code is None:
-        code, _ = assembled(TEXT)
-        cache.store(key, code, "the loop over steps")
-    found = loaded(code, "roll")
+    found = loaded(kept_or_assembled(TEXT, "the loop over steps"), "roll")
     found.engine.detach()  # the code is never freed: it may run until the very end
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found.address)
