@@ -19,7 +19,6 @@ from hinge.algebra import (
     polynomial,
     psi,
 )
-from hinge.algebra.positive import POSITIVE
 
 
 def shown(e):
@@ -42,7 +41,3 @@ def test_what_is_not_is_not():
     assert not shown(H @ own @ H.T)  # a letter of the user's may be anything
     assert not shown(H @ psi @ K)
     assert not shown(one - M)
-
-
-def test_positive_letters_are_self_adjoint():
-    assert all(x.self_adjoint for x in POSITIVE)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hinge import reference
 from hinge.algebra import (
     E0,
     Active,
+    Ask,
     B,
     Body,
     Constraint,
@@ -35,10 +36,10 @@ from hinge.algebra import (
     v_n,
     whole,
 )
-from hinge.binding import RobotBinding, bind
+from hinge.binding import Needs, RobotBinding, bind
 from hinge.errors import ArgumentError, UnboundLeafError, UnknownNameError
 from hinge.model import assemble, joints, random_configuration
-from hinge.robots import panda, random_tree
+from hinge.robots import chain, panda, random_tree
 from hinge.spatial import motion_cross
 from hinge.targets import system_of
 from tests.sweeps.models import every_joint_type
@@ -119,7 +120,7 @@ def test_the_hinge_map_is_split_by_joints(i):
 @by_body
 def test_own_frames(i):
     q, joint = state(ROBOT)[0], ROBOT.joints[i]
-    own = bind(ROBOT, own_frames=True)
+    own = bind(ROBOT, Needs(own_frames=True))
     across = site(own, i).step(hinge(own, i, q)).to_child(np.eye(6).astype(object)).astype(float)
     assert_allclose(across[:6], joint.transform(q[joint.q_slice]).matrix(), atol=1e-13)
     found = site(own, i).value(H, hinge(own, i, q))[:, :6].astype(float)
@@ -281,11 +282,11 @@ def test_wrong_arguments_are_named():
     robot = panda()
     with pytest.raises(ArgumentError, match="robot: str came; wanted a Robot"):
         bind("panda")
-    with pytest.raises(ArgumentError, match=r"nodes: the text 'hand' came; wanted a list"):
+    with pytest.raises(ArgumentError, match=r"nodes: expected a list of frame names, got the string 'hand'"):
         bind(robot, nodes="hand")
-    with pytest.raises(ArgumentError, match=r"prescribed: the text 'joint1' came; wanted a list"):
+    with pytest.raises(ArgumentError, match="prescribed: expected a list of joint names, got the string"):
         bind(robot, prescribed="joint1")
-    with pytest.raises(ArgumentError, match="expressed: 'local' is unknown"):
+    with pytest.raises(ArgumentError, match=r"expressed: expected 'body', .* or 'world-aligned', got 'local'"):
         bind(robot, expressed="local")
     with pytest.raises(UnknownNameError, match="elbow"):
         bind(robot, nodes=["elbow"])
@@ -293,3 +294,31 @@ def test_wrong_arguments_are_named():
         bind(robot, prescribed=["elbow"])
     assert isinstance(bind(robot), RobotBinding)
     assert bind(robot).tree is robot.tree
+
+
+def test_the_identity_of_a_binding_is_made_of_all_its_fields():
+    robot = panda()
+    plain = bind(robot)
+    others = [
+        bind(robot, Needs(own_frames=True)),
+        bind(robot, Needs(merged=True)),
+        bind(robot, Needs(asks=frozenset({Ask.INERTIA}))),
+        bind(robot, Needs(parameters=("rotors",))),
+        bind(robot, nodes=["link7"]),
+        bind(robot, expressed="world"),
+        bind(robot, prescribed=["joint1"]),
+        bind(robot, prescribed=None),
+        replace(plain, own_gravity=True),
+        bind(chain(3)),
+    ]
+    assert len({plain.identity, *(x.identity for x in others)}) == 1 + len(others)
+    assert bind(panda()).identity == plain.identity
+
+
+def test_a_new_field_changes_the_identity():
+    @dataclass(frozen=True, eq=False)
+    class Wider(RobotBinding):
+        colour: str = "red"
+
+    red, blue = Wider(panda()), Wider(panda(), colour="blue")
+    assert len({red.identity, blue.identity, bind(panda()).identity}) == 3

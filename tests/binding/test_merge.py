@@ -1,10 +1,38 @@
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
-from hinge.algebra import E0, D, E, H, K, M, P, a, b, logdet, phi, psi, qd, tau
-from hinge.binding import bind, hides_fixed_bodies
+from hinge.algebra import (
+    E0,
+    STANDARD,
+    A,
+    B,
+    Body,
+    D,
+    E,
+    H,
+    Ha,
+    Hp,
+    K,
+    Kp,
+    M,
+    P,
+    a,
+    a_m,
+    b,
+    b_m,
+    logdet,
+    phi,
+    psi,
+    psip,
+    qd,
+    tau,
+)  # fmt: skip
+from hinge.binding import Needs, bind, hides_fixed_bodies
+from hinge.binding.merge import stand_beside
 from hinge.dynamics.expressions import CATALOGUE, FORWARD_DYNAMICS, mass
 from hinge.errors import ArgumentError
 from hinge.model import Builder, joints, random_configuration
@@ -39,7 +67,7 @@ def value(e, robot, **options):
     """Return an expression at a random state, with nodes on the last bodies."""
     nodes = [body.name for body in robot.bodies[-3:]]
     program = derive(e).program
-    binding = bind(robot, nodes=nodes, expressed="world", **options)
+    binding = bind(robot, Needs(**options), nodes=nodes, expressed="world")
     rng = np.random.default_rng(0)
     inputs = {"q": random_configuration(robot, 1)}
     inputs |= {x.name: rng.standard_normal(binding.length(x.range)) for x in program.inputs}
@@ -84,15 +112,56 @@ def test_merging_would_show_there(name):
     assert distance(value(e, ROBOTS[0], merged=True), value(e, ROBOTS[0])) > 1e-3
 
 
+#: What may meet in the Body space as it was before cards said so: a literal to judge them by.
+KNOWN = {
+    *product((H, Hp, Ha, E0), (phi,)),
+    *product((phi,), (M, B, b, b_m, A)),
+    *product((M, B.T), (phi.T,)),
+    *product((phi.T,), (H.T, Hp.T, Ha.T, E0.T, a, a_m)),
+    *((H, psi), (phi, K), (psi, K), (psi.T, H.T), (K.T, phi.T), (K.T, psi.T)),
+}
+
+
+def test_cards_say_what_may_meet():
+    letters = [*STANDARD.values(), *(x.T for x in STANDARD.values())]
+    pairs = {(x, y) for x, y in product(letters, letters) if x.domain is Body is y.range}
+    found = {pair for pair in pairs if stand_beside(*pair)}
+    assert found >= KNOWN
+    assert found == {(y.T, x.T) for x, y in found}
+    carriers = {x for pair in found for x in pair if x.range is x.domain is Body} - {M}
+    assert carriers == {phi, phi.T, psi, psi.T, psip, psip.T}
+    assert {pair for pair in found if phi in pair or phi.T in pair} - KNOWN == {
+        *product((b.T, b_m.T, A.T), (phi.T,)), *product((a.T, a_m.T), (phi,)), (phi, Kp), (Kp.T, phi.T)
+    }  # fmt: skip
+
+
+BESIDE_PSI = {
+    "filtered": H @ psi @ b,
+    "filtered twice": E0 @ psi @ M @ psi.T @ E0.T,
+    "gains": E0 @ psi @ K @ tau,
+    "accelerations": H @ psi @ M @ psi.T @ a,
+    "power": b.T @ phi.T @ H.T @ qd + a.T @ phi @ b,
+    "a published algorithm": FORWARD_DYNAMICS["FD3"],
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_PSI)
+def test_what_stands_beside_psi_hides_bodies_too(name):
+    e = BESIDE_PSI[name]
+    assert hides_fixed_bodies(e)
+    for robot in ROBOTS:
+        assert distance(value(e, robot, merged=True), value(e, robot)) < 1e-9
+
+
 def test_letters_that_nobody_judged_keep_the_bodies():
-    for e in (H @ P @ H.T, H @ psi @ b, FORWARD_DYNAMICS["FD3"], FORWARD_DYNAMICS["FD4"]):
+    for e in (H @ P @ H.T, FORWARD_DYNAMICS["FD4"]):
         assert not hides_fixed_bodies(e)
     assert hides_fixed_bodies(D @ qd, K.T @ psi.T @ H.T @ tau, FORWARD_DYNAMICS["FD1"])
 
 
 def test_bodies_are_counted_anew():
     robot = held(1)
-    binding = bind(robot, merged=True)
+    binding = bind(robot, Needs(merged=True))
     fixed = [i for i, j in enumerate(robot.joints) if j.type.kind == "fixed" and j.parent is not None]
     assert len(binding.tree) == len(robot.bodies) - len(fixed) == len(binding.places)
     total = sum(float(p.inertia.m) for p in binding.places)
@@ -105,5 +174,5 @@ def test_bodies_are_counted_anew():
 
 
 def test_bodies_in_their_own_frames_are_not_merged():
-    with pytest.raises(ArgumentError, match="merged: True came with own_frames=True"):
-        bind(panda(), merged=True, own_frames=True)
+    with pytest.raises(ArgumentError, match="merged: expected False with own_frames=True, got True"):
+        bind(panda(), Needs(merged=True, own_frames=True))

@@ -40,7 +40,7 @@ from hinge.algebra import (
     tau,
     whole,
 )
-from hinge.binding import bind
+from hinge.binding import Needs, bind
 from hinge.dynamics import CATALOGUE, SEVERAL, Parts
 from hinge.model import Robot
 from hinge.pipeline import derive
@@ -94,7 +94,7 @@ def dense(robot: Robot, s: State, options: Mapping[str, Any]) -> System:
         "f_ext": np.concatenate([np.zeros(0), *external.values()]),
         "g": np.concatenate([np.zeros(3), -np.asarray(down)]),
     }  # fmt: skip
-    return system_of(bind(robot, nodes=tuple(external), own_frames=True), given)
+    return system_of(bind(robot, Needs(own_frames=True), nodes=tuple(external)), given)
 
 
 def error(ours: Array, theirs: Array) -> float:

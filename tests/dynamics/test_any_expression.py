@@ -9,6 +9,7 @@ import hinge
 from hinge import robots
 from hinge.algebra import (
     E0,
+    A,
     Body,
     E,
     G,
@@ -22,16 +23,19 @@ from hinge.algebra import (
     appendix,
     b,
     identity,
+    inertias,
     leaf,
     leaves,
     logdet,
     phi,
+    placements,
     psi,
     qd,
     tau,
     whole,
 )
-from hinge.binding import bind
+from hinge.binding import Needs, bind
+from hinge.dynamics import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.targets import system_of
 
@@ -64,7 +68,7 @@ def test_compiled_expressions_are_the_matrices(e, seed):
     rng = np.random.default_rng(seed)
     q = hinge.random_configuration(robot, rng)
     given = {"q": q, "qd": rng.normal(size=robot.nv), "tau": rng.normal(size=robot.nv)}
-    wanted = system_of(bind(robot, own_frames=True), given).evaluate(e)
+    wanted = system_of(bind(robot, Needs(own_frames=True)), given).evaluate(e)
     f = hinge.compile(e, robot)
     found = f(q, **{name: given[name] for name in f.inputs})
     assert np.allclose(np.reshape(found, np.shape(wanted)), wanted, rtol=1e-9, atol=1e-9)
@@ -128,3 +132,38 @@ def test_letters_of_one_name_are_refused():
     with pytest.raises(ArgumentError, match="qd: two different letters"):
         hinge.derive(H @ phi @ b + other)
     assert leaves(other) == {other}
+
+
+@pytest.mark.parametrize("name", ["panda", "quadruped"])
+def test_parameters_are_vectors_like_others(name):
+    robot = getattr(hinge.robots, name)()
+    n, rng = len(robot.bodies), np.random.default_rng(0)
+    q = hinge.random_configuration(robot, 1)
+    for letter, width in ((inertias, 10), (placements, 7)):
+        x = rng.standard_normal((n, width))
+        f = hinge.compile(letter.T @ letter, robot, target="numpy")
+        assert np.allclose(f(q, **{letter.name: x}), (x**2).sum())
+
+
+def test_a_regressor_stands_beside_other_results():
+    robot = hinge.robots.panda()
+    q, rng = hinge.random_configuration(robot, 2), np.random.default_rng(1)
+    qd, qdd = rng.standard_normal((2, robot.nv))
+    e = {"mass": H @ phi @ M @ phi.T @ H.T, "tau": CATALOGUE["inverse_dynamics"], "Y": H @ phi @ A}
+    for target in ("numpy", "llvm"):
+        found = hinge.compile(e, robot, target=target)(q, qd, qdd=qdd)
+        assert np.allclose(found["mass"], hinge.mass_matrix(robot, q))
+        assert np.allclose(found["tau"], hinge.inverse_dynamics(robot, q, qd, qdd))
+        whole = found["Y"] @ hinge.inertial_parameters(robot).ravel() + robot.reflected_inertia * qdd
+        assert np.allclose(whole, found["tau"])
+
+
+def test_what_depends_on_frames_is_in_the_bodies_own():
+    robot, rng = hinge.robots.random_tree(5, 3), np.random.default_rng(2)
+    q = hinge.random_configuration(robot, 3)
+    qd, qdd = rng.standard_normal((2, robot.nv))
+    given = {"q": q, "qd": qd, "qdd": qdd, "g": np.r_[0, 0, 0, -robot.gravity]}
+    wanted = system_of(bind(robot, Needs(own_frames=True)), given).matrix(A.T @ A)
+    for target in ("numpy", "llvm"):
+        found = hinge.compile(A.T @ A, robot, target=target)(q, qd, qdd=qdd)
+        assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())

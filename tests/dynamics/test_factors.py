@@ -36,7 +36,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.algebra import Joint as JointSpace
-from hinge.binding import bind
+from hinge.binding import Needs, bind
 from hinge.dynamics import SEVERAL
 from hinge.dynamics.expressions import bias, costates, innovate, smoothed, whiten
 from hinge.errors import ArgumentError, ModelError
@@ -88,7 +88,7 @@ def test_expressions_that_depend_on_origins():
     assert not depends_on_origins(H @ phi @ (M @ phi.T @ a + b)) and not depends_on_origins(MASS @ tau)
     robot = robot_of("framed")
     s = random_state(robot, 2)
-    wanted = system_of(bind(robot, own_frames=True), {"q": s.q, "qd": s.qd}).evaluate(H @ phi @ b)
+    wanted = system_of(bind(robot, Needs(own_frames=True)), {"q": s.q, "qd": s.qd}).evaluate(H @ phi @ b)
     assert np.allclose(hinge.compile(H @ phi @ b, robot)(s.q, s.qd), wanted, atol=1e-12)
 
 
@@ -156,7 +156,7 @@ def test_the_diagonal_has_blocks_and_the_factors_ones():
 def test_the_closed_form_holds_for_carried_joints_on_trees():
     s = random_state(TREE, 4)
     f = dynamics.filter_quantities(TREE, s.q, s.qd, s.tau)
-    system = system_of(bind(TREE, own_frames=True), {"q": s.q})
+    system = system_of(bind(TREE, Needs(own_frames=True)), {"q": s.q})
     off = system.matrix((K.T @ Ups @ (E - K @ H) - Di @ H) @ psi @ K)
     inverse = np.linalg.inv(reference.mass_matrix(TREE, s.q))
     for i, j in enumerate(TREE.joints):

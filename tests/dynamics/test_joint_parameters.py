@@ -8,7 +8,7 @@ import pytest
 import hinge
 from hinge import robots
 from hinge.algebra import H, M, phi
-from hinge.binding import bind
+from hinge.binding import Needs, bind
 from hinge.errors import ArgumentError
 from hinge.robots import random_tree
 from hinge.spatial import quaternion
@@ -137,11 +137,10 @@ def test_matrices_take_the_same_parameters():
     rng = np.random.default_rng(5)
     q, x = hinge.random_configuration(TREE, 5), others(TREE, rng)
     held = rng.integers(0, 2, TREE.nv).astype(float)
-    given = {f"given_{name}": True for name in NAMES}
     flat = {name: values.ravel() for name, values in x.items()}
     wanted = hinge.mass_matrix(hinge.with_parameters(TREE, **x), q)
     for own in (False, True):
-        binding = bind(TREE, prescribed=None, own_frames=own, **given)
+        binding = bind(TREE, Needs(own_frames=own, parameters=tuple(NAMES)), prescribed=None)
         system = system_of(binding, {"q": q, "held": held, **flat})
         assert np.allclose(system.matrix(H @ phi @ M @ phi.T @ H.T), wanted, **CLOSE)
 
@@ -179,5 +178,5 @@ def test_bad_arguments_are_named():
     f = hinge.compile("mass_matrix", PANDA, target="numpy", parameters=["placements"])
     with pytest.raises(ArgumentError, match=rf"placements: has shape \(1, 7\); wanted \(…, {n}, 7\)"):
         f(np.zeros(PANDA.nq), placements=np.ones((1, 7)))
-    with pytest.raises(ArgumentError, match="merged: True came with given_placements=True"):
-        bind(PANDA, merged=True, given_placements=True)
+    with pytest.raises(ArgumentError, match="merged: expected False with parameter 'placements', got True"):
+        bind(PANDA, Needs(merged=True, parameters=("placements",)))

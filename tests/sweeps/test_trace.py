@@ -35,7 +35,7 @@ from hinge.algebra import (
     tau,
     tau_p,
 )
-from hinge.binding import bind
+from hinge.binding import Needs, bind
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Builder, joints
 from hinge.pipeline import as_given, derive
@@ -299,7 +299,7 @@ def test_a_hinge_without_inertia_is_named():
 
 
 def nodes_everywhere(robot):
-    return bind(robot, nodes=[b.name for b in robot.bodies], own_frames=True)
+    return bind(robot, Needs(own_frames=True), nodes=[b.name for b in robot.bodies])
 
 
 def test_vectors_of_bodies_come_out_in_the_frames_of_the_user():
@@ -328,7 +328,7 @@ def test_forces_on_bodies_are_taken_in_the_frames_of_the_user():
 
 def test_inertias_come_out_in_the_frames_of_the_user():
     robot = random_tree(3, 6, rotors=False)
-    binding = bind(robot, own_frames=True)
+    binding = bind(robot, Needs(own_frames=True))
     found = code(binding, M)[2]({"q": state(binding, 1, ())["q"]})["y"]
     for i, body in enumerate(robot.bodies):
         at = slice(6 * i, 6 * i + 6)

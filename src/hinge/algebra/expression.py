@@ -21,6 +21,7 @@ from itertools import pairwise
 from numbers import Rational, Real
 from typing import Any, TypeAlias, final
 
+from hinge.algebra.card import PLAIN, Card
 from hinge.algebra.printing import ATOM, LATEX, MARKED, PRODUCT, PYTHON, SUM, TEXT, UNICODE, Style
 from hinge.algebra.space import One, Space
 from hinge.errors import ArgumentError, SpaceError
@@ -147,7 +148,9 @@ class _Frozen(Expr):
 class Leaf(_Frozen):
     """A named operator or vector. Made by `leaf`."""
 
-    __slots__ = ("latex_name", "meaning", "name", "needs", "self_adjoint", "structure", "unicode_name")
+    __slots__ = (
+        "card", "latex_name", "meaning", "name", "needs", "self_adjoint", "structure", "unicode_name",
+    )  # fmt: skip
     name: str
     structure: Structure
     self_adjoint: bool
@@ -155,6 +158,7 @@ class Leaf(_Frozen):
     latex_name: str
     meaning: str
     needs: tuple[Expr, ...]
+    card: Card
 
     @property
     def T(self) -> Expr:
@@ -179,6 +183,7 @@ class Leaf(_Frozen):
                 ("latex", self.latex_name, self.unicode_name),
                 ("meaning", self.meaning, ""),
                 ("needs", self.needs, ()),
+                ("card", self.card, PLAIN),
             )
             if value != usual
         ]
@@ -340,11 +345,14 @@ def leaf(
     latex: str | None = None,
     meaning: str = "",
     needs: tuple[Expr, ...] = (),
+    card: Card = PLAIN,
 ) -> Leaf:
     """Return the leaf of this name.
 
     `structure` says how its blocks lie (default: a vector when the domain is One, else dense). `needs`
-    lists the vectors at a body that a leaf with a formula is a function of, such as the velocity.
+    lists the vectors at a body that a leaf with a formula is a function of, such as the velocity. `card`
+    has further facts, which the letters of the algebra state; a letter of your own is known by its values
+    in the bodies' own frames.
     """
     if not name.isidentifier():
         raise ArgumentError(f"name: {name!r} came; wanted a Python identifier, so that repr evaluates back")
@@ -354,6 +362,7 @@ def leaf(
     return _cons(
         Leaf, range_, domain, name=name, structure=kind, self_adjoint=self_adjoint,
         unicode_name=unicode or name, latex_name=latex or unicode or name, meaning=meaning, needs=needs,
+        card=card,
     )  # fmt: skip
 
 

@@ -7,92 +7,64 @@ as H Hᵀ does, and is meant in the frames that the user knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
+from typing import TypeAlias
 
-from hinge.algebra.expression import Leaf
-from hinge.algebra.leaves import (
-    A0,
-    E0,
-    V0,
-    B,
-    E,
-    Es,
-    Esp,
-    G,
-    Gp,
-    H,
-    Ha,
-    Hp,
-    K,
-    Kp,
-    M,
-    P,
-    Pp,
-    Q,
-    R,
-    Ups,
-    a,
-    a_m,
-    a_n,
-    b,
-    b_m,
-    f_ext,
-    g,
-    phi,
-    psi,
-    psip,
-    v_n,
-    x_n,
-)
-from hinge.algebra.polynomial import Letter, Polynomial, leaf_of
-from hinge.algebra.space import Node
+from hinge.algebra.card import Carries
+from hinge.algebra.expression import Adjoint, Expr, Identity, Inverse, Leaf, LogDet, Product, Sum
+from hinge.algebra.space import Body
 
-FORCE, MOTION, EITHER = "force", "motion", "either"
-_DUAL = {FORCE: MOTION, MOTION: FORCE, EITHER: EITHER}
-
-#: What a letter gives and takes; hinge coordinates and numbers are the same in all frames.
-GIVES_AND_TAKES: dict[Leaf, tuple[str, str]] = {
-    **dict.fromkeys((H, Hp, Ha), (EITHER, FORCE)),
-    **dict.fromkeys((M, P, Pp, R), (FORCE, MOTION)),
-    **dict.fromkeys((E, Es, Esp, phi, psi, psip, B, E0), (FORCE, FORCE)),
-    **dict.fromkeys((G, Gp, K, Kp), (FORCE, EITHER)),
-    Ups: (MOTION, FORCE),
-    Q: (MOTION, MOTION),
-    **dict.fromkeys((a, a_m, a_n, v_n, x_n, g, V0, A0), (MOTION, EITHER)),
-    **dict.fromkeys((b, b_m, f_ext), (FORCE, EITHER)),
-}
+#: What an operator gives and takes in the Body space, NUMBER elsewhere; None if it depends on frames.
+Carried: TypeAlias = tuple[Carries, Carries] | None
 
 
-def is_frame_free(p: Polynomial, inverses: Mapping[Leaf, Polynomial]) -> bool:
-    """Tell whether a polynomial means the same in all frames; `inverses` as in `hinge.sweeps.lower`.
+def is_frame_free(e: Expr) -> bool:
+    """Tell whether an expression means the same in all frames of the bodies.
 
-    Vectors of the Node space are in the frames of the nodes, whatever those of the bodies are.
+    One that leads from or to the Body space does not. Vectors of other spaces are in frames of their own,
+    those of the nodes or of the world, whatever those of the bodies are.
     """
-    return all(
-        left.domain is Node or _fits(_gives(right, inverses), _takes(left, inverses))
-        for word in p.terms
-        for left, right in pairwise(word)
-    )
+    return Body not in (e.range, e.domain) and _carried(e) is not None
 
 
-def _gives(letter: Letter, inverses: Mapping[Leaf, Polynomial]) -> str:
-    return _kinds(letter, inverses)[0]
+def _carried(e: Expr) -> Carried:
+    match e:
+        case Leaf():
+            return _at(e, e.card.gives, e.card.takes)
+        case Adjoint():
+            return _at(e, e.leaf.card.takes.dual, e.leaf.card.gives.dual)
+        case Product():
+            return _of_product(e)
+        case Sum():
+            return _of_sum(e)
+        case Inverse():
+            inside = _carried(e.argument)
+            return inside and (inside[1], inside[0])
+        case _:
+            hidden = isinstance(e, LogDet) and not is_frame_free(e.argument)
+            return None if hidden else _at(e, Carries.UNKNOWN, Carries.UNKNOWN)
 
 
-def _takes(letter: Letter, inverses: Mapping[Leaf, Polynomial]) -> str:
-    return _kinds(letter, inverses)[1]
+def _at(e: Expr, gives: Carries, takes: Carries) -> tuple[Carries, Carries]:
+    number = Carries.NUMBER
+    return gives if e.range is Body else number, takes if e.domain is Body else number
 
 
-def _kinds(letter: Letter, inverses: Mapping[Leaf, Polynomial]) -> tuple[str, str]:
-    base = leaf_of(letter)
-    if base in inverses:
-        word = max(inverses[base].terms, key=len)
-        gives, takes = (_takes(word[-1], inverses), _gives(word[0], inverses)) if word else (EITHER, EITHER)
-    else:
-        gives, takes = GIVES_AND_TAKES.get(base, (EITHER, EITHER))
-    return (gives, takes) if isinstance(letter, Leaf) else (_DUAL[takes], _DUAL[gives])
+def _of_product(e: Product) -> Carried:
+    parts = [_carried(f) for f in e.factors]
+    for left, right in pairwise(parts):
+        if left is None or right is None or left[1] is not right[0] or left[1] is Carries.UNKNOWN:
+            return None
+    first, last = parts[0], parts[-1]
+    return first and last and (first[0], last[1])
 
 
-def _fits(given: str, taken: str) -> bool:
-    return EITHER in (given, taken) or given == taken
+def _of_sum(e: Sum) -> Carried:
+    """Return what all terms carry; an identity gives what it takes, whatever that is."""
+    terms = [t for _, t in e.terms]
+    others = {_carried(t) for t in terms if not isinstance(t, Identity)}
+    if len(others) != 1:
+        return None if others else _carried(terms[0])
+    found = next(iter(others))
+    has_identity = any(isinstance(t, Identity) for t in terms)
+    return None if has_identity and found is not None and found[0] is not found[1] else found

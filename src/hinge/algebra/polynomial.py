@@ -5,7 +5,7 @@ A letter is a leaf or the adjoint of one. The empty word is the identity of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -131,6 +131,28 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
         case _:
             raise AssertionError(type(e))
     return Polynomial(e.range, e.domain, terms)
+
+
+def opaque_inverse(argument: Expr, _: Polynomial) -> Polynomial:
+    """Return a letter of its own for an inverse, whatever is inverted."""
+    found = leaf("inverse", argument.domain, argument.range, meaning=repr(argument))
+    return Polynomial(found.range, found.domain, {(found,): 1})
+
+
+def inverted(e: Expr) -> Iterator[Expr]:
+    """Yield what inverses and determinants are taken of, those inside others too."""
+    match e:
+        case Sum():
+            parts = [t for _, t in e.terms]
+        case Product():
+            parts = list(e.factors)
+        case Inverse() | LogDet():
+            yield e.argument
+            parts = [e.argument]
+        case _:
+            parts = []
+    for part in parts:
+        yield from inverted(part)
 
 
 def _scalar_letter(e: LogDet) -> Leaf:

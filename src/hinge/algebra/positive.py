@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from hinge.algebra.expression import Leaf
-from hinge.algebra.leaves import D, Di, Dip, Dp, M, Mi, Mip, P, Pp, R, Ups
-from hinge.algebra.polynomial import Polynomial, Word, adjoint_word
-
-#: Self-adjoint letters without negative eigenvalues: inertias, compliances, and what hinges see of them.
-POSITIVE: frozenset[Leaf] = frozenset({M, P, Pp, R, Ups, D, Dp, Di, Dip, Mi, Mip})
+from hinge.algebra.polynomial import Polynomial, Word, adjoint_word, leaf_of
 
 
 def is_positive(p: Polynomial) -> bool:
@@ -17,4 +12,4 @@ def is_positive(p: Polynomial) -> bool:
 
 def _is_positive(word: Word) -> bool:
     middle = word[len(word) // 2] if len(word) % 2 else None
-    return adjoint_word(word) == word and (middle is None or middle in POSITIVE)
+    return adjoint_word(word) == word and (middle is None or leaf_of(middle).card.positive)

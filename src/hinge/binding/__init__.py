@@ -1,18 +1,21 @@
 """Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
 
 from hinge.binding.bind import bind
-from hinge.binding.binding import RobotBinding
+from hinge.binding.binding import RobotBinding, of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.jointwise import Formula, Row, jointwise
 from hinge.binding.merge import hides_fixed_bodies
+from hinge.binding.needs import PARAMETERS, Needs, asks_of, letters_of
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
+    "PARAMETERS",
     "Chain",
     "Expressed",
     "Formula",
     "Kind",
+    "Needs",
     "Place",
     "RobotBinding",
     "RobotSite",
@@ -20,9 +23,12 @@ __all__ = [
     "Row",
     "Shift",
     "Turn",
+    "asks_of",
     "bind",
     "choose_frames",
     "hides_fixed_bodies",
     "jointwise",
+    "letters_of",
+    "of_this_package",
     "own_frames",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hinge.binding.binding import RobotBinding
 from hinge.binding.embedded import EmbeddedBinding
+from hinge.binding.needs import EVERYTHING, Needs
 from hinge.binding.site import Expressed
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
@@ -13,41 +14,26 @@ from hinge.model import Robot, checked_robot
 
 def bind(
     robot: Robot,
+    needs: Needs = EVERYTHING,
     *,
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] | None = (),
-    own_frames: bool = False,
-    merged: bool = False,
-    by_parameters: bool = False,
-    given_inertias: bool = False,
-    given_placements: bool = False,
-    given_rotors: bool = False,
-    given_friction: bool = False,
-    joint_forces: bool = True,
 ) -> RobotBinding:
     """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
     if isinstance(nodes, str):
-        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a list of names, such as [{nodes!r}]")
+        raise ArgumentError(
+            f"nodes: expected a list of frame names, got the string {nodes!r}; did you mean [{nodes!r}]?"
+        )
     if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"nodes: {type(nodes).__name__} came; wanted a list of names of frames")
+        raise ArgumentError(f"nodes: expected a list of frame names, got {type(nodes).__name__}")
     if isinstance(prescribed, str):
         raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
+            f"prescribed: expected a list of joint names, got the string {prescribed!r}; did you mean "
+            f"[{prescribed!r}]?"
         )
     follow = len(robot.independent) < len(robot.joints)
     return (EmbeddedBinding if follow else RobotBinding)(
-        robot,
-        tuple(nodes),
-        expressed,
-        None if prescribed is None else frozenset(prescribed),
-        own_frames=own_frames,
-        merged=merged,
-        by_parameters=by_parameters or given_inertias,
-        given_inertias=given_inertias,
-        given_placements=given_placements,
-        given_rotors=given_rotors,
-        given_friction=given_friction,
-        joint_forces=joint_forces,
+        robot, tuple(nodes), expressed, None if prescribed is None else frozenset(prescribed), needs
     )

@@ -5,7 +5,7 @@ What a letter means at a body is in `site`; here is what tells one body from ano
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from hinge.algebra import (
     Active,
+    Ask,
     Body,
     Joint,
     Leaf,
@@ -33,12 +34,13 @@ from hinge.algebra import (
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.merge import merged
+from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Joint as ModelJoint
-from hinge.model import Robot
-from hinge.model.joints import Revolute
+from hinge.model import Robot, digest
+from hinge.model.joints import JointType, Revolute, released
 from hinge.spatial import Array, Inertia, Transform
 from hinge.sweeps import Site
 from hinge.tree import WORLD, Tree
@@ -53,42 +55,21 @@ class RobotBinding:
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics; if it is None,
-    an input `held` says for each coordinate whether it is (see `site`). With `own_frames` vectors of the Body
-    space are in the bodies' own frames, else in frames with cheap steps. With `own_gravity` g is the robot's
-    own and no input. With `merged` bodies on fixed joints are parts of those that carry them, which only
-    expressions that hide them allow (see `hides_fixed_bodies`). With `by_parameters` bodies have no inertia
-    of their own but parameters, which A is a function of; with `given_inertias` these are an input. So are
-    with `given_placements` where joints sit, with `given_rotors` the reflected inertias of rotors, and with
-    `given_friction` the damping, friction and stiffness of joints. With `joint_forces` joints know what they
-    need for their own forces, which only expressions with τⱼ ask for.
+    an input `held` says for each coordinate whether it is (see `site`). `needs` is what the expressions ask
+    for. With `own_gravity` g is the robot's own and no input.
     """
 
     robot: Robot
     nodes: tuple[str, ...] = ()
     expressed: Expressed = "body"
     prescribed: frozenset[str] | None = frozenset()
-    own_frames: bool = False
+    needs: Needs = EVERYTHING
     own_gravity: bool = False
-    merged: bool = False
-    by_parameters: bool = False
-    given_inertias: bool = False
-    given_placements: bool = False
-    given_rotors: bool = False
-    given_friction: bool = False
-    joint_forces: bool = True
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
             raise ArgumentError(
-                f"expressed: {self.expressed!r} is unknown; wanted 'body', 'world' or 'world-aligned'"
-            )
-        if self.merged and self.own_frames:
-            raise ArgumentError(
-                "merged: True came with own_frames=True; bodies are merged in chosen frames only"
-            )
-        if self.merged and self.given_placements:
-            raise ArgumentError(
-                "merged: True came with given_placements=True; bodies are merged where they sit for good"
+                f"expressed: expected 'body', 'world' or 'world-aligned', got {self.expressed!r}"
             )
         for name in self.nodes:
             self.robot.frame(name)
@@ -102,42 +83,44 @@ class RobotBinding:
     @property
     def parameters(self) -> tuple[Leaf, ...]:
         """The numbers of the robot that each call gives; last, which coordinates are prescribed."""
-        given = {
-            inertias: self.given_inertias,
-            placements: self.given_placements,
-            rotors: self.given_rotors,
-            friction: self.given_friction,
-            held: self.prescribed is None,
-        }
-        return tuple(x for x in given if given[x])
+        given = tuple(x for x in PARAMETERS if self.needs.gives(x))
+        return (*given, held) if self.prescribed is None else given
+
+    @property
+    def identity(self) -> str | None:
+        """What tells this binding apart from all others: a digest of every field.
+
+        None for joint types of the user's own: their formulas may change, so no code of theirs is cached.
+        """
+        return digest(self) if of_this_package(released(j.type) for j in self.robot.joints) else None
 
     @cached_property
     def _members(self) -> tuple[tuple[int, ...], ...]:
         """For each body that is worked with the bodies of the robot that it consists of."""
         found: list[list[int]] = [[] for _ in self.places]
-        for k, i in enumerate(self.carriers if self.by_parameters else ()):
+        for k, i in enumerate(self.carriers):
             found[i].append(k)
         return tuple(map(tuple, found))
 
     @cached_property
     def _own_places(self) -> tuple[Place, ...]:
         """The robot's bodies in the frames that are worked in."""
-        if self.given_placements:
-            return frames_for_given_placements(self.robot, self.own_frames)
-        return own_frames(self.robot) if self.own_frames else choose_frames(self.robot)
+        if self.needs.gives(placements):
+            return frames_for_given_placements(self.robot, self.needs.own_frames)
+        return own_frames(self.robot) if self.needs.own_frames else choose_frames(self.robot)
 
     @cached_property
     def _bodies(self) -> tuple[Tree, tuple[Place, ...], Sequence[int]]:
         """The tree that is worked with, its places, and which of them carries each body of the robot."""
         tree = self.robot.tree
-        if self.merged:
+        if self.needs.merged:
             return merged(tree, self._own_places)
         return tree, self._own_places, range(len(tree))
 
     @property
     def tree(self) -> Tree:
         """The tree of the bodies that are worked with."""
-        return self._bodies[0] if self.merged else self.robot.tree
+        return self._bodies[0] if self.needs.merged else self.robot.tree
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -163,7 +146,11 @@ class RobotBinding:
     def rotors(self) -> tuple[tuple[int, ...], ...]:
         """For each body the degrees of freedom of its joint that have a rotor: all if calls give them."""
         return tuple(
-            tuple(k for k, x in enumerate(place.joint.reflected_inertia.tolist()) if x or self.given_rotors)
+            tuple(
+                k
+                for k, x in enumerate(place.joint.reflected_inertia.tolist())
+                if x or self.needs.gives(rotors)
+            )
             for place in self.places
         )
 
@@ -217,8 +204,8 @@ class RobotBinding:
 
     def _parameters_of(self, space: Space, body: int) -> list[int]:
         """Return where the parameters of a body, or of its joint, stand."""
-        bodies = {Parameter: self._members[body], Placement: (body,) if self.given_placements else ()}
-        owners, width = bodies.get(space, self._dofs(Joint, body)), _WIDTHS[space]
+        owners = self._dofs(Joint, body) if space is Resistance else self._members[body]
+        width = _WIDTHS[space]
         return [width * k + n for k in owners for n in range(width)]
 
     @cached_property
@@ -267,10 +254,21 @@ class RobotBinding:
             self._is_active(body),
             self.prescribed is None,
             self.size(Body, self.tree.parents[body]),
-            len(self._members[body]),
+            len(self._told_apart(body)),
+            self._has_inertias,
             self.parameters,
-            self.joint_forces,
+            Ask.OWN_FORCES in self.needs.asks,
         )
+
+    def _told_apart(self, body: int) -> tuple[int, ...]:
+        """Return the members of a body if their parameters are told apart."""
+        apart = Ask.REGRESSOR in self.needs.asks or self.needs.gives(inertias)
+        return self._members[body] if apart else ()
+
+    @property
+    def _has_inertias(self) -> bool:
+        """Whether inertias are numbers of the bodies: asked for, and not given by a call."""
+        return Ask.INERTIA in self.needs.asks and not self.needs.gives(inertias)
 
     def kind(self, body: int) -> Hashable:
         """Return everything but numbers that shapes the code at a body."""
@@ -287,14 +285,14 @@ class RobotBinding:
             found += _transform_numbers(place.last)
         for x in place.around or ():
             found += _pose_numbers(x)
-        for k in self._members[body]:
+        for k in self._told_apart(body):
             found += _pose_numbers(self._own_places[k].chosen)
-        if not self.by_parameters:
+        if self._has_inertias:
             found += self._inertias[body]
-        if not self.given_rotors:
+        if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
-        if self.joint_forces:
-            found += _passive_numbers(place.joint, all_terms=self.given_friction)
+        if Ask.OWN_FORCES in self.needs.asks:
+            found += _passive_numbers(place.joint, all_terms=self.needs.gives(friction))
         for _, x in self.node_places[body]:
             found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
         return found
@@ -314,6 +312,12 @@ class RobotBinding:
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this body's kind, with these numbers."""
         return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
+
+
+def of_this_package(types: Iterable[JointType]) -> bool:
+    """Tell whether joint types are of this package; the formulas of others may change between runs."""
+    package = __name__.split(".")[0]
+    return all(type(t).__module__.split(".")[0] == package for t in types)
 
 
 def _link_kind(link: Link) -> LinkKind:

@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hinge.algebra import Active, Body, Joint, Node, Parameter, Passive, Space
+from hinge.algebra import (
+    Active,
+    Body,
+    Joint,
+    Node,
+    Parameter,
+    Passive,
+    Space,
+    friction,
+    placements,
+    rotors,
+)
 from hinge.binding.aggregate import AggregateKind, AggregateSite, Member
 from hinge.binding.binding import RobotBinding
 from hinge.binding.frames import Place
@@ -27,11 +38,10 @@ class EmbeddedBinding(RobotBinding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = {"placements": self.given_placements, "rotors": self.given_rotors}
-        for name in (n for n, x in (given | {"friction": self.given_friction}).items() if x):
+        for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
-                f"parameters: {name!r} of joints that follow others are not there; release_couplings(robot) "
-                "gives a robot whose joints all have coordinates of their own"
+                f"parameters: {name!r} is not supported for robot {self.robot.name!r}, whose joints follow "
+                "others; use release_couplings(robot), whose joints all have coordinates of their own"
             )
 
     @cached_property
@@ -41,12 +51,8 @@ class EmbeddedBinding(RobotBinding):
             release_couplings(self.robot),
             self.nodes,
             self.expressed,
-            own_frames=self.own_frames,
+            needs=self.needs,
             own_gravity=self.own_gravity,
-            merged=self.merged,
-            by_parameters=self.by_parameters,
-            given_inertias=self.given_inertias,
-            joint_forces=self.joint_forces,
         )
 
     @cached_property

@@ -9,46 +9,32 @@ H φ K and H ψ K, of which the first is a factor of that operator, are the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import pairwise
 
 from hinge.algebra import (
-    E0,
-    A,
-    B,
+    Adjoint,
     Body,
     Expr,
-    H,
-    Ha,
-    Hp,
-    Inverse,
-    K,
-    LogDet,
-    M,
-    Polynomial,
-    Product,
-    Sum,
-    a,
-    a_m,
-    b,
-    b_m,
-    leaf,
-    phi,
+    Leaf,
+    Role,
+    inverted,
+    leaf_of,
+    opaque_inverse,
     polynomial,
-    psi,
 )
 from hinge.binding.frames import Place
 from hinge.model.joints import Fixed
 from hinge.tree import WORLD, Tree
 
-#: What may stand side by side in the Body space: what sees only bodies that move, φ, what bodies have.
-BESIDE = {
-    *product((H, Hp, Ha, E0), (phi,)),
-    *product((phi,), (M, B, b, b_m, A)),
-    *product((M, B.T), (phi.T,)),
-    *product((phi.T,), (H.T, Hp.T, Ha.T, E0.T, a, a_m)),
-    *((H, psi), (phi, K), (psi, K), (psi.T, H.T), (K.T, phi.T), (K.T, psi.T)),
+#: What may meet in the Body space, each with whether it is an adjoint: what sees bodies that move, φ or ψ,
+#: what bodies have; and the adjoints of both, the other way round.
+_BESIDE = {
+    ((Role.SEES, False), (Role.GATHERS, False)),
+    ((Role.GATHERS, False), (Role.HAS, False)),
+    ((Role.GATHERS, False), (Role.GAIN, False)),
+    ((Role.GATHERS, True), (Role.MOVES, False)),
 }
 
 
@@ -74,35 +60,25 @@ def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...]
 
 def hides_fixed_bodies(*expressions: Expr) -> bool:
     """Tell whether expressions are the same when bodies on fixed joints are parts of others."""
-    return all(_hides(part) for e in expressions for part in (e, *_arguments(e)))
+    return all(_hides(part) for e in expressions for part in (e, *inverted(e)))
 
 
 def _hides(e: Expr) -> bool:
     if Body in (e.range, e.domain):
         return False
-    words = polynomial(e, _letter).terms
+    words = polynomial(e, opaque_inverse).terms
     return all(
-        left.domain is not Body or (left, right) in BESIDE for word in words for left, right in pairwise(word)
+        left.domain is not Body or stand_beside(left, right)
+        for word in words
+        for left, right in pairwise(word)
     )
 
 
-def _letter(argument: Expr, _: Polynomial) -> Polynomial:
-    """Return a letter for an inverse; what is inverted is judged apart."""
-    found = leaf("inverse", argument.domain, argument.range)
-    return Polynomial(found.range, found.domain, {(found,): 1})
+def stand_beside(left: Expr, right: Expr) -> bool:
+    """Tell whether two letters may meet in the Body space without showing bodies on fixed joints."""
+    return (_mark(left), _mark(right)) in _BESIDE or (_mark(right.T), _mark(left.T)) in _BESIDE
 
 
-def _arguments(e: Expr) -> Iterator[Expr]:
-    """Yield what inverses and determinants are taken of, those inside others too."""
-    match e:
-        case Sum():
-            parts = [t for _, t in e.terms]
-        case Product():
-            parts = list(e.factors)
-        case Inverse() | LogDet():
-            yield e.argument
-            parts = [e.argument]
-        case _:
-            parts = []
-    for part in parts:
-        yield from _arguments(part)
+def _mark(letter: Expr) -> tuple[Role, bool]:
+    assert isinstance(letter, Leaf | Adjoint)
+    return leaf_of(letter).card.role, isinstance(letter, Adjoint)

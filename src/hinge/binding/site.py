@@ -66,9 +66,9 @@ class Kind:
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
     that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
     frame is not the joint's; `active` says that the joint is prescribed, `switched` that each call tells;
-    `above` is the parent's block size. With `members` inertias are those of so many bodies of the robot that
-    are one here, as parameters. `given` are the parameters that each call gives; with `joint_forces` there
-    are numbers for the joint's own forces.
+    `above` is the parent's block size. `members` is how many bodies of the robot are one here, where their
+    parameters are told apart; with `inertia` there are numbers for the body's own. `given` are the parameters
+    that each call gives; with `joint_forces` there are numbers for the joint's own forces.
     """
 
     type: JointType
@@ -82,6 +82,7 @@ class Kind:
     switched: bool
     above: int
     members: int = 0
+    inertia: bool = True
     given: tuple[Leaf, ...] = ()
     joint_forces: bool = False
 
@@ -113,7 +114,7 @@ class RobotSite:
         self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
         self.around = [_pose(left) for _ in range(2 if placements in kind.given else 0)]
         self.members = [_pose(left) for _ in range(kind.members)]
-        self.body = zeros(10) if kind.members else _taken(left, 10)
+        self.body = _taken(left, 10) if kind.inertia else zeros(10)
         self.rotors = _taken(left, 0 if rotors in kind.given else len(kind.rotors))
         numbers_of_forces = 4 * kind.type.nv + kind.type.nq if kind.joint_forces else 0
         self.passive = PassiveNumbers(_taken(left, numbers_of_forces), kind.type.nv)

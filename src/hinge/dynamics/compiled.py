@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import (
-    A,
     B,
     Body,
     Expr,
@@ -25,18 +24,15 @@ from hinge.algebra import (
     friction,
     g,
     inertias,
-    is_frame_free,
-    leaf_of,
     leaves,
-    no_inverse,
     placements,
-    polynomial,
     rotors,
     tau_j,
 )
-from hinge.binding import Expressed, RobotBinding, bind, hides_fixed_bodies
+from hinge.binding import PARAMETERS, Expressed, RobotBinding, bind, hides_fixed_bodies, letters_of
 from hinge.dynamics.arguments import ROWS, dense_blocks, flattened, precision, shaped
 from hinge.dynamics.expressions import parts_of
+from hinge.dynamics.needs import needs_of
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Robot,
@@ -44,28 +40,19 @@ from hinge.model import (
     as_vector,
     checked_out,
     common_batch,
-    fingerprint,
     gravity_of,
 )
-from hinge.model.joints import JointType, released
 from hinge.pipeline import (
     Derivation,
     Expressions,
     Target,
     build,
     checked_target,
-    depends_on_origins,
     derive,
 )
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, trace
 from hinge.targets import Executable
-
-
-def of_this_package(types: Iterable[JointType]) -> bool:
-    """Tell whether joint types are of this package: others may change, so their code is not kept on disk."""
-    package = __name__.split(".")[0]
-    return all(type(t).__module__.split(".")[0] == package for t in types)
 
 
 class Compiled:
@@ -94,7 +81,7 @@ class Compiled:
         self.blocks: Mapping[str, Expr] = blocks or {}
         self._derivation = derivation
         self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
-        self._letters = _letters([*given.values(), *self.blocks.values()])
+        self._letters = {x.name: x for x in letters_of([*given.values(), *self.blocks.values()])}
         self._letters |= {x.name: x for x in binding.parameters}
         self._programs: dict[bool, Executable] = {}
         self._refuse_single_bodies()
@@ -147,15 +134,11 @@ class Compiled:
             def traced() -> Code:
                 return self.code if own_gravity else trace(self.derivation.program, binding)
 
-            identity = (lambda: self._identity(own_gravity)) if self._is_ours() else None
+            identity = (lambda: self._identity(own_gravity)) if self.binding.identity else None
             found = build(traced, identity=identity, label=str(self), **self._options)
             _ = found.signature  # what is wrong with the expressions shows now
             self._programs[own_gravity] = found
         return self._programs[own_gravity]
-
-    def _is_ours(self) -> bool:
-        """Tell whether all joint types are of this package; others may change, so nothing is kept on disk."""
-        return of_this_package(released(j.type) for j in self.robot.joints)
 
     def _bound(self, own_gravity: bool) -> RobotBinding:
         return replace(self.binding, own_gravity=own_gravity)
@@ -163,12 +146,8 @@ class Compiled:
     def _identity(self, own_gravity: bool) -> str:
         """Return what tells this code apart from all other code."""
         form = {} if self._derivation is None else self._derivation.expressions
-        b = self.binding
-        prescribed = None if b.prescribed is None else sorted(b.prescribed)
-        given = [x.name for x in b.parameters]
-        choices = (b.nodes, b.expressed, prescribed, b.own_frames, b.merged, given)
         shown = (dict(self.given), dict(form), dict(self.blocks))
-        return repr((*shown, fingerprint(self.robot), choices, own_gravity))
+        return repr((*shown, self._bound(own_gravity).identity))
 
     @property
     def inputs(self) -> dict[str, Leaf]:
@@ -477,22 +456,8 @@ def compile(
         derivation = replace(derivation, blocks=_checked_blocks(blocks, derivation))
     letters = {x for e in derivation.given.values() for x in leaves(e)}
     given = checked_parameters(parameters, letters)
-    own, turns = _needs_own_frames(derivation), placements.name not in given
-    merged = not own and turns and hides_fixed_bodies(*derivation.given.values(), *derivation.blocks.values())
-    binding = bind(
-        robot,
-        nodes=nodes,
-        expressed=expressed,
-        prescribed=prescribed,
-        own_frames=own,
-        merged=merged,
-        by_parameters=A in letters,
-        given_inertias=inertias.name in given,
-        given_placements=placements.name in given,
-        given_rotors=rotors.name in given,
-        given_friction=friction.name in given,
-        joint_forces=tau_j in letters,
-    )
+    needs = needs_of([*derivation.given.values(), *derivation.blocks.values()], given)
+    binding = bind(robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed)
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
             f"expressed: {expressed!r} came, but nothing in the expression shows it; put Q before what leads "
@@ -538,10 +503,10 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
         raise ArgumentError(
             f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"
         )
-    found = list(parameters)
+    found, known = list(parameters), [x.name for x in PARAMETERS]
     for name in found:
-        if name not in _PARAMETERS:
-            raise ArgumentError(f"parameters: {name!r} is unknown; there is {', '.join(_PARAMETERS)}")
+        if name not in known:
+            raise ArgumentError(f"parameters: expected names among {', '.join(known)}, got {name!r}")
     if friction.name in found and tau_j not in letters:
         raise ArgumentError(
             f"parameters: {friction.name!r} came, but nothing in the expression depends on it; take a verb "
@@ -551,30 +516,3 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
 
 
 _PARAMETERS = tuple(x.name for x in (inertias, placements, rotors, friction))
-
-
-def _needs_own_frames(derivation: Derivation) -> bool:
-    """Tell whether the frames of bodies matter: the user sees them, or the expression depends on them."""
-    wholes = [*derivation.given.values(), *derivation.blocks.values()]
-    shown = [s for e in wholes for s in (e.range, e.domain)]
-    shown += [s for x in derivation.program.inputs for s in (x.range, x.domain)]
-    inverses = {x: polynomial(e, no_inverse) for x, e in derivation.inverses.items()}
-    expressions = [*derivation.expressions.values(), *derivation.blocks.values()]
-    forms = [polynomial(e, no_inverse) for e in expressions]
-    used = {leaf_of(x) for p in forms for w in p.terms for x in w}
-    forms += [p for x, p in inverses.items() if x in used]
-    if Body in shown or not all(is_frame_free(p, inverses) for p in forms):
-        return True
-    return any(depends_on_origins(e) for e in derivation.given.values())
-
-
-def _letters(expressions: Iterable[Expr]) -> dict[str, Leaf]:
-    """Return the letters of expressions by name, with those that they are functions of."""
-    found: dict[str, Leaf] = {}
-    todo = [x for e in expressions for x in leaves(e)]
-    while todo:
-        x = todo.pop()
-        if x.name not in found:
-            found[x.name] = x
-            todo += [y for need in x.needs for y in leaves(need)]
-    return found

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hinge.binding import Formula, Row, jointwise
-from hinge.dynamics.compiled import of_this_package
+from hinge.binding import Formula, Row, jointwise, of_this_package
 from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
 from hinge.model import Robot
 from hinge.pipeline import Target, best_target, build

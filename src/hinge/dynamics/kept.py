@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from hinge.algebra import A, tau_j
-from hinge.binding import Expressed, bind, hides_fixed_bodies
+from hinge.binding import Expressed, bind
 from hinge.dynamics.compiled import Compiled, checked_parameters, compile
 from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
+from hinge.dynamics.needs import needs_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.pipeline import Target, best_target
@@ -79,15 +79,7 @@ def _kept(
         if parts.splits and not parameters:
             _note_set(robot, verb, nodes, prescribed)
         return found
-    merged = hides_fixed_bodies(*parts.expressions.values())
-    binding = bind(
-        robot,
-        nodes=nodes,
-        expressed=expressed,
-        merged=merged,
-        by_parameters=A in parts.letters,
-        joint_forces=tau_j in parts.letters,
-    )
+    binding = bind(robot, needs_of(parts.expressions.values()), nodes=nodes, expressed=expressed)
     return Compiled(parts.expressions, binding, target=target)
 
 

@@ -14,7 +14,7 @@ from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
 from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.describe import describe
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
-from hinge.model.fingerprint import fingerprint
+from hinge.model.fingerprint import digest, fingerprint
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.inertial import (
     check_inertial_parameters,
@@ -77,6 +77,7 @@ __all__ = [
     "describe",
     "detach",
     "difference",
+    "digest",
     "effort_subspace",
     "embed_couplings",
     "enforce",

@@ -1,14 +1,16 @@
-"""A digest of a robot's content: equal robots have equal ones, whatever file or function they came from."""
+"""Digests of values: equal robots have equal ones, whatever file or function they came from."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from hashlib import sha256
 from struct import pack
 from typing import Any
 
 import numpy as np
 
+from hinge.model.parts import Body
 from hinge.model.robot import Robot
 from hinge.model.vectors import checked_robot
 
@@ -18,8 +20,13 @@ LEFT_OUT = {"shapes", "tree", "independent", "nq", "nv", "_body_index", "_frame_
 
 def fingerprint(robot: Robot) -> str:
     """Return the SHA-256 of everything in a robot but its shapes, 64 hexadecimal digits."""
+    return digest(checked_robot(robot))
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of every field of a frozen value, and of what it holds; robots without shapes."""
     parts: list[bytes] = []
-    _add(checked_robot(robot), parts)
+    _add(value, parts)
     return sha256(b"".join(parts)).hexdigest()
 
 
@@ -36,10 +43,17 @@ def _add(x: Any, parts: list[bytes]) -> None:
         parts.append(f"t{len(x)}:".encode())
         for item in x:
             _add(item, parts)
+    elif isinstance(x, frozenset):
+        parts.append(f"u{len(x)}:".encode())
+        for item in sorted(map(digest, x)):
+            _add(item, parts)
+    elif isinstance(x, Enum):
+        parts.append(f"e{type(x).__qualname__}.{x.name};".encode())
     elif is_dataclass(x):
         parts.append(f"d{type(x).__module__}.{type(x).__qualname__}:".encode())
+        left_out = LEFT_OUT if isinstance(x, Robot | Body) else ()
         for f in fields(x):
-            if f.name not in LEFT_OUT:
+            if f.name not in left_out:
                 _add(getattr(x, f.name), parts)
     else:
         assert x is None or isinstance(x, int | slice), f"no way to write {type(x).__name__}"

@@ -7,54 +7,49 @@ bodies take along their motion at q̈ = 0, is not, and neither is aₙ + Bᵀ φ
 from __future__ import annotations
 
 from hinge.algebra import (
-    B,
-    Body,
     Expr,
     Leaf,
     Letter,
-    M,
-    Node,
-    One,
     Polynomial,
-    a,
-    a_m,
-    a_n,
-    b,
-    b_m,
-    leaf,
+    Role,
+    inverted,
     leaf_of,
     leaves,
     no_inverse,
-    phi,
+    opaque_inverse,
     polynomial,
     substituted,
 )
 from hinge.rules import APPENDIX, has_appendix_letters, split_determinants, theory_of
 
-#: What does not depend on the origins, in whose terms the bias letters are.
-_FORCE = leaf("force_at_rest", Body, One)
-_ACCELERATION = leaf("acceleration_at_rest", Node, One)
-_BIAS: dict[Leaf, Expr] = {
-    b: _FORCE - M @ phi.T @ a,
-    b_m: _FORCE - M @ phi.T @ a_m,
-    a_n: _ACCELERATION - B.T @ phi.T @ a,
-}
-
 
 def depends_on_origins(e: Expr) -> bool:
     """Tell whether an expression depends on the origins of bodies: whether a is left in the terms above."""
-    used = leaves(e)
-    if not used & {a, a_m, *_BIAS}:
+    return any(_depends(part) for part in (e, *inverted(e)))
+
+
+def _depends(e: Expr) -> bool:
+    if not any(_is_bias(x) for x in leaves(e)):
         return False
-    p, theory = theory_of(e).multiplied_out(split_determinants(e)[1])
-    if has_appendix_letters(used):
+    rest = split_determinants(e)[1]
+    if not _shows_acceleration(substituted(polynomial(rest, opaque_inverse), _at_rest)):
+        return False
+    p, theory = theory_of(e).multiplied_out(rest)
+    if has_appendix_letters(leaves(e)):
         p = APPENDIX.normal(p)
-    found = theory.root.normal(substituted(p, _meaning))
-    return any(leaf_of(x) in (a, a_m) for word in found.terms for x in word)
+    return _shows_acceleration(theory.root.normal(substituted(p, _at_rest)))
 
 
-def _meaning(letter: Letter) -> Polynomial | None:
-    meaning = _BIAS.get(leaf_of(letter))
+def _is_bias(x: Leaf) -> bool:
+    return x.card.role is Role.MOVES or x.card.at_rest is not None
+
+
+def _shows_acceleration(p: Polynomial) -> bool:
+    return any(leaf_of(x).card.role is Role.MOVES for word in p.terms for x in word)
+
+
+def _at_rest(letter: Letter) -> Polynomial | None:
+    meaning = leaf_of(letter).card.at_rest
     if meaning is None:
         return None
     found = polynomial(meaning, no_inverse)

@@ -10,9 +10,9 @@ from functools import cached_property
 from hinge.algebra import (
     DEFINITIONS,
     E0,
-    STANDARD,
     Articulated,
     Body,
+    Card,
     Dr,
     Dri,
     E,
@@ -44,23 +44,13 @@ from hinge.algebra import (
 from hinge.rules.completion import Axiom, Completed, Order, Table, Use, complete
 from hinge.rules.frozen import load_rules
 
-#: Weights of letters in the order of words: what is to be eliminated weighs more.
-WEIGHTS: dict[str, int] = {
-    "Mi": 200, "M": 60, "Es": 40, "E": 20, "phi": 6, "psi": 5, "K": 3, "G": 2, "P": 2, "R": 4,
-    "Mip": 200, "Esp": 40, "psip": 5, "Kp": 3, "Gp": 2, "Pp": 2,
-    "L": 100, "Phi": 100, "Psi": 100, "S": 30, "Dphi": 30, "Dpsi": 30, "r": 4,
-}  # fmt: skip
-
 #: A letter that stands for an inverse which no definition gives: heavy, so that it goes where it can.
 UNKNOWN_INVERSE = 300
 
 
 def weight(letter: Letter) -> int:
-    """Return the weight of a letter: that of its leaf, 1 when it has none of its own."""
-    found = leaf_of(letter)
-    if found not in STANDARD.values() and found.name.startswith("inverse_"):
-        return UNKNOWN_INVERSE
-    return WEIGHTS.get(found.name, 1)
+    """Return the weight of a letter in the order of words: what is to be eliminated weighs more."""
+    return leaf_of(letter).card.weight
 
 
 ORDER = Order(weight)
@@ -228,6 +218,7 @@ def _inverse_letter(argument: Expr, p: Polynomial, count: int) -> Leaf:
     return leaf(
         f"inverse_{count + 1}", argument.range, argument.domain, Structure.DENSE,
         self_adjoint=p.T.key == p.key, unicode=text, latex=argument.inv().latex(), meaning="an inverse",
+        card=Card(weight=UNKNOWN_INVERSE),
     )  # fmt: skip
 
 

@@ -9,7 +9,45 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hinge.algebra import Adjoint, Body, Expr, One, Product, Space, Sum, World, leaves, product
+from hinge.algebra import (
+    A,
+    B,
+    Body,
+    D,
+    Di,
+    Dip,
+    Dp,
+    Dr,
+    Dri,
+    Expr,
+    G,
+    Gp,
+    H,
+    Ha,
+    Hp,
+    M,
+    Na,
+    Np,
+    One,
+    P,
+    Pp,
+    Product,
+    Q,
+    R,
+    Space,
+    Sum,
+    Ups,
+    World,
+    a,
+    a_m,
+    a_n,
+    b,
+    b_m,
+    leaves,
+    product,
+    tau_j,
+    v_n,
+)
 from hinge.sweeps.equations import VELOCITY
 from hinge.sweeps.program import (
     EDGES,
@@ -24,34 +62,21 @@ from hinge.sweeps.program import (
     operand,
 )
 
-#: Multiplications and additions of a letter applied to a vector at one body, by name of the letter.
-LETTER = {
-    "H": 0, "H'": 0, "Hp": 0, "Hp'": 0, "Ha": 0, "Ha'": 0,
-    "Np": 0, "Np'": 0, "Na": 0, "Na'": 0,
-    "M": 42, "R": 42, "P": 66, "Pp": 66, "Ups": 66,
-    "D": 1, "Di": 1, "Dp": 1, "Dip": 1, "Dr": 1, "Dr'": 1, "Dri": 1, "Dri'": 1,
-    "G": 6, "G'": 11, "Gp": 6, "Gp'": 11,
-    "B": 48, "B'": 48, "Q": 30,
+#: Multiplications and additions of a letter applied to a vector at one body; 36 for other letters.
+LETTER: dict[Expr, int] = {
+    H: 0, H.T: 0, Hp: 0, Hp.T: 0, Ha: 0, Ha.T: 0, Np: 0, Np.T: 0, Na: 0, Na.T: 0,
+    M: 42, R: 42, P: 66, Pp: 66, Ups: 66,
+    D: 1, Di: 1, Dp: 1, Dip: 1, Dr: 1, Dr.T: 1, Dri: 1, Dri.T: 1,
+    G: 6, G.T: 11, Gp: 6, Gp.T: 11,
+    A: 36, A.T: 36, B: 48, B.T: 48, Q: 30, Q.T: 36,
 }  # fmt: skip
 #: The same for the shift of a vector over an edge (two planar turns and a shift), of its angular half alone,
 #: of a symmetric block, and of one with the pattern of a rigid inertia; and for the formulas.
 EDGE, ANGULAR_EDGE, CONGRUENCE, RIGID_CONGRUENCE = 36, 12, 209, 110
-FORMULA = {"a": 30, "b": 36, "a_n": 30, "v_n": 9, "Q": 60}
-#: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE.
-BLOCK = {
-    "Dr": 1,
-    "Dri": 1,
-    "D": 0,
-    "Di": 1,
-    "G": 6,
-    "P": 42,
-    "R": 0,
-    "Ups": 0,
-    "Dp": 0,
-    "Dip": 1,
-    "Gp": 6,
-    "Pp": 42,
-}
+FORMULA = {a: 30, b: 36, a_n: 30, v_n: 9, Q: 60, a_m: 40, b_m: 40, tau_j: 40, A: 40}
+#: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE. 30 for others.
+BLOCK = {Dr: 1, Dri: 1, D: 0, Di: 1, G: 6, P: 42, R: 0, Ups: 0, Dp: 0, Dip: 1, Gp: 6, Pp: 42}
+_OTHER_LETTER, _OTHER_FORMULA, _OTHER_BLOCK = 36, 40, 30
 SIZE = {Body: 6, World: 6}
 
 
@@ -112,13 +137,13 @@ def _goes_both_ways(program: Program, o: OperatorOutput) -> bool:
 
 def _statement(s: Statement) -> int:
     if s.value is None:
-        return FORMULA.get(s.target.name, 40)
+        return FORMULA.get(s.target, _OTHER_FORMULA)
     if s.target.meaning == VELOCITY:
         return ANGULAR_EDGE + 1  # the formulas of a and b read the angular half
     if s.target.domain is not One:
         shifted = [e for e in edges(s.value) if is_congruence(e)]
-        rigid = s.target.name == "R"
-        return BLOCK.get(s.target.name, 30) + len(shifted) * (RIGID_CONGRUENCE if rigid else CONGRUENCE)
+        each = RIGID_CONGRUENCE if s.target is R else CONGRUENCE
+        return BLOCK.get(s.target, _OTHER_BLOCK) + len(shifted) * each
     return _value(s.value)
 
 
@@ -129,9 +154,7 @@ def _value(e: Expr) -> int:
         case Product() if e.factors[0] in EDGES:
             return CONGRUENCE if is_congruence(e) else EDGE + _value(operand(e))
         case Product():
-            first = e.factors[0]
-            name = f"{first.leaf.name}'" if isinstance(first, Adjoint) else getattr(first, "name", "")
-            return LETTER.get(name, 36) + _value(product(*e.factors[1:]))
+            return LETTER.get(e.factors[0], _OTHER_LETTER) + _value(product(*e.factors[1:]))
         case _:
             return 0
 

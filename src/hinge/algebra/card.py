@@ -1,0 +1,92 @@
+"""What a letter states about itself, once: its card. All that asks about letters reads cards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hinge.algebra.expression import Expr
+
+
+class Carries(Enum):
+    """What the numbers of a vector are, hence how they change with the frames of the bodies."""
+
+    FORCE = auto()
+    MOTION = auto()
+    #: The same in all frames.
+    NUMBER = auto()
+    #: Fits nothing: an expression with such a letter is evaluated in the bodies' own frames.
+    UNKNOWN = auto()
+
+    @property
+    def dual(self) -> Carries:
+        """What the adjoint carries."""
+        swapped = {Carries.FORCE: Carries.MOTION, Carries.MOTION: Carries.FORCE}
+        return swapped.get(self, self)
+
+
+class Role(Enum):
+    """How a letter may stand beside φ when bodies on fixed joints are merged into their parents."""
+
+    #: Sees only bodies that move: H, E₀.
+    SEES = auto()
+    #: Gathers over all bodies: φ, ψ.
+    GATHERS = auto()
+    #: What bodies have, added up when they are merged: M, B, b.
+    HAS = auto()
+    #: Accelerations across hinges, zero at a fixed one: a.
+    MOVES = auto()
+    #: A gain, zero at a fixed hinge: K.
+    GAIN = auto()
+    #: Shows single bodies.
+    NONE = auto()
+
+
+class Ask(Enum):
+    """What a letter asks of a binding beyond the tree and the hinges."""
+
+    #: The bodies' inertias.
+    INERTIA = auto()
+    #: How forces depend on each inertial parameter.
+    REGRESSOR = auto()
+    #: Springs, dampers and friction of the joints.
+    OWN_FORCES = auto()
+    #: Frames that the Node space stands for.
+    NODES = auto()
+    #: Which coordinates are prescribed.
+    SPLIT = auto()
+
+
+@dataclass(frozen=True)
+class Card:
+    """The facts about a letter.
+
+    `gives` and `takes` say what its range and domain carry; `role` how it may stand beside φ; `positive`
+    that it has no negative eigenvalues. `weight` is its weight in the order of words: what is to be
+    eliminated weighs more. `at_rest` is the letter in terms of what does not depend on the origins of the
+    bodies' frames.
+    """
+
+    gives: Carries = Carries.UNKNOWN
+    takes: Carries = Carries.UNKNOWN
+    role: Role = Role.NONE
+    positive: bool = False
+    weight: int = 1
+    asks: frozenset[Ask] = frozenset()
+    at_rest: Expr | None = None
+
+    def __repr__(self) -> str:
+        given = [f for f in fields(self) if getattr(self, f.name) != f.default]
+        return f"Card({', '.join(f'{f.name}={_shown(getattr(self, f.name))}' for f in given)})"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return f"frozenset({{{', '.join(sorted(map(str, value)))}}})"
+    return str(value) if isinstance(value, Enum) else repr(value)
+
+
+#: The card of a letter of the user's own.
+PLAIN = Card()

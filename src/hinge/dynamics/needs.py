@@ -1,0 +1,22 @@
+"""What expressions need of a binding, read off their letters before anything is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hinge.algebra import Expr, is_frame_free, placements
+from hinge.binding import Needs, asks_of, hides_fixed_bodies
+from hinge.pipeline import depends_on_origins
+
+
+def needs_of(expressions: Iterable[Expr], parameters: Sequence[str] = ()) -> Needs:
+    """Return what expressions need; `parameters` are the names of numbers of the model that calls give.
+
+    The bodies' own frames are needed where the value depends on the frames: where the user sees vectors of
+    bodies, or the letters do not fit together in other frames. All forms that identities lead to have one
+    value, so the given form decides.
+    """
+    given = tuple(expressions)
+    own = not all(map(is_frame_free, given)) or any(map(depends_on_origins, given))
+    merged = not own and placements.name not in parameters and hides_fixed_bodies(*given)
+    return Needs(own, merged, asks_of(given), tuple(parameters))
