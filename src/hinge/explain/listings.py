@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hinge.dynamics import Compiled
 from hinge.explain.bodies import Worked
 from hinge.explain.markup import Html, html, join, shortened, tag, unfolds
-from hinge.kernels import Kernel
+from hinge.kernels import OPS, Kernel
 from hinge.sweeps import Call
 from hinge.targets import NumpyProgram
 
@@ -24,7 +24,7 @@ _COLOURED = {
         re.MULTILINE,
     ),
     "asm": re.compile(r"(?P<comment>#[^\n]*)|(?P<label>^[\w.$]+:)|(?P<word>^\t[.\w]+)", re.MULTILINE),
-    "kernel": re.compile(r"(?P<comment>#[^\n]*)|(?P<word>\b(?:out|sin|cos|sqrt|log|def|return)\b)"),
+    "kernel": re.compile(rf"(?P<comment>#[^\n]*)|(?P<word>\b(?:out|def|return|{'|'.join(OPS)})\b)"),
 }
 
 
