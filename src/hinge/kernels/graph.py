@@ -148,9 +148,11 @@ class Graph:
         self.nodes.append(node)
         when = _LEAVES.get(node[0])
         if when is None:
-            known, first = self.known, self.known[node[1]]
-            last = known[node[-1]] if len(node) < 4 else max(known[i] for i in node[2:])
-            when = last if last > first else first
+            known = self.known
+            when, last = known[node[1]], known[node[-1]]
+            when = last if last > when else when
+            if len(node) > 3:
+                when = max(known[i] for i in node[1:])
         self.known.append(when)
         return index
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from hinge.errors import ArgumentError
-from hinge.sweeps import Code
+from hinge.sweeps import Code, checked_code
 from hinge.targets import Executable, NumpyProgram, has_llvm, native_program, note_code
 
 Target: TypeAlias = Literal["llvm", "numpy"]
@@ -68,4 +68,4 @@ def in_order(code: Code) -> Code:
     place = {name: k for k, name in enumerate(ORDER)}
     filled = [name for name, slots in code.inputs.items() if slots or name in place]
     names = sorted(filled, key=lambda name: place.get(name, len(place)))
-    return replace(code, inputs={name: code.inputs[name] for name in names})
+    return checked_code(replace(code, inputs={name: code.inputs[name] for name in names}))

@@ -39,6 +39,7 @@ from hinge.sweeps.program import (
     edges,
     operand,
 )
+from hinge.sweeps.verify import checked_program, checked_trace
 from hinge.tree import WORLD
 
 #: Sources with one column of blocks, the world's: such columns are computed beside the vectors.
@@ -52,7 +53,7 @@ def trace(program: Program, binding: Binding) -> Code:
 
     Zeros and ones among the model's numbers are folded into the kernels.
     """
-    return _Tracer(program, binding).run()
+    return checked_trace(_Tracer(checked_program(program), binding).run(), program, binding)
 
 
 @dataclass
