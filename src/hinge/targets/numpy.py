@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.errors import ArgumentError
 from hinge.kernels import OPS, Kernel
 from hinge.sweeps import Call, Code, DenseCall, Slot
 from hinge.targets.signature import Signature
+from hinge.targets.target import Target
 
 Array = NDArray[Any]
 Memory = list[Any]
@@ -59,6 +59,8 @@ class _Step:
 class NumpyProgram:
     """Traced code as Python functions, called with flat input vectors by name."""
 
+    target = "numpy"
+
     def __init__(self, code: Code) -> None:
         self.code = code
         made: dict[Kernel, tuple[Any, Any]] = {}
@@ -85,8 +87,7 @@ class NumpyProgram:
 
     def listing(self, language: str) -> str:
         """Return the kernels as Python functions, each once."""
-        if language != "python":
-            raise ArgumentError(f"{language}: target 'numpy' makes none; compile with target='llvm'")
+        assert language == "python", language
         kernels = {id(c.kernel): c.kernel for c in self.code.calls if isinstance(c, Call)}
         return "\n\n".join(map(source, kernels.values()))
 
@@ -189,3 +190,11 @@ def _solved(matrix: Array, right: Array) -> Array:
             if np.linalg.matrix_rank(matrix[k]) == len(matrix[k]):
                 found[k] = np.linalg.solve(matrix[k], right[k])
         return found
+
+
+def _program(trace: Callable[[], Code], *, identity: Callable[[], str] | None, label: str) -> NumpyProgram:
+    del identity, label
+    return NumpyProgram(trace())
+
+
+NUMPY = Target(NumpyProgram.target, _program, listings={"python": "Python"})
