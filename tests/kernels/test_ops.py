@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import fields
 
@@ -10,6 +11,7 @@ from hinge.kernels import BOUND, OPS, RUN, Graph, Op, Operations, Scalar, apply,
 from hinge.sweeps import Call, Code, Slot
 from hinge.targets import NumpyProgram, source
 from hinge.targets.llvm.functions import WRITTEN
+from tests.api.law import PACKAGE, sources
 from tests.targets.llvm.running import native, result, traced
 
 VALUES = (0.7, 1.3, -0.4, 2.5, 0.0, -3.0)
@@ -139,3 +141,22 @@ def test_a_value_is_known_when_the_last_of_its_arguments_is(monkeypatch):
         assert graph.known[apply("fma", *args).index] == RUN
     before, kernel = split(graph, {"y": x * apply("fma", u, v, w)})
     assert len(before.inputs) == 3 and len(kernel.instructions) == 1
+
+
+#: Where the name of a function may stand: in the table, where LLVM's lowering writes it out, and where a
+#: formula calls it.
+HOMES = {"kernels/ops.py", "targets/llvm/functions.py"}
+CALLERS = {"sqrt": {"sweeps/factor.py"}, "log": {"sweeps/trace.py"}}
+
+
+@pytest.mark.parametrize("op", FUNCTIONS, ids=lambda op: op.name)
+def test_the_compiler_names_a_function_in_two_files_at_most(op):
+    found = set()
+    for path in sources():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        room = path.relative_to(PACKAGE).parts[0]
+        names = {x.value for x in ast.walk(tree) if isinstance(x, ast.Constant)}
+        if op.name in names and room in ("kernels", "sweeps", "targets", "pipeline", "explain"):
+            found.add(path.relative_to(PACKAGE).as_posix())
+    assert "kernels/ops.py" in found
+    assert found <= HOMES | CALLERS.get(op.name, set())
