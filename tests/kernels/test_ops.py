@@ -122,17 +122,6 @@ def test_a_new_function_runs_on_both_targets(added):
         np.testing.assert_allclose(found, wanted, rtol=1e-15)
 
 
-def test_select_runs_on_both_targets():
-    kernel = traced(lambda c, x, y: (apply("select", c, -x, y), apply("select", -c, 2.0, y), x + y), 3)
-    call = Call(kernel, (0, 1, 2), (), (3, 4, 5), 0, 0)
-    code = Code((call,), {"x": (0, 1, 2)}, (result("y", [Slot(3), Slot(4)]),), 6)
-    c, x, y = states = np.random.default_rng(1).standard_normal((3, 21))
-    wanted = np.stack([np.where(c > 0, -x, y), np.where(-c > 0, 2.0, y)], axis=-1)
-    for program in (NumpyProgram(code), native(code)):
-        assert np.array_equal(program({"x": states.T})["y"], wanted)
-        assert np.array_equal(program({"x": states.T[4]})["y"], wanted[4])
-
-
 def test_constants_and_scalars_mix(added):
     graph = Graph()
     x = graph.input("x")

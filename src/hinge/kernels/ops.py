@@ -63,14 +63,6 @@ def _log(x: float) -> float:
     return -math.inf if x == 0.0 else math.nan
 
 
-def _select(c: float, x: float, y: float) -> float:
-    return x if c > 0.0 else y
-
-
-def _select_arrays(c: Any, x: Any, y: Any) -> Any:
-    return np.where(np.greater(c, 0.0), x, y)
-
-
 #: Every operation by name. Constants, parameters and inputs are leaves, not operations.
 OPS: dict[str, Op] = {
     op.name: op
@@ -83,6 +75,5 @@ OPS: dict[str, Op] = {
         Op("cos", np.cos, math.cos, ("even",), method="cos"),
         Op("sqrt", np.sqrt, _sqrt, ("none",), llvm="sqrt", method="sqrt"),
         Op("log", np.log, _log, ("none",), llvm="log", method="log"),
-        Op("select", _select_arrays, _select, ("none", "none", "none")),
     )
 }

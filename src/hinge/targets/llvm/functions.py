@@ -86,13 +86,8 @@ def _on_circle(part: int, w: Writer, x: str) -> str:
     return w.circles[x][part]
 
 
-def _select(w: Writer, c: str, x: str, y: str) -> str:
-    return w.select(w.compare("ogt", c, w.lanes.constant(0.0)), x, y)
-
-
 #: How each operation is written that has no name of LLVM's in the table, from its arguments.
 WRITTEN: dict[str, Callable[..., str]] = {op: partial(_on_circle, part) for op, part in CIRCLE.items()}
-WRITTEN["select"] = _select
 
 
 def _near(w: Writer, x: str) -> tuple[str, str]:
