@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hinge.errors import ArgumentError
-from hinge.targets.interpreter import INTERPRETER
 from hinge.targets.native import LLVM
 from hinge.targets.numpy import NUMPY
 from hinge.targets.signature import Executable
@@ -15,7 +14,7 @@ from hinge.targets.tape import PlainPlayer, Player, Tape
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
 #: Targets by name. The first that is available is taken where neither a call nor the environment names one.
-TARGETS: dict[str, Target] = {target.name: target for target in (LLVM, NUMPY, INTERPRETER)}
+TARGETS: dict[str, Target] = {target.name: target for target in (LLVM, NUMPY)}
 #: The environment variable that names the target where a call does not.
 VARIABLE = "HINGE_TARGET"
 
