@@ -201,7 +201,7 @@ def test_classical_accelerations_are_not_moved_to_the_world(verb):
         ({"prescribed": "elbow"}, ArgumentError, ["prescribed: the text 'elbow' came", "wanted a list"]),
         ({"prescribed": ["elbo"]}, UnknownNameError, ["has no joint 'elbo'", "did you mean 'elbow'?"]),
         ({"expressed": "local"}, ArgumentError, ["expressed: 'local' is unknown", "'world-aligned'"]),
-        ({"target": "fortran"}, ArgumentError, ["target: 'fortran' is unknown", "'numpy'"]),
+        ({"target": "fortran"}, ArgumentError, ["target: expected 'llvm' or 'numpy'", "got 'fortran'"]),
     ],
 )
 def test_wrong_options_of_compile_are_named(options, error, words):

@@ -33,9 +33,7 @@ class Needs:
                 "merged: expected False with own_frames=True, got True; merging needs chosen frames"
             )
         if self.merged and placements.name in self.parameters:
-            raise ArgumentError(
-                f"merged: expected False with parameter {placements.name!r}, got True"
-            )
+            raise ArgumentError(f"merged: expected False with parameter {placements.name!r}, got True")
 
     def gives(self, parameter: Leaf) -> bool:
         """Tell whether each call gives these numbers of the model."""

@@ -45,14 +45,12 @@ from hinge.model import (
 from hinge.pipeline import (
     Derivation,
     Expressions,
-    Target,
     build,
-    checked_target,
     derive,
 )
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, trace
-from hinge.targets import Executable
+from hinge.targets import Executable, checked_target, listing
 
 
 class Compiled:
@@ -73,7 +71,7 @@ class Compiled:
         *,
         blocks: Mapping[str, Expr] | None = None,
         derivation: Derivation | None = None,
-        target: Target | None = None,
+        target: str | None = None,
         shape: str | None = None,
         lanes: int | None = None,
     ) -> None:
@@ -398,12 +396,12 @@ class Compiled:
     @property
     def llvm(self) -> str:
         """The program as LLVM's text, for as many states at once as the machine's vectors hold."""
-        return self.program().listing("llvm")
+        return listing(self.program(), "llvm")
 
     @property
     def asm(self) -> str:
         """The same as assembly of this machine."""
-        return self.program().listing("asm")
+        return listing(self.program(), "asm")
 
     def __repr__(self) -> str:
         return f"<Compiled {self}: f({', '.join(['q', *self._argument_names()])})>"
@@ -420,7 +418,7 @@ def compile(
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] | None = (),
-    target: Target | None = None,
+    target: str | None = None,
     shape: str | None = None,
     lanes: int | None = None,
     parameters: Iterable[str] = (),
@@ -435,9 +433,9 @@ def compile(
     in; `prescribed` the joints that are active in hybrid dynamics, None if a call says so for each coordinate
     by `held`, zeros and ones (…, nv). Several expressions share their work.
 
-    `target` is "llvm" or "numpy", the best that is there unless given. For "llvm", `shape` "U" (unrolled),
-    "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes` (states at once) override what
-    is chosen.
+    `target` is one of `hinge.targets.TARGETS`, "llvm" or "numpy", the best that is there unless given. For
+    "llvm", `shape` "U" (unrolled), "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes`
+    (states at once) override what is chosen.
 
     `parameters` names numbers of the model that each call gives instead of the robot, one set for all states
     or one for each: "inertias" (…, bodies, 10), m, h and the upper triangle of I row by row of every body in

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hinge.binding import Formula, Row, jointwise, of_this_package
 from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
 from hinge.model import Robot
-from hinge.pipeline import Target, best_target, build
-from hinge.targets import Executable
+from hinge.pipeline import build
+from hinge.targets import Executable, best_target
 
 
 def joint_program(
@@ -18,7 +18,7 @@ def joint_program(
     results: Mapping[str, Row],
     formula: Formula,
     *,
-    target: Target | None = None,
+    target: str | None = None,
 ) -> Executable:
     """Return the program of a formula at every joint; its name and the joints' types tell it from others.
 

@@ -12,9 +12,8 @@ from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
 from hinge.dynamics.needs import needs_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
-from hinge.pipeline import Target, best_target
 from hinge.spatial import ArrayLike
-from hinge.targets import Dispatcher, Executable, dispatcher
+from hinge.targets import Dispatcher, Executable, best_target, dispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 #: The name of a frame or body, several of them, or None for all bodies.
@@ -63,7 +62,7 @@ def _kept(
     expressed: Expressed,
     prescribed: frozenset[str] | None,
     parameters: tuple[str, ...],
-    target: Target,
+    target: str,
 ) -> Compiled:
     parts = parts_of(verb)
     if parameters or verb not in CATALOGUE:
@@ -90,7 +89,7 @@ _SETS: dict[tuple[Robot, str, tuple[str, ...]], set[frozenset[str] | None]] = {}
 #: which may be a better way.
 QUICK_SETS: dict[tuple[Robot, tuple[str, ...]], Callable[..., Any]] = {}
 #: Programs of formulas at joints, by what they are and for which target.
-JOINT_PROGRAMS: dict[tuple[str, Target], Executable] = {}
+JOINT_PROGRAMS: dict[tuple[str, str], Executable] = {}
 
 
 def _note_set(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str] | None) -> None:
@@ -131,9 +130,7 @@ class Quick(dict[Any, Callable[..., Any]]):
         _ALL.append(self)
 
     def natively(self, f: F) -> F:
-        """Return a verb as a native function that goes straight into the code of robots it knows."""
-        if best_target() != "llvm":
-            return f
+        """Return a verb as a function that, on a native target, goes straight into the code of robots."""
         self.dispatcher = dispatcher(f, self.choices)
         return cast("F", self.dispatcher.function)
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from hinge.dynamics import Compiled
 from hinge.explain.bodies import Worked
 from hinge.explain.markup import Html, html, join, shortened, tag, unfolds
-from hinge.kernels import Kernel
+from hinge.kernels import OPS, Kernel
 from hinge.sweeps import Call
-from hinge.targets import NumpyProgram
+from hinge.targets import listing, target_of
 
 #: A listing is cut after this many letters, the kernels together after this many.
 LONGEST, KERNELS = 200_000, 160_000
 
-#: What is coloured in each language: comments, words of the language, labels.
+#: What is coloured in each language: comments, words of the language, labels; in others as in kernels.
 _COLOURED = {
     "llvm": re.compile(
         r"(?P<comment>;[^\n]*)|(?P<label>^[\w.$-]+:)"
@@ -24,7 +24,7 @@ _COLOURED = {
         re.MULTILINE,
     ),
     "asm": re.compile(r"(?P<comment>#[^\n]*)|(?P<label>^[\w.$]+:)|(?P<word>^\t[.\w]+)", re.MULTILINE),
-    "kernel": re.compile(r"(?P<comment>#[^\n]*)|(?P<word>\b(?:out|sin|cos|sqrt|log|def|return)\b)"),
+    "kernel": re.compile(rf"(?P<comment>#[^\n]*)|(?P<word>\b(?:out|def|return|{'|'.join(OPS)})\b)"),
 }
 
 
@@ -32,10 +32,8 @@ def listings_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
     """Return everything that is generated, each listing folded away."""
     parts = [unfolds("kernels: what happens at one body", _kernels(c, bodies))]
     program = c.program()
-    if isinstance(program, NumpyProgram):
-        return join([*parts, unfolds("Python", _listing(program.listing("python"), "kernel"))])
-    parts.append(unfolds("LLVM's text", _listing(c.llvm, "llvm")))
-    parts.append(unfolds("assembly of this machine", _listing(c.asm, "asm")))
+    for language, title in target_of(program).listings.items():
+        parts.append(unfolds(title, _listing(listing(program, language), language)))
     return join(parts)
 
 
@@ -88,7 +86,7 @@ def _listing(text: str, language: str, longest: int | None = None) -> Html:
     )
     out: list[Html] = []
     end = 0
-    for m in _COLOURED[language].finditer(shown):
+    for m in _COLOURED.get(language, _COLOURED["kernel"]).finditer(shown):
         out += [html(shown[end : m.start()]), tag("span", m.group(), class_=f"c-{m.lastgroup}")]
         end = m.end()
     return join([tag("pre", *out, shown[end:]), *note])

@@ -1,28 +1,20 @@
 """Straight-line scalar code: what happens at one body, traced from Python arithmetic.
 
 Arithmetic with the `Scalar`s of a `Graph` writes instructions down; `finish` makes them a `Kernel`,
-a value that can be read, counted, verified, interpreted and compiled.
+a value that can be read, counted, verified, interpreted and compiled. The table `OPS` says everything about
+each operation.
 """
 
 from hinge.kernels.count import Operations, count
-from hinge.kernels.graph import ARITY, BOUND, RUN, TRACED, Graph, Op, Scalar, Value
-from hinge.kernels.kernel import (
-    SYMBOLS,
-    Instruction,
-    Kernel,
-    Output,
-    Uniform,
-    finish,
-    split,
-    uniform,
-)
+from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
+from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
+from hinge.kernels.ops import OPS, Op
 from hinge.kernels.verify import verify
 
 __all__ = [
-    "ARITY",
     "BOUND",
+    "OPS",
     "RUN",
-    "SYMBOLS",
     "TRACED",
     "Graph",
     "Instruction",
@@ -33,6 +25,7 @@ __all__ = [
     "Scalar",
     "Uniform",
     "Value",
+    "apply",
     "count",
     "finish",
     "split",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from hinge.kernels.graph import Op
 from hinge.kernels.kernel import Kernel
+from hinge.kernels.ops import OPS
 
 
 @dataclass(frozen=True)
 class Operations:
-    """Numbers of floating-point operations; `functions` are sin, cos, sqrt and log.
+    """Numbers of floating-point operations; `functions` are sin, cos and the like.
 
     A subtraction counts as an addition; a sign and a constant count nothing.
     """
@@ -42,10 +42,4 @@ class Operations:
 
 def count(kernel: Kernel) -> Operations:
     """Return the number of operations of each kind."""
-    n: Counter[Op] = Counter(i.op for i in kernel.instructions)
-    return Operations(
-        multiplications=n["mul"],
-        additions=n["add"] + n["sub"],
-        divisions=n["div"],
-        functions=n["sin"] + n["cos"] + n["sqrt"] + n["log"],
-    )
+    return Operations(**Counter[str](OPS[i.op].counted for i in kernel.instructions if i.op != "const"))

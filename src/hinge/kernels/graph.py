@@ -7,7 +7,8 @@ a plain float: results that fold to a constant are floats again, and the rules a
     (y/x) x = y     ((y/x) z) x = y z
 
 A sign is carried along and is never an instruction: (−x) y = −(x y), (−x) + (−y) = −(x + y),
-sin(−x) = −sin x, cos(−x) = cos x. Equal instructions are made once.
+sin(−x) = −sin x, cos(−x) = cos x; the table `OPS` says how it goes through a function. Equal instructions
+are made once.
 
 Between the two stand parameters, numbers that are known when a model is bound, before the kernel runs, but
 not while it is traced. A value of parameters and constants alone is *uniform*; it is worked out at binding
@@ -23,26 +24,20 @@ result may differ from the plain formula's in its last bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
-from typing import Any, Literal, NoReturn, TypeAlias
+from collections.abc import Callable, Hashable
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 
 from hinge.errors import ArgumentError
+from hinge.kernels.ops import OPS
 
-Op = Literal["const", "param", "input", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "log"]
-
-#: The number of earlier values that an instruction takes; inputs and parameters are not instructions.
-ARITY: dict[Op, int] = {
-    "const": 0, "add": 2, "sub": 2, "mul": 2, "div": 2, "sin": 1, "cos": 1, "sqrt": 1, "log": 1,
-}  # fmt: skip
-
-#: (op, index, …), ("const", float), ("param", key) or ("input", key).
+#: (op, index, …) with an op of `OPS`, ("const", float), ("param", key) or ("input", key).
 Node: TypeAlias = tuple[Any, ...]
 
 #: When a value is known: while it is traced, when the model is bound, when the kernel runs.
 TRACED, BOUND, RUN = range(3)
-_LEAVES: dict[Op, int] = {"const": TRACED, "param": BOUND, "input": RUN}
+_LEAVES = {"const": TRACED, "param": BOUND, "input": RUN}
 
 #: Products of constants outside this range are not folded: they would lose digits or overflow.
 SMALLEST, LARGEST = 1e-300, 1e300
@@ -152,9 +147,12 @@ class Graph:
         self._index[node] = index = len(self.nodes)
         self.nodes.append(node)
         when = _LEAVES.get(node[0])
-        if when is None:  # the first and the last operand are all there are
-            when, last = self.known[node[1]], self.known[node[-1]]
+        if when is None:
+            known = self.known
+            when, last = known[node[1]], known[node[-1]]
             when = last if last > when else when
+            if len(node) > 3:
+                when = max(known[i] for i in node[1:])
         self.known.append(when)
         return index
 
@@ -254,22 +252,6 @@ class Scalar:
         root = self**half
         return root * root * self if odd else root * root
 
-    def sin(self) -> Scalar:
-        """Return sin x."""
-        return self.graph.node(("sin", self.index), self.negative)
-
-    def cos(self) -> Scalar:
-        """Return cos x."""
-        return self.graph.node(("cos", self.index), False)
-
-    def sqrt(self) -> Scalar:
-        """Return √x."""
-        return self.graph.node(("sqrt", _unsigned(self)), False)
-
-    def log(self) -> Scalar:
-        """Return the natural logarithm of x."""
-        return self.graph.node(("log", _unsigned(self)), False)
-
     def _undecided(self, *_: object) -> NoReturn:
         raise TypeError(
             f"{self!r} has no value while it is traced, so it cannot decide a branch; write the formula "
@@ -280,6 +262,47 @@ class Scalar:
 
 
 Value: TypeAlias = Scalar | float
+
+
+def apply(name: str, *args: Value) -> Value:
+    """Return an operation of the table on traced scalars and numbers; on numbers alone it is a number."""
+    op = OPS[name]
+    graph = next((x.graph for x in args if isinstance(x, Scalar)), None)
+    if graph is None or op.symbol:
+        return cast("Value", op.floats(*args))
+    operands, negative = list[int](), False
+    for x, parity in zip(args, op.parity, strict=True):
+        signed = _negative(x) and parity != "none"
+        negative ^= signed and parity == "odd"
+        operands.append(_operand(graph, -x if signed else x))
+    return graph.node((name, *(sorted(operands) if op.commutes else operands)), negative)
+
+
+def _method(name: str) -> Callable[..., Value]:
+    return lambda *args: apply(name, *args)
+
+
+# NumPy's functions of object arrays call a method of each element: np.sin calls x.sin().
+for _op in OPS.values():
+    if _op.method:
+        setattr(Scalar, _op.method, _method(_op.name))
+
+
+def _negative(x: Value) -> bool:
+    return x.negative if isinstance(x, Scalar) else x < 0.0
+
+
+def _operand(graph: Graph, x: Value) -> int:
+    """Return a node that is x with its sign; −(a − b) is b − a, other −x are 0 − x."""
+    if not isinstance(x, Scalar):
+        return graph.constant(float(x) + 0.0)  # −0.0 becomes 0.0
+    assert graph is x.graph, MIXED
+    if not x.negative:
+        return x.index
+    node = graph.nodes[x.index]
+    if node[0] == "sub":
+        return graph.node(("sub", node[2], node[1]), False).index
+    return graph.node(("sub", graph.constant(0.0), x.index), False).index
 
 
 def _number(x: object) -> float | None:
@@ -315,13 +338,3 @@ def _times(x: Scalar, other: object) -> Value:
     if not c:
         return NotImplemented if c is None else 0.0
     return x.graph.scaled(x.index, abs(c), x.negative is not (c < 0.0))
-
-
-def _unsigned(x: Scalar) -> int:
-    """Return a node of x with its sign, which √ and log need: −(a − b) is b − a, other −x are 0 − x."""
-    if not x.negative:
-        return x.index
-    graph, node = x.graph, x.graph.nodes[x.index]
-    if node[0] == "sub":
-        return graph.node(("sub", node[2], node[1]), False).index
-    return graph.node(("sub", graph.constant(0.0), x.index), False).index

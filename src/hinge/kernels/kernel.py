@@ -8,36 +8,23 @@ uniform values enter it as inputs after the others, and a kernel of their own gi
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from hinge.kernels.graph import BOUND, Graph, Node, Op, Scalar, Value
+from hinge.kernels.graph import BOUND, Graph, Node, Scalar, Value, apply
+from hinge.kernels.ops import OPS
 
-#: What each instruction does. Division by zero gives what IEEE says, as in compiled code.
-MEANING: dict[Op, Callable[..., Any]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": np.divide,
-    "sin": np.sin,
-    "cos": np.cos,
-    "sqrt": np.sqrt,
-    "log": np.log,
-}
-SYMBOLS: dict[Op, str] = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-COMMUTATIVE: tuple[Op, ...] = ("add", "mul")
-LEAVES: tuple[Op, ...] = ("const", "param", "input")
+LEAVES = ("const", "param", "input")
 
 
 class Instruction(NamedTuple):
-    """One step: `args` are the numbers of earlier values, or the float itself for "const"."""
+    """One step: an op of `OPS` on earlier values, by number, or "const" with the float itself."""
 
-    op: Op
+    op: str
     args: tuple[float, ...]
 
     @property
@@ -90,9 +77,8 @@ class Kernel:
         values: list[Any] = [inputs[key] for key in self.inputs]
         with np.errstate(all="ignore"):
             for instruction in self.instructions:
-                op, args = instruction.op, instruction.operands
-                known = instruction.constant
-                values.append(MEANING[op](*(values[i] for i in args)) if known is None else known)
+                known, args = instruction.constant, [values[i] for i in instruction.operands]
+                values.append(_applied(instruction.op, args) if known is None else known)
         return {o.key: _signed(o, values) for o in self.outputs}
 
     def restricted(self, keys: Iterable[Hashable]) -> Kernel:
@@ -111,8 +97,9 @@ class Kernel:
             if instruction.op == "const":
                 names.append(repr(instruction.constant))
             else:
+                written = OPS[instruction.op].written([names[i] for i in instruction.operands])
                 names.append(f"t{number}")
-                lines.append(f"t{number} = {_written(instruction, names)}")
+                lines.append(f"t{number} = {written}")
         for o in self.outputs:
             value = repr(o.constant) if o.value is None else names[o.value]
             lines.append(f"out {label(o.key)} = {'-' if o.negative else ''}{value}")
@@ -191,16 +178,16 @@ def _renumbered(node: Node, number: Mapping[int, int]) -> Instruction:
     if op == "const":
         return Instruction("const", (args[0],))
     renamed = [number[i] for i in args]
-    return Instruction(op, tuple(sorted(renamed) if op in COMMUTATIVE else renamed))
+    return Instruction(op, tuple(sorted(renamed) if OPS[op].commutes else renamed))
+
+
+def _applied(op: str, args: Sequence[Any]) -> Any:
+    if any(isinstance(x, Scalar) for x in args):
+        return apply(op, *args)
+    return OPS[op].arrays(*args)
 
 
 def _signed(output: Output, values: Sequence[Any]) -> Any:
     if output.value is None:
         return output.constant
     return -values[output.value] if output.negative else values[output.value]
-
-
-def _written(instruction: Instruction, names: Sequence[str]) -> str:
-    args = [names[i] for i in instruction.operands]
-    symbol = SYMBOLS.get(instruction.op)
-    return f" {symbol} ".join(args) if symbol else f"{instruction.op}({', '.join(args)})"

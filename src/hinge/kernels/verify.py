@@ -10,8 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
-from hinge.kernels.graph import ARITY
-from hinge.kernels.kernel import COMMUTATIVE, Instruction, Kernel, label
+from hinge.kernels.kernel import Instruction, Kernel, label
+from hinge.kernels.ops import OPS
 
 
 def verify(kernel: Kernel) -> None:
@@ -30,9 +30,9 @@ def names_are_unique(kernel: Kernel) -> Iterator[str]:
 def shapes_are_right(kernel: Kernel) -> Iterator[str]:
     """Tell of unknown ops, wrong numbers of arguments, and constants that are not finite floats."""
     for number, i in _numbered(kernel):
-        if i.op not in ARITY:
-            yield f"{_text(number, i)}: unknown op; wanted one of {', '.join(ARITY)}"
-        elif len(i.args) != (1 if i.op == "const" else ARITY[i.op]):
+        if i.op != "const" and i.op not in OPS:
+            yield f"{_text(number, i)}: unknown op; wanted one of {', '.join(('const', *OPS))}"
+        elif len(i.args) != (1 if i.op == "const" else OPS[i.op].arity):
             yield f"{_text(number, i)}: wrong number of arguments"
         elif i.constant is not None and not (type(i.constant) is float and math.isfinite(i.constant)):
             yield f"{_text(number, i)}: not a finite float"
@@ -45,7 +45,7 @@ def arguments_come_earlier(kernel: Kernel) -> Iterator[str]:
         for a in operands:
             if type(a) is not int or not 0 <= a < number:
                 yield f"{_text(number, i)}: argument {a} is not an earlier value"
-        if i.op in COMMUTATIVE and operands[0] > operands[1]:
+        if i.op != "const" and OPS[i.op].commutes and list(operands) != sorted(operands):
             yield f"{_text(number, i)}: arguments of {i.op} are not in order"
 
 

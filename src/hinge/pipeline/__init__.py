@@ -5,23 +5,19 @@ derive    expressions         → multiplied out → search by named identities 
 build     program, binding    → traced kernels → target
 """
 
-from hinge.pipeline.build import TARGETS, Target, best_target, build, checked_target
+from hinge.pipeline.build import build
 from hinge.pipeline.derivations import Derivation, DerivationLine, as_given, derive, frozen_table
 from hinge.pipeline.expressions import Expressions, named, written
 from hinge.pipeline.origins import depends_on_origins
 from hinge.pipeline.proofs import Proof, prove
 
 __all__ = [
-    "TARGETS",
     "Derivation",
     "DerivationLine",
     "Expressions",
     "Proof",
-    "Target",
     "as_given",
-    "best_target",
     "build",
-    "checked_target",
     "depends_on_origins",
     "derive",
     "frozen_table",

@@ -2,65 +2,51 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Any
 
-from hinge.errors import ArgumentError
-from hinge.sweeps import Code
-from hinge.targets import Executable, NumpyProgram, has_llvm, native_program, note_code
+from hinge.errors import ArgumentError, MissingExtraError
+from hinge.sweeps import Code, checked_code
+from hinge.targets import TARGETS, Executable, Target, best_target, checked_target, note_code
 
-Target: TypeAlias = Literal["llvm", "numpy"]
-
-#: Targets that `build` knows, the best first.
-TARGETS: tuple[Target, ...] = ("llvm", "numpy")
-#: The environment variable that names the target where a call does not.
-VARIABLE = "HINGE_TARGET"
 #: The order of inputs in a call; what is not here comes after them.
 ORDER = ("q", "qd", "qdd", "tau", "x")
-
-
-def best_target() -> Target:
-    """Return the target that the environment names, else the best that is there."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return checked_target(VARIABLE, named)
-    return "llvm" if has_llvm() else "numpy"
-
-
-def checked_target(argument: str, name: str) -> Target:
-    """Return a target's name, or raise an ArgumentError that says what there is."""
-    for target in TARGETS:
-        if name == target:
-            return target
-    raise ArgumentError(f"{argument}: {name!r} is unknown; there is {', '.join(map(repr, TARGETS))}")
 
 
 def build(
     trace: Callable[[], Code],
     *,
-    target: Target | None = None,
+    target: str | None = None,
     identity: Callable[[], str] | None = None,
     label: str = "",
-    shape: str | None = None,
-    lanes: int | None = None,
+    **options: Any,
 ) -> Executable:
-    """Return what runs a program on a target.
+    """Return what runs a program on a target, the best that is there unless given.
 
-    `trace` gives its code; it is called when that is needed, which it is not where the cache has what came
-    out of it. `identity` tells the code apart from all other code, for the native target's cache; `shape`
-    and `lanes` override what that target chooses.
+    `trace` gives its code; it is called when that is needed, which it is not where a cache has what came
+    out of it. `identity` tells the code apart from all other code, for such a cache. `options` are the
+    target's own, such as `shape` and `lanes` of "llvm"; None leaves the choice to it.
     """
     note_code()
-    target = checked_target("target", target) if target else best_target()
-    if target == "llvm":
-        return native_program(
-            lambda: in_order(trace()), identity=identity, label=label, shape=shape, lanes=lanes
+    found = TARGETS[checked_target("target", target) if target else best_target()]
+    given = {name: x for name, x in options.items() if x is not None}
+    _check(found, given)
+    return found.build(lambda: in_order(trace()), identity=identity, label=label, **given)
+
+
+def _check(target: Target, options: dict[str, Any]) -> None:
+    """Refuse a target that cannot be used here, and options that it does not have."""
+    if not target.available():
+        raise MissingExtraError(
+            f"target {target.name!r} needs {target.needs}: pip install {target.needs}, or give another target"
         )
-    if shape is not None or lanes is not None:
-        raise ArgumentError("shape, lanes: are choices of target 'llvm'; leave them out for 'numpy'")
-    return NumpyProgram(in_order(trace()))
+    for name, x in options.items():
+        if name not in target.options:
+            able = "".join(f", or give target {t.name!r}" for t in TARGETS.values() if name in t.options)
+            raise ArgumentError(
+                f"{name}: expected none for target {target.name!r}, got {x!r}; leave it out{able}"
+            )
 
 
 def in_order(code: Code) -> Code:
@@ -68,4 +54,4 @@ def in_order(code: Code) -> Code:
     place = {name: k for k, name in enumerate(ORDER)}
     filled = [name for name, slots in code.inputs.items() if slots or name in place]
     names = sorted(filled, key=lambda name: place.get(name, len(place)))
-    return replace(code, inputs={name: code.inputs[name] for name in names})
+    return checked_code(replace(code, inputs={name: code.inputs[name] for name in names}))

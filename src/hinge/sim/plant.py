@@ -10,7 +10,6 @@ import numpy as np
 from hinge.dynamics import Compiled, External, compiled, external_forces
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of
-from hinge.pipeline import Target
 from hinge.spatial import Array, ArrayLike
 from hinge.targets import TapeOp
 
@@ -55,10 +54,10 @@ class Plant:
         external: External = None,
         gravity: ArrayLike | None = None,
         passive: bool = True,
-        target: Target | None = None,
+        target: str | None = None,
     ) -> None:
         self.robot: Robot = robot
-        self.target: Target | None = target
+        self.target: str | None = target
         self.passive = passive and any(
             getattr(j, name).any() for j in robot.joints for name in ("damping", "friction", "stiffness")
         )

@@ -21,6 +21,7 @@ from hinge.sweeps.program import (
     verify_program,
 )
 from hinge.sweeps.trace import trace
+from hinge.sweeps.verify import checked_code, checks_passes, verify_code
 
 __all__ = [
     "Binding",
@@ -45,12 +46,15 @@ __all__ = [
     "Step",
     "VectorOutput",
     "WorldOutput",
+    "checked_code",
+    "checks_passes",
     "cost",
     "lower",
     "read_off",
     "symmetric_inverse",
     "trace",
     "unit_block",
+    "verify_code",
     "verify_program",
     "zeros",
 ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from hinge.kernels import Scalar
+from hinge.kernels import Scalar, apply
 from hinge.sweeps.contract import Block, zeros
 
 
@@ -52,7 +51,7 @@ def triangular_root(x: Block) -> Block:
     low, pivots = pivots_of(x)
     found = zeros(len(x), len(x))
     for k, pivot in enumerate(pivots):
-        found[k, k] = scale = _sqrt(pivot)
+        found[k, k] = scale = _root(pivot)
         for i in range(k + 1, len(x)):
             found[i, k] = low[i, k] * scale
     return found
@@ -69,9 +68,7 @@ def triangular_inverse(x: Block) -> Block:
     return found
 
 
-def _sqrt(x: Any) -> Any:
-    if isinstance(x, Scalar):
-        return x.sqrt()
-    if x <= 0:
+def _root(pivot: Any) -> Any:
+    if not isinstance(pivot, Scalar) and pivot <= 0:
         raise ZeroDivisionError("a pivot that is not positive")
-    return math.sqrt(x)
+    return apply("sqrt", pivot)

@@ -7,8 +7,6 @@ up, its outputs get slots of their own, and what it stores is filled in.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -17,34 +15,13 @@ import numpy as np
 
 from hinge.algebra import Expr
 from hinge.errors import ArgumentError
-from hinge.kernels import BOUND, RUN, Graph, Kernel, Op, Scalar, Uniform, finish, uniform
+from hinge.kernels import BOUND, OPS, RUN, Graph, Kernel, Scalar, Uniform, finish, uniform
 from hinge.sweeps.code import Call, Column
 from hinge.sweeps.contract import Binding, Block
 from hinge.sweeps.memory import Layouts, Memory, Stored
 
 #: A hinge inertia that is known beforehand and worse conditioned than this is taken for singular.
 SINGULAR = 1e13
-
-
-def _sqrt(x: float) -> float:
-    return math.sqrt(x) if x >= 0.0 else math.nan
-
-
-def _log(x: float) -> float:
-    return math.log(x) if x > 0.0 else -math.inf
-
-
-#: What instructions do at binding time, with floats: a division by zero raises ZeroDivisionError.
-AT_BINDING: dict[Op, Callable[..., float]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "div": operator.truediv,
-    "sin": math.sin,
-    "cos": math.cos,
-    "sqrt": _sqrt,
-    "log": _log,
-}
 Pick: TypeAlias = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
@@ -184,7 +161,10 @@ class OpenCall(NamedTuple):
 
 
 class UniformValues:
-    """What is known at binding time, from the numbers of a body and those that were read."""
+    """What is known at binding time, from the numbers of a body and those that were read.
+
+    Numbers are floats here: a division by zero raises ZeroDivisionError.
+    """
 
     def __init__(self, graph: Graph, nodes: Iterable[int]) -> None:
         self.place = {node: k for k, node in enumerate(sorted(nodes))}
@@ -193,7 +173,7 @@ class UniformValues:
         self._params: list[Param] = list(params)
         self._constants = [i.constant for i in kernel.instructions if i.constant is not None]
         steps = kernel.instructions[len(self._constants) :]
-        self._steps = [(AT_BINDING[i.op], i.operands) for i in steps]
+        self._steps = [(OPS[i.op].floats, i.operands) for i in steps]
         self._outputs = [o.value for o in kernel.outputs if o.value is not None]
 
     def __call__(self, own: Sequence[float], read: Sequence[float]) -> list[float]:

@@ -17,8 +17,7 @@ import numpy as np
 
 from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf
 from hinge.errors import UnboundLeafError
-from hinge.kernels import Kernel
-from hinge.kernels import Scalar as Traced
+from hinge.kernels import Kernel, apply
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.contract import Binding, zeros
@@ -40,6 +39,7 @@ from hinge.sweeps.program import (
     edges,
     operand,
 )
+from hinge.sweeps.verify import checked_program, checked_trace
 from hinge.tree import WORLD
 
 #: Sources with one column of blocks, the world's: such columns are computed beside the vectors.
@@ -53,7 +53,7 @@ def trace(program: Program, binding: Binding) -> Code:
 
     Zeros and ones among the model's numbers are folded into the kernels.
     """
-    return _Tracer(program, binding).run()
+    return checked_trace(_Tracer(checked_program(program), binding).run(), program, binding)
 
 
 @dataclass
@@ -362,7 +362,7 @@ def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
             total = total + c * (one @ other)
     for c, x in o.determinants if body.body != WORLD else ():
         for pivot in pivots_of(body.value(x))[1]:
-            total = total + 0.5 * c * _log(pivot * pivot)
+            total = total + 0.5 * c * apply("log", pivot * pivot)
     return total
 
 
@@ -370,10 +370,6 @@ def _mark(live: bytearray, values: Iterable[float | Slot]) -> None:
     for x in values:
         if isinstance(x, Slot):
             live[x.index] = 1
-
-
-def _log(x: Any) -> Any:
-    return x.log() if isinstance(x, Traced) else float(np.log(x))
 
 
 def gathered_edges(statements: Sequence[Statement]) -> list[Product]:

@@ -3,19 +3,31 @@
 from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
 from hinge.targets.llvm.threads import set_threads, threads
-from hinge.targets.native import Dispatcher, dispatcher, has_llvm, native_program, player
+from hinge.targets.native import has_llvm
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
+from hinge.targets.registry import (
+    TARGETS,
+    best_target,
+    checked_target,
+    dispatcher,
+    listing,
+    player,
+    target_of,
+)
 from hinge.targets.signature import Executable, Signature
 from hinge.targets.tally import code_made, note_code
 from hinge.targets.tape import PlainPlayer, Player, Stretch, Tape, TapeOp
+from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
 __all__ = [
+    "TARGETS",
     "Blocks",
     "Counterexample",
     "Dispatcher",
     "Executable",
     "NumpyProgram",
+    "PlainDispatcher",
     "PlainPlayer",
     "Player",
     "Signature",
@@ -24,13 +36,16 @@ __all__ = [
     "System",
     "Tape",
     "TapeOp",
+    "Target",
+    "best_target",
     "block_marks",
     "block_structure",
+    "checked_target",
     "code_made",
     "counterexample",
     "dispatcher",
     "has_llvm",
-    "native_program",
+    "listing",
     "note_code",
     "player",
     "plot_blocks",
@@ -38,5 +53,6 @@ __all__ = [
     "set_threads",
     "source",
     "system_of",
+    "target_of",
     "threads",
 ]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from inspect import Parameter, Signature, getdoc, signature
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
-from hinge.errors import MissingExtraError
 from hinge.sweeps import Code
 from hinge.targets.signature import Executable
-from hinge.targets.tape import PlainPlayer, Player, Tape
+from hinge.targets.tape import Player, Tape
+from hinge.targets.target import Dispatcher, Target
 
 
 def has_llvm() -> bool:
@@ -19,73 +19,22 @@ def has_llvm() -> bool:
     return find_spec("llvmlite") is not None
 
 
-class Dispatcher(Protocol):
-    """A function that goes straight into the code of the subjects that it knows, see `dispatcher`."""
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The function: of a subject and arrays."""
-        ...
-
-    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
-        """Take calls with a subject and choices to an entry from now on."""
-        ...
-
-    def forget(self) -> None:
-        """Know no subject any more."""
-        ...
-
-
-class _Plain:
-    """The dispatcher that knows nobody: the fallback itself."""
-
-    def __init__(self, fallback: Callable[..., Any]) -> None:
-        self.function = fallback
-
-    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
-        """Stay ignorant."""
-
-    def forget(self) -> None:
-        """Have nothing to forget."""
-
-
-def dispatcher(fallback: Callable[..., Any], choices: Sequence[str] = ()) -> Dispatcher:
-    """Return a dispatcher around a Python function of a module, native where llvmlite is.
-
-    `choices` are arguments of the function that choose an entry of the subject.
-    """
-    if not has_llvm():
-        return _Plain(fallback)
+def _dispatcher(fallback: Callable[..., Any], choices: Sequence[str]) -> Dispatcher:
     entry, _ = _loaded()
     parameters = signature(fallback).parameters.values()
     bare = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
     return entry.Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}", choices)
 
 
-def native_program(
-    trace: Callable[[], Code],
-    *,
-    identity: Callable[[], str] | None,
-    label: str,
-    shape: str | None = None,
-    lanes: int | None = None,
-) -> Executable:
-    """Return a program of the native target, see `hinge.targets.llvm.program`."""
-    if not has_llvm():
-        raise MissingExtraError("target 'llvm' needs llvmlite: pip install llvmlite, or give target='numpy'")
+def _program(trace: Callable[[], Code], **options: Any) -> Executable:
     _, program = _loaded()
-    return program.NativeProgram(trace, identity=identity, label=label, shape=shape, lanes=lanes)
+    return program.NativeProgram(trace, **options)
 
 
-def player(tape: Tape) -> Player:
-    """Return what runs a tape: native code from step to step if all its programs are native."""
-    if has_llvm():
-        _, program = _loaded()
-        if all(isinstance(op.program, program.NativeProgram) for op in tape.ops):
-            from hinge.targets.llvm.tape import NativePlayer  # noqa: PLC0415 (loads llvmlite)
+def _player(tape: Tape) -> Player:
+    from hinge.targets.llvm.tape import NativePlayer  # noqa: PLC0415 (loads llvmlite)
 
-            return NativePlayer(tape)
-    return PlainPlayer(tape)
+    return NativePlayer(tape)
 
 
 def _loaded() -> tuple[ModuleType, ModuleType]:
@@ -93,3 +42,16 @@ def _loaded() -> tuple[ModuleType, ModuleType]:
     from hinge.targets.llvm import entry, program  # noqa: PLC0415 (loads llvmlite)
 
     return entry, program
+
+
+#: See `hinge.targets.llvm.program` for the options.
+LLVM = Target(
+    "llvm",
+    _program,
+    has_llvm,
+    needs="llvmlite",
+    options=("shape", "lanes"),
+    listings={"llvm": "LLVM's text", "asm": "assembly of this machine"},
+    dispatcher=_dispatcher,
+    player=_player,
+)

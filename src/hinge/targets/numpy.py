@@ -7,7 +7,6 @@ is quicker than arrays of one element.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.errors import ArgumentError
-from hinge.kernels import SYMBOLS, Kernel
+from hinge.kernels import OPS, Kernel
 from hinge.sweeps import Call, Code, DenseCall, Slot
 from hinge.targets.signature import Signature
+from hinge.targets.target import Target
 
 Array = NDArray[Any]
 Memory = list[Any]
-
-_ARRAYS = {"sin": np.sin, "cos": np.cos, "sqrt": np.sqrt, "log": np.log}
-_FLOATS = {"sin": math.sin, "cos": math.cos, "sqrt": math.sqrt, "log": math.log}
 
 
 def source(kernel: Kernel) -> str:
@@ -36,10 +32,8 @@ def source(kernel: Kernel) -> str:
         x = [names[k] for k in instruction.operands]
         if instruction.constant is not None:
             lines.append(f"    {name} = {instruction.constant!r}")
-        elif instruction.op in SYMBOLS:
-            lines.append(f"    {name} = {x[0]} {SYMBOLS[instruction.op]} {x[1]}")
         else:
-            lines.append(f"    {name} = {instruction.op}({x[0]})")
+            lines.append(f"    {name} = {OPS[instruction.op].written(x)}")
         names.append(name)
     results = [_result(o.value, o.negative, o.constant, names) for o in kernel.outputs]
     return "\n".join([*lines, f"    return ({', '.join(results)},)"])
@@ -64,6 +58,8 @@ class _Step:
 
 class NumpyProgram:
     """Traced code as Python functions, called with flat input vectors by name."""
+
+    target = "numpy"
 
     def __init__(self, code: Code) -> None:
         self.code = code
@@ -91,8 +87,7 @@ class NumpyProgram:
 
     def listing(self, language: str) -> str:
         """Return the kernels as Python functions, each once."""
-        if language != "python":
-            raise ArgumentError(f"{language}: target 'numpy' makes none; compile with target='llvm'")
+        assert language == "python", language
         kernels = {id(c.kernel): c.kernel for c in self.code.calls if isinstance(c, Call)}
         return "\n\n".join(map(source, kernels.values()))
 
@@ -150,12 +145,11 @@ class NumpyProgram:
 
 def _functions(call: Call) -> tuple[Any, Any]:
     code = compile(source(call.kernel), f"<kernel of body {call.body}>", "exec")
-    found: list[Any] = []
-    for functions in (_ARRAYS, _FLOATS):
-        space: dict[str, Any] = dict(functions)
+    arrays: dict[str, Any] = {name: op.arrays for name, op in OPS.items()}
+    floats: dict[str, Any] = {name: op.floats for name, op in OPS.items()}
+    for space in (arrays, floats):
         exec(code, space)  # our own instructions: no text of a file gets here
-        found.append(space["kernel"])
-    return found[0], found[1]
+    return arrays["kernel"], floats["kernel"]
 
 
 def _value(x: float | Slot, memory: Memory) -> Any:
@@ -196,3 +190,11 @@ def _solved(matrix: Array, right: Array) -> Array:
             if np.linalg.matrix_rank(matrix[k]) == len(matrix[k]):
                 found[k] = np.linalg.solve(matrix[k], right[k])
         return found
+
+
+def _program(trace: Callable[[], Code], *, identity: Callable[[], str] | None, label: str) -> NumpyProgram:
+    del identity, label
+    return NumpyProgram(trace())
+
+
+NUMPY = Target(NumpyProgram.target, _program, listings={"python": "Python"})

@@ -33,6 +33,11 @@ class Executable(Protocol):
     """A program that can be called with arrays."""
 
     @property
+    def target(self) -> str:
+        """The name of the target that made it."""
+        ...
+
+    @property
     def signature(self) -> Signature:
         """What goes in and out."""
         ...
@@ -56,7 +61,7 @@ class Executable(Protocol):
         ...
 
     def listing(self, language: str) -> str:
-        """Return the program as text: "llvm", "asm" or "python"."""
+        """Return the program as text in one of the languages that its target lists."""
         ...
 
     def describe(self) -> list[str]:

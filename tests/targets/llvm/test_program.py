@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hinge.errors import ArgumentError
+from hinge.targets import listing
 from hinge.targets.llvm import cache, host, program, threads
 from hinge.targets.llvm.host import this_host
 from hinge.targets.llvm.program import NativeProgram
@@ -85,8 +86,8 @@ def test_many_threads_make_one_piece():
 
 @pytest.mark.parametrize("language", ["python", "fortran", ""])
 def test_other_languages_are_refused(language):
-    with pytest.raises(ArgumentError, match="there is 'llvm' and 'asm'"):
-        native(blending()).listing(language)
+    with pytest.raises(ArgumentError, match=f"expected 'llvm' or 'asm' for target 'llvm', got '{language}'"):
+        listing(native(blending()), language)
 
 
 def test_describe_names_every_piece():

@@ -1,18 +1,22 @@
-"""Sine and cosine in IR, both at once for all lanes.
+"""Operations that LLVM has neither an instruction nor a good function for, in IR.
 
-x = k π/2 + r with |r| ≤ π/4, π/2 in three parts (Cody and Waite), then polynomials of r with the
-coefficients of fdlibm (float64) and of Moshier's Cephes (float32). Beyond LIMIT the parts no longer
-suffice, and the lanes that need it get what the C library says; infinity and NaN give NaN.
+Sine and cosine come both at once for all lanes: x = k π/2 + r with |r| ≤ π/4, π/2 in three parts (Cody and
+Waite), then polynomials of r with the coefficients of fdlibm (float64) and of Moshier's Cephes (float32).
+Beyond LIMIT the parts no longer suffice, and the lanes that need it get what the C library says; infinity
+and NaN give NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import pi
 
 from hinge.targets.llvm.text import Dtype, Writer
 
+#: Where each function is in the pair that `sine_and_cosine` gives.
+CIRCLE = {"sin": 0, "cos": 1}
 #: So many angles of one state are worked on at once.
 PACKED = 4
 
@@ -74,6 +78,16 @@ def write_circles(w: Writer, angles: Sequence[str]) -> None:
             found = sine_and_cosine(w, w.pack([*group, *[group[-1]] * (PACKED - len(group))]))
             for k, x in enumerate(group):
                 w.circles[x] = w.lane(found[0], k), w.lane(found[1], k)
+
+
+def _on_circle(part: int, w: Writer, x: str) -> str:
+    if x not in w.circles:
+        w.circles[x] = sine_and_cosine(w, x)
+    return w.circles[x][part]
+
+
+#: How each operation is written that has no name of LLVM's in the table, from its arguments.
+WRITTEN: dict[str, Callable[..., str]] = {op: partial(_on_circle, part) for op, part in CIRCLE.items()}
 
 
 def _near(w: Writer, x: str) -> tuple[str, str]:

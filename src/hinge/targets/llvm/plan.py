@@ -7,13 +7,13 @@ loop over the same bodies, in either direction, finds them by counting.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TypeGuard
 
 from hinge.kernels import count
-from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.sweeps import Call, Code, DenseCall, Slot, checks_passes, verify_code
 from hinge.targets.llvm.limbs import SHORTEST_LIMB, ordered_by_limbs
 
 #: A run along a chain repeats at most so many kernels in turn, and at least so often.
@@ -92,7 +92,13 @@ def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
             plain.sort(key=lambda c: order[kernel_of(c)])
         found += _plain(plain, longest_period) if stage >= 0 else _grouped(plain, longest_period)
         found += _grouped(_body_by_body(columns), longest_period)
+    if checks_passes():
+        verify_code(replace(code, calls=tuple(c for part in found for c in _calls(part))))
     return found
+
+
+def _calls(part: Segment) -> Sequence[Call | DenseCall]:
+    return part.calls if isinstance(part, Run) else (part,)
 
 
 def written(parts: Iterable[Segment]) -> int:

@@ -121,6 +121,8 @@ class NativeProgram:
     `lanes` override what is chosen.
     """
 
+    target = "llvm"
+
     def __init__(
         self,
         trace: Callable[[], Code],
@@ -187,8 +189,7 @@ class NativeProgram:
 
     def listing(self, language: str) -> str:
         """Return the program as text for W states in double precision: "llvm" or "asm"."""
-        if language not in ("llvm", "asm"):
-            raise ArgumentError(f"{language}: target 'llvm' makes none; there is 'llvm' and 'asm'")
+        assert language in ("llvm", "asm"), language
         text = self.module("float64", self.width("float64")).text
         return text if language == "llvm" else assembly(text)
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from hinge.kernels import Instruction, Kernel, Op
-from hinge.targets.llvm.functions import sine_and_cosine
+from hinge.kernels import OPS, Instruction, Kernel
+from hinge.targets.llvm.functions import CIRCLE, WRITTEN
 from hinge.targets.llvm.text import Writer
-
-FUSED = ("fma", "fms", "fnma")
-ARITHMETIC: dict[str, str] = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 
 
 class Step(NamedTuple):
     """What is written for one value: an instruction, or x y + z (fma), x y − z (fms), z − x y (fnma)."""
 
     value: int
-    op: Op | Literal["fma", "fms", "fnma"]
+    op: str
     operands: tuple[int, ...]
     constant: float | None = None
 
@@ -27,33 +24,34 @@ class Step(NamedTuple):
 def write_kernel(w: Writer, kernel: Kernel, inputs: Sequence[str]) -> list[str]:
     """Write a kernel for these inputs, and return its outputs."""
     values = [*inputs, *[""] * len(kernel.instructions)]
-    circles: dict[int, tuple[str, str]] = {}
-    for step in fused(kernel):
-        values[step.value] = _written(w, step, values, circles)
+    with w.own_circles():
+        for step in fused(kernel):
+            values[step.value] = _written(w, step, values)
     return [_output(w, o.value, o.negative, o.constant, values) for o in kernel.outputs]
 
 
-def _written(w: Writer, step: Step, values: Sequence[str], circles: dict[int, tuple[str, str]]) -> str:
+def _written(w: Writer, step: Step, values: Sequence[str]) -> str:
     if step.constant is not None:
         return w.lanes.constant(step.constant)
-    op, x = step.op, [values[k] for k in step.operands]
-    if op in ARITHMETIC:
-        return w.binary(ARITHMETIC[op], *x)
-    if op in ("sin", "cos"):
-        k = step.operands[0]
-        if k not in circles:
-            circles[k] = w.circles.get(x[0]) or sine_and_cosine(w, x[0])
-        return circles[k][op == "cos"]
+    op, x = OPS.get(step.op), [values[k] for k in step.operands]
+    if op is None:
+        return _fused(w, step.op, x)
+    if op.symbol:
+        return w.binary(op.llvm, *x)
+    return w.intrinsic(op.llvm, *x) if op.llvm else WRITTEN[op.name](w, *x)
+
+
+def _fused(w: Writer, op: str, x: list[str]) -> str:
     if op == "fms":
         x[2] = w.negative(x[2])
     elif op == "fnma":
         x[0] = w.negative(x[0])
-    return w.intrinsic("fma" if op in FUSED else op, *x)
+    return w.fma(*x)
 
 
 def angles(kernel: Kernel) -> set[int]:
     """Return the inputs of which the kernel takes sine or cosine."""
-    found = {i.operands[0] for i in kernel.instructions if i.op in ("sin", "cos")}
+    found = {i.operands[0] for i in kernel.instructions if i.op in CIRCLE}
     return {k for k in found if k < len(kernel.inputs)}
 
 

@@ -176,6 +176,14 @@ class Writer:
         yield
         self.lanes, self._type, self._calls = kept
 
+    @contextmanager
+    def own_circles(self) -> Generator[None]:
+        """Forget afterwards the sines and cosines that are written inside."""
+        kept = self.circles
+        self.circles = dict(kept)
+        yield
+        self.circles = kept
+
     # Arithmetic of values.
 
     def binary(self, op: str, x: str, y: str) -> str:

@@ -1,0 +1,79 @@
+"""The table of operations: everything that is known about an instruction of a kernel, stated once.
+
+Tracing, folding, printing, counting, verifying and every target read it. To add a function, add a row; if
+LLVM has neither an instruction nor a function for it, write it in `targets/llvm/functions.py` too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+#: How the sign of an argument x goes through f: f(−x) = −f(x), f(−x) = f(x), or it must be written out.
+Parity: TypeAlias = Literal["odd", "even", "none"]
+#: The field of `Operations` that an instruction counts in.
+Counted: TypeAlias = Literal["multiplications", "additions", "divisions", "functions"]
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operation on scalars, with a parity for each argument.
+
+    `arrays` is its meaning: a function of NumPy arrays that gives inf and nan as IEEE says. `floats` is the
+    same for Python floats, and folds constants; where `arrays` gives inf or nan it may raise an
+    ArithmeticError or a ValueError. `symbol` is set for arithmetic, which Python writes between its operands.
+
+    `llvm` is the name of LLVM's instruction for arithmetic ("fadd"), of its function for others ("sqrt" is
+    @llvm.sqrt); empty where `targets/llvm/functions.py` writes the operation out. `method` is what NumPy
+    calls for each element of an object array; empty where it calls none, and formulas use `apply`.
+    """
+
+    name: str
+    arrays: Callable[..., Any]
+    floats: Callable[..., float]
+    parity: tuple[Parity, ...]
+    symbol: str = ""
+    commutes: bool = False
+    counted: Counted = "functions"
+    llvm: str = ""
+    method: str = ""
+
+    @property
+    def arity(self) -> int:
+        """The number of arguments."""
+        return len(self.parity)
+
+    def written(self, args: Sequence[str]) -> str:
+        """Return the operation on these arguments as text, which is Python too."""
+        return f" {self.symbol} ".join(args) if self.symbol else f"{self.name}({', '.join(args)})"
+
+
+def _sqrt(x: float) -> float:
+    return math.sqrt(x) if x >= 0.0 else math.nan
+
+
+def _log(x: float) -> float:
+    if x > 0.0:
+        return math.log(x)
+    return -math.inf if x == 0.0 else math.nan
+
+
+#: Every operation by name. Constants, parameters and inputs are leaves, not operations.
+OPS: dict[str, Op] = {
+    op.name: op
+    for op in (
+        Op("add", operator.add, operator.add, ("none", "none"), "+", True, "additions", "fadd"),
+        Op("sub", operator.sub, operator.sub, ("none", "none"), "-", False, "additions", "fsub"),
+        Op("mul", operator.mul, operator.mul, ("odd", "odd"), "*", True, "multiplications", "fmul"),
+        Op("div", np.divide, operator.truediv, ("odd", "odd"), "/", False, "divisions", "fdiv"),
+        Op("sin", np.sin, math.sin, ("odd",), method="sin"),
+        Op("cos", np.cos, math.cos, ("even",), method="cos"),
+        Op("sqrt", np.sqrt, _sqrt, ("none",), llvm="sqrt", method="sqrt"),
+        Op("log", np.log, _log, ("none",), llvm="log", method="log"),
+    )
+}

@@ -1,0 +1,65 @@
+"""What a target is: everything that the compiler asks of one, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from hinge.targets.signature import Executable
+from hinge.targets.tape import PlainPlayer, Player, Tape
+
+
+class Dispatcher(Protocol):
+    """A function that goes straight into the code of the subjects that it knows, see `dispatcher`."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function: of a subject and arrays."""
+        ...
+
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+        """Take calls with a subject and choices to an entry from now on."""
+        ...
+
+    def forget(self) -> None:
+        """Know no subject any more."""
+        ...
+
+
+class PlainDispatcher:
+    """The dispatcher that knows nobody: the fallback itself."""
+
+    def __init__(self, fallback: Callable[..., Any], choices: Sequence[str] = ()) -> None:
+        del choices
+        self.function = fallback
+
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+        """Stay ignorant."""
+
+    def forget(self) -> None:
+        """Have nothing to forget."""
+
+
+def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Target:
+    """A way to run code.
+
+    `build(trace, identity=…, label=…, **options)` returns the program of the code that `trace()` gives, see
+    `hinge.pipeline.build`; `options` names what else it takes. Where `available()` is false, `needs` says
+    which package to install. `listings` are the languages that its programs can be shown in, with a title
+    each. `dispatcher` and `player` are for targets that call programs, or run tapes of them, without Python.
+    """
+
+    name: str
+    build: Callable[..., Executable]
+    available: Callable[[], bool] = _always
+    needs: str = ""
+    options: tuple[str, ...] = ()
+    listings: Mapping[str, str] = field(default_factory=dict[str, str])
+    dispatcher: Callable[[Callable[..., Any], Sequence[str]], Dispatcher] = PlainDispatcher
+    player: Callable[[Tape], Player] = PlainPlayer
