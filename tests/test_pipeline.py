@@ -51,7 +51,7 @@ from hinge.pipeline import as_given, build, derive, named, prove, written
 from hinge.robots import chain
 from hinge.rules import equation
 from hinge.sweeps import trace
-from hinge.targets import random_system
+from hinge.targets import Traced, random_system
 
 mass, node = whole.mass, B.T @ phi.T @ H.T
 one, joint = identity(Body), identity(Joint)
@@ -379,7 +379,7 @@ def test_a_derivation_is_built_for_a_robot():
     arm = chain(3)
     code = trace(derived("mass matrix").program, bind(arm))
     assert code.operations().total > 0
-    found = build(lambda: code, target="numpy")({"q": np.zeros(arm.nq)})["y"]
+    found = build(Traced(code), target="numpy")({"q": np.zeros(arm.nq)})["y"]
     np.testing.assert_allclose(found, found.T)
     assert np.linalg.eigvalsh(found).min() > 0
 

@@ -253,7 +253,7 @@ def test_letters_that_the_robot_does_not_know():
     h = hinge(EVERY, 0, state(ROBOT)[0])
     assert site(EVERY, 0).value(leaf("W", Body, Body), h) is None
     assert site(EVERY, 0).value(phi, h) is None
-    with pytest.raises(UnboundLeafError, match=r"w: robot .* has no formula for it"):
+    with pytest.raises(UnboundLeafError, match=r"w: robot .* is bound without it"):
         site(EVERY, 0).formula(leaf("w", Body, qd.domain), h, ())
 
 

@@ -15,6 +15,7 @@ from hinge.kernels import Instruction, Output
 from hinge.pipeline import build, derive
 from hinge.sweeps import Call, DenseCall, Result, Slot, trace, verify_code
 from hinge.sweeps.verify import RULES, covers_program
+from hinge.targets import Traced
 from hinge.targets.llvm.plan import segments
 from tests.sweeps.models import every_joint_type, model
 
@@ -230,13 +231,13 @@ def test_the_switch_refuses_wrong_code_and_says_nothing_when_off(monkeypatch):
     wrong = _dead(code)
     for off in ("", "0"):
         monkeypatch.setenv("HINGE_CHECK", off)
-        assert build(lambda: wrong, target="numpy").signature
+        assert build(Traced(wrong), target="numpy").signature
     monkeypatch.setenv("HINGE_CHECK", "1")
     with pytest.raises(AssertionError, match="nothing reads slot"):
-        build(lambda: wrong, target="numpy")
+        build(Traced(wrong), target="numpy")
     with pytest.raises(AssertionError, match="nothing reads slot"):
         segments(wrong)
-    assert build(lambda: code, target="numpy").signature
+    assert build(Traced(code), target="numpy").signature
 
 
 @pytest.mark.usefixtures("checking")

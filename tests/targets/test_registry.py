@@ -21,6 +21,7 @@ from hinge.targets import (
     Tape,
     TapeOp,
     Target,
+    Traced,
     best_target,
     checked_target,
     dispatcher,
@@ -130,25 +131,25 @@ def test_a_new_target_is_shown_and_has_its_own_options():
     assert "out" in listing(f.program(), "kernel")
     with pytest.raises(ArgumentError, match=r"asm: expected 'kernel' for target 'toy', got 'asm'; .*'llvm'"):
         f.asm  # noqa: B018
-    assert build(lambda: f.code, target="toy", base=3).base == 3
+    assert build(Traced(f.code), target="toy", base=3).base == 3
     with pytest.raises(ArgumentError, match=r"base: expected none for target 'numpy', got 3; .*'toy'"):
-        build(lambda: f.code, target="numpy", base=3)
+        build(Traced(f.code), target="numpy", base=3)
     with pytest.raises(ArgumentError, match="lanes: expected none for target 'toy', got 4"):
         hinge.compile(CATALOGUE["mass_matrix"], robots.double_pendulum(), target="toy", lanes=4)
     with pytest.raises(ArgumentError, match=r"colour: expected none .*, got 1; leave it out$"):
-        build(lambda: f.code, target="numpy", colour=1)
+        build(Traced(f.code), target="numpy", colour=1)
 
 
 @pytest.mark.usefixtures("toy")
 def test_programs_of_several_targets_are_played_from_python():
-    ops = [TapeOp(build(blending, target=t), {"q": "q", "u": "u"}, {}) for t in ("toy", "numpy")]
+    ops = [TapeOp(build(Traced(blending()), target=t), {"q": "q", "u": "u"}, {}) for t in ("toy", "numpy")]
     assert isinstance(player(Tape(tuple(ops), {}, "q")), PlainPlayer)
     assert isinstance(player(Tape((ops[0],), {}, "q")), PlainPlayer)
 
 
 def test_a_target_that_is_not_installed_says_what_it_needs(missing, monkeypatch):
     with pytest.raises(MissingExtraError, match="target 'gone' needs gonelib: pip install gonelib"):
-        build(blending, target="gone")
+        build(Traced(blending()), target="gone")
     monkeypatch.setenv("HINGE_TARGET", "gone")
     assert best_target() == "gone"
 
@@ -177,7 +178,7 @@ def test_names_are_checked_against_the_registry(name, toy):
 def test_every_target_has_every_fact(name):
     target = TARGETS[name]
     assert target.name == name and (target.needs or target.available())
-    program = build(blending, target=name)
+    program = build(Traced(blending()), target=name)
     assert program.target == name and target_of(program) is target
     for language in target.listings:
         assert listing(program, language)
@@ -186,7 +187,9 @@ def test_every_target_has_every_fact(name):
 
 
 def test_the_numpy_target_is_always_there():
-    assert TARGETS["numpy"].available() and isinstance(build(blending, target="numpy"), NumpyProgram)
+    assert TARGETS["numpy"].available() and isinstance(
+        build(Traced(blending()), target="numpy"), NumpyProgram
+    )
 
 
 #: Where the name of a target may stand: its own files, and what shows its own languages.

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum, auto
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from hinge.algebra.expression import Expr
+from typing import Any
 
 
 class Carries(Enum):
@@ -65,8 +62,8 @@ class Card:
 
     `gives` and `takes` say what its range and domain carry; `role` how it may stand beside φ; `positive`
     that it has no negative eigenvalues. `weight` is its weight in the order of words: what is to be
-    eliminated weighs more. `at_rest` is the letter in terms of what does not depend on the origins of the
-    bodies' frames.
+    eliminated weighs more. `at_rest` is an expression: the letter in terms of what does not depend on the
+    origins of the bodies' frames.
     """
 
     gives: Carries = Carries.UNKNOWN
@@ -75,7 +72,7 @@ class Card:
     positive: bool = False
     weight: int = 1
     asks: frozenset[Ask] = frozenset()
-    at_rest: Expr | None = None
+    at_rest: Any = None
 
     def __repr__(self) -> str:
         given = [f for f in fields(self) if getattr(self, f.name) != f.default]

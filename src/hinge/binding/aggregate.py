@@ -263,7 +263,7 @@ class AggregateSite:
         if leaf in (Hp, Ha, Np, Na):
             return self._part(leaf, hinge)
         found = [s.value(leaf, h) for s, h in zip(self.sites, self._hinges(hinge), strict=True)]
-        if leaf is M:
+        if leaf is M and all(x is not None for x in found):
             return self._diagonal([*found, unit_block(self.locks)])
         if leaf is B:
             return self._diagonal([*found, zeros(self.locks, 0)])

@@ -15,7 +15,7 @@ identity of the passive hinges stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -276,13 +276,17 @@ class RobotSite:
         if leaf in (Hp, Ha, Np, Na):
             return self._part(leaf, hinge)
         if leaf is M:
-            return self.inertia
+            return self.inertia if self._knows_inertias else None
         if leaf is B:
             found = zeros(self.size, 6 * len(self.nodes))
             for k, node in enumerate(self.nodes):
                 found[:6, 6 * k : 6 * k + 6] = node.matrix.T
             return found
         return None
+
+    @property
+    def _knows_inertias(self) -> bool:
+        return self.kind.inertia or inertias in self.kind.given
 
     def _hinge_map(self, hinge: Block) -> Block:
         s = self.subspace(hinge)
@@ -321,15 +325,18 @@ class RobotSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the body."""
-        formulas = {a_n: self._node_bias, v_n: _centripetal, Q: self._axes, A: self._regressor}
-        formulas |= {b: self._bias_force, b_m: self._bias_force}
+        formulas: dict[Leaf, Callable[..., Block]] = {a_n: self._node_bias, v_n: _centripetal, Q: self._axes}
+        if self._knows_inertias:
+            formulas |= {b: self._bias_force, b_m: self._bias_force}
+        if self.members:
+            formulas[A] = self._regressor
         if leaf in formulas:
             return formulas[leaf](*needs)
         if leaf in (a, a_m):
             return self._bias_acceleration(hinge, *needs)
         if leaf is tau_j and self.kind.joint_forces:
             return passive_force(self.kind.type, self.passive, hinge[: self.kind.type.nq], needs[0])
-        raise UnboundLeafError(f"{leaf}: robot {self.robot!r} has no formula for it")
+        raise UnboundLeafError(f"{leaf}: robot {self.robot!r} is bound without it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
         """Return a, (2.19) and (2.32) for any hinge, derivatives taken in the inertial frame.

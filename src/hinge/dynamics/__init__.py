@@ -1,12 +1,13 @@
 """The catalogue: every verb an operator expression and a name."""
 
 from hinge.dynamics.arguments import External, external_forces
+from hinge.dynamics.callable import Compiled
 from hinge.dynamics.centroidal import (
     centroidal_momentum,
     centroidal_momentum_bias,
     centroidal_momentum_matrix,
 )
-from hinge.dynamics.compiled import Compiled, compile
+from hinge.dynamics.compiler import compile
 from hinge.dynamics.estimation import (
     AccelerationShares,
     FilterQuantities,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.dynamics.arguments import External, external_forces, precision
-from hinge.dynamics.compiled import Compiled
+from hinge.dynamics.callable import Compiled
 from hinge.dynamics.kept import QUICK_SETS, compiled, has_own_code, make_room
 from hinge.dynamics.moving import CALLED, BaseMotion, base_inputs, refuse_own_forces
 from hinge.errors import ArgumentError, UnknownNameError

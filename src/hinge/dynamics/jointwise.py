@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hinge.binding import Formula, Row, jointwise, of_this_package
 from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
 from hinge.model import Robot
-from hinge.pipeline import build
-from hinge.targets import Executable, best_target
+from hinge.pipeline import build, in_order
+from hinge.targets import Executable, Traced, best_target
 
 
 def joint_program(
@@ -30,10 +30,7 @@ def joint_program(
     key = identity, target or best_target()
     if key not in JOINT_PROGRAMS:
         make_room(JOINT_PROGRAMS)
-        JOINT_PROGRAMS[key] = build(
-            lambda: jointwise(robot, inputs, results, formula),
-            target=target,
-            identity=(lambda: identity) if ours else None,
-            label=f"{name} at the joints of {robot.name}",
-        )
+        code = in_order(jointwise(robot, inputs, results, formula))
+        label = f"{name} at the joints of {robot.name}"
+        JOINT_PROGRAMS[key] = build(Traced(code, identity if ours else None, label), target=target)
     return JOINT_PROGRAMS[key]

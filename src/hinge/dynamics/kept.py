@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from hinge.binding import Expressed, bind
-from hinge.dynamics.compiled import Compiled, checked_parameters, compile
+from hinge.dynamics.callable import Compiled
+from hinge.dynamics.compiler import checked_parameters, compile
 from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
 from hinge.dynamics.needs import needs_of
 from hinge.errors import ArgumentError

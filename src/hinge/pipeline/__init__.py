@@ -1,17 +1,14 @@
-"""The compiler on one page: what turns an operator expression into code, pass by pass.
+"""The compiler: prove, derive, compile. Its passes stand on one page, `compilation`."""
 
-prove     left = right?       normal forms in a completed table; else a numerical counterexample
-derive    expressions         → multiplied out → search by named identities → program of fused sweeps
-build     program, binding    → traced kernels → target
-"""
-
-from hinge.pipeline.build import build
+from hinge.pipeline.build import build, in_order
+from hinge.pipeline.compilation import Compilation
 from hinge.pipeline.derivations import Derivation, DerivationLine, as_given, derive, frozen_table
 from hinge.pipeline.expressions import Expressions, named, written
 from hinge.pipeline.origins import depends_on_origins
 from hinge.pipeline.proofs import Proof, prove
 
 __all__ = [
+    "Compilation",
     "Derivation",
     "DerivationLine",
     "Expressions",
@@ -21,6 +18,7 @@ __all__ = [
     "depends_on_origins",
     "derive",
     "frozen_table",
+    "in_order",
     "named",
     "prove",
     "written",

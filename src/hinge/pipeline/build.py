@@ -1,38 +1,28 @@
-"""Programs to code: traced for a bound model, and made to run by a target."""
+"""Code to programs: its inputs in the order of a call, made to run by a target."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from hinge.errors import ArgumentError, MissingExtraError
 from hinge.sweeps import Code, checked_code
-from hinge.targets import TARGETS, Executable, Target, best_target, checked_target, note_code
+from hinge.targets import TARGETS, Executable, Source, Target, best_target, checked_target, note_code
 
 #: The order of inputs in a call; what is not here comes after them.
 ORDER = ("q", "qd", "qdd", "tau", "x")
 
 
-def build(
-    trace: Callable[[], Code],
-    *,
-    target: str | None = None,
-    identity: Callable[[], str] | None = None,
-    label: str = "",
-    **options: Any,
-) -> Executable:
-    """Return what runs a program on a target, the best that is there unless given.
+def build(source: Source, *, target: str | None = None, **options: Any) -> Executable:
+    """Return what runs code on a target, the best that is there unless given.
 
-    `trace` gives its code; it is called when that is needed, which it is not where a cache has what came
-    out of it. `identity` tells the code apart from all other code, for such a cache. `options` are the
-    target's own, such as `shape` and `lanes` of "llvm"; None leaves the choice to it.
+    `options` are the target's own, such as `shape` and `lanes` of "llvm"; None leaves the choice to it.
     """
     note_code()
     found = TARGETS[checked_target("target", target) if target else best_target()]
     given = {name: x for name, x in options.items() if x is not None}
     _check(found, given)
-    return found.build(lambda: in_order(trace()), identity=identity, label=label, **given)
+    return found.build(source, **given)
 
 
 def _check(target: Target, options: dict[str, Any]) -> None:

@@ -83,6 +83,11 @@ class Binding(Protocol):
     """What each letter means at each body of a model."""
 
     @property
+    def identity(self) -> str | None:
+        """What tells the binding apart from all others, for caches; None if its code may not be cached."""
+        ...
+
+    @property
     def parameters(self) -> tuple[Leaf, ...]:
         """The vectors of numbers of the model that each call gives, beside the letters of expressions."""
         ...

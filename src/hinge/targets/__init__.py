@@ -15,7 +15,7 @@ from hinge.targets.registry import (
     player,
     target_of,
 )
-from hinge.targets.signature import Executable, Signature
+from hinge.targets.signature import Executable, Signature, Source, Traced
 from hinge.targets.tally import code_made, note_code
 from hinge.targets.tape import PlainPlayer, Player, Stretch, Tape, TapeOp
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
@@ -32,11 +32,13 @@ __all__ = [
     "Player",
     "Signature",
     "SingularError",
+    "Source",
     "Stretch",
     "System",
     "Tape",
     "TapeOp",
     "Target",
+    "Traced",
     "best_target",
     "block_marks",
     "block_structure",

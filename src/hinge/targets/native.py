@@ -8,8 +8,7 @@ from inspect import Parameter, Signature, getdoc, signature
 from types import ModuleType
 from typing import Any
 
-from hinge.sweeps import Code
-from hinge.targets.signature import Executable
+from hinge.targets.signature import Executable, Source
 from hinge.targets.tape import Player, Tape
 from hinge.targets.target import Dispatcher, Target
 
@@ -26,9 +25,9 @@ def _dispatcher(fallback: Callable[..., Any], choices: Sequence[str]) -> Dispatc
     return entry.Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}", choices)
 
 
-def _program(trace: Callable[[], Code], **options: Any) -> Executable:
+def _program(source: Source, **options: Any) -> Executable:
     _, program = _loaded()
-    return program.NativeProgram(trace, **options)
+    return program.NativeProgram(source, **options)
 
 
 def _player(tape: Tape) -> Player:

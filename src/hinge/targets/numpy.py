@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hinge.kernels import OPS, Kernel
 from hinge.sweeps import Call, Code, DenseCall, Slot
-from hinge.targets.signature import Signature
+from hinge.targets.signature import Signature, Source
 from hinge.targets.target import Target
 
 Array = NDArray[Any]
@@ -192,9 +192,8 @@ def _solved(matrix: Array, right: Array) -> Array:
         return found
 
 
-def _program(trace: Callable[[], Code], *, identity: Callable[[], str] | None, label: str) -> NumpyProgram:
-    del identity, label
-    return NumpyProgram(trace())
+def _program(source: Source) -> NumpyProgram:
+    return NumpyProgram(source.code)
 
 
 NUMPY = Target(NumpyProgram.target, _program, listings={"python": "Python"})

@@ -29,6 +29,34 @@ class Signature:
         )
 
 
+class Source(Protocol):
+    """What a target makes a program of."""
+
+    @property
+    def code(self) -> Code:
+        """The traced code, its inputs in the order of a call; it may be made when it is first asked for."""
+        ...
+
+    @property
+    def identity(self) -> str | None:
+        """What tells the code apart from all other code, for caches; None if it may not be cached."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """What to call the code in listings of a cache."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """Code that is there, as the source of a program."""
+
+    code: Code
+    identity: str | None = None
+    label: str = ""
+
+
 class Executable(Protocol):
     """A program that can be called with arrays."""
 

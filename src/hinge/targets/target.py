@@ -49,10 +49,10 @@ def _always() -> bool:
 class Target:
     """A way to run code.
 
-    `build(trace, identity=…, label=…, **options)` returns the program of the code that `trace()` gives, see
-    `hinge.pipeline.build`; `options` names what else it takes. Where `available()` is false, `needs` says
-    which package to install. `listings` are the languages that its programs can be shown in, with a title
-    each. `dispatcher` and `player` are for targets that call programs, or run tapes of them, without Python.
+    `build(source, **options)` returns the program of a `Source`; `options` names what else it takes. Where
+    `available()` is false, `needs` says which package to install. `listings` are the languages that its
+    programs can be shown in, with a title each. `dispatcher` and `player` are for targets that call
+    programs, or run tapes of them, without Python.
     """
 
     name: str

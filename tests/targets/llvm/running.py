@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.kernels import Graph, finish
 from hinge.sweeps import Call, Code, Result, Slot
+from hinge.targets import Traced
 from hinge.targets.llvm.machine import assembled, loaded
 from hinge.targets.llvm.program import NativeProgram
 from hinge.targets.llvm.text import Lanes, Writer
@@ -114,7 +115,7 @@ def blended(q, u):
 
 def native(code, **options):
     """Return code as a native program, not kept on disk."""
-    return NativeProgram(lambda: code, **options)
+    return NativeProgram(Traced(code), **options)
 
 
 LANES = [Lanes(w, d) for d in ("float64", "float32") for w in (1, 2, 4, 8, 16)]

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 
 import numpy as np
 import pytest
 
 from hinge.errors import ArgumentError
-from hinge.targets import listing
+from hinge.targets import Traced, listing
 from hinge.targets.llvm import cache, host, program, threads
 from hinge.targets.llvm.host import this_host
 from hinge.targets.llvm.program import NativeProgram
@@ -23,7 +24,20 @@ def folder(tmp_path, monkeypatch):
 
 
 def kept(code=None, identity="blending", **options):
-    return NativeProgram(lambda: code or blending(), identity=lambda: identity, label="blend", **options)
+    return NativeProgram(Traced(code or blending(), identity, "blend"), **options)
+
+
+class Late:
+    """A source whose code is made when it is first asked for."""
+
+    identity, label = None, ""
+
+    def __init__(self, trace, identity=None):
+        self.trace, self.identity = trace, identity
+
+    @cached_property
+    def code(self):
+        return self.trace()
 
 
 def given(*batch, dtype="float64"):
@@ -50,7 +64,7 @@ def test_the_signature_is_that_of_the_code():
 
 def test_code_is_traced_when_it_is_needed_and_once():
     traced = []
-    f = NativeProgram(lambda: traced.append(1) or blending())
+    f = NativeProgram(Late(lambda: traced.append(1) or blending()))
     assert not traced
     for batch in ((), (9,), (2, 30)):
         f(given(*batch))
@@ -188,7 +202,7 @@ def test_large_batches_are_for_threads_unless_there_is_one(monkeypatch):
 def test_a_program_is_loaded_without_tracing(folder):
     f = kept()
     wanted = {b: f(given(*b)) for b in ((), (9,))}
-    again = NativeProgram(no_trace, identity=lambda: "blending", label="blend")
+    again = NativeProgram(Late(no_trace, "blending"))
     assert again.signature == f.signature
     for b, x in wanted.items():
         y = again(given(*b))

@@ -28,7 +28,7 @@ from hinge.targets.llvm.machine import Loaded, assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import run_parts, split, threads
-from hinge.targets.signature import Signature
+from hinge.targets.signature import Signature, Source
 from hinge.targets.tally import note_code
 
 Array = NDArray[Any]
@@ -117,7 +117,7 @@ _compiling = _Lock()
 class NativeProgram:
     """Traced code as machine code, called with arrays by name.
 
-    `trace` gives the code; `identity` says what it is of, for the cache (none: it is not kept). `shape` and
+    The code is asked of `source` when it is first needed: what the cache holds does not need it. `shape` and
     `lanes` override what is chosen.
     """
 
@@ -125,10 +125,8 @@ class NativeProgram:
 
     def __init__(
         self,
-        trace: Callable[[], Code],
+        source: Source,
         *,
-        identity: Callable[[], str] | None = None,
-        label: str = "",
         shape: str | None = None,
         lanes: int | None = None,
     ) -> None:
@@ -138,7 +136,7 @@ class NativeProgram:
             raise ArgumentError(
                 f"lanes: {lanes!r} came; wanted 1, 2, 4, 8, 16, or None for the machine's own"
             )
-        self._trace, self._identity, self.label = trace, identity, label
+        self.source = source
         self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)
         self.lanes = lanes
         self._pieces: dict[tuple[Dtype, int], Piece] = {}
@@ -148,15 +146,14 @@ class NativeProgram:
     # What it is made of.
 
     @cached_property
-    def identity(self) -> str:
-        """What tells this program apart from all others, for the cache."""
-        assert self._identity is not None
-        return self._identity()
+    def identity(self) -> str | None:
+        """What tells this program apart from all others, for the cache; None if it is not cached."""
+        return self.source.identity
 
-    @cached_property
+    @property
     def code(self) -> Code:
-        """The traced code, made when it is first needed: what the cache holds does not need it."""
-        return self._trace()
+        """The traced code."""
+        return self.source.code
 
     @property
     def signature(self) -> Signature:
@@ -220,7 +217,7 @@ class NativeProgram:
             kernels.set_wide(piece.code.address, facts.scratch * facts.width)
 
     def _key(self, dtype: Dtype, width: int) -> str | None:
-        if self._identity is None or cache.why_off() is not None:
+        if self.identity is None or cache.why_off() is not None:
             return None
         return cache.key(self.identity, dtype, str(width), str(self.shape), *made_for())
 
@@ -242,7 +239,7 @@ class NativeProgram:
         key = self._key(dtype, width)
         if key is not None:
             head = json.dumps(asdict(facts)).encode()
-            cache.store(key, head + b"\n" + code, f"{self.label}, {dtype} × {width}")
+            cache.store(key, head + b"\n" + code, f"{self.source.label}, {dtype} × {width}")
         return Piece(facts, len(code), False, loaded(code), [])
 
     # Calls.

@@ -1,0 +1,283 @@
+"""Compiled expressions: a function of arrays for one robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import Expr, Leaf, One, Space, g
+from hinge.binding import RobotBinding, hides_fixed_bodies, letters_of
+from hinge.dynamics.arguments import precision, shaped
+from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_configuration, common_batch
+from hinge.pipeline import Compilation, Derivation
+from hinge.spatial import Array, ArrayLike
+from hinge.sweeps import Code
+from hinge.targets import Executable, listing
+
+
+class Compiled:
+    """Expressions as a function of arrays: `f(q, qd, tau=…)`.
+
+    Each vector letter of the expressions is an argument of its own name; `gravity` (…, 3) replaces the
+    robot's where g occurs, and `f_ext` (…, nodes, 6) are forces on the nodes. One expression gives an array,
+    several give a dict by name. Arrays that are all of single precision give results of single precision.
+
+    There are two programs where g occurs, each made when it is first needed: with the robot's own gravity
+    folded in, and with gravity as an argument.
+    """
+
+    def __init__(
+        self,
+        given: Mapping[str, Expr],
+        binding: RobotBinding,
+        *,
+        blocks: Mapping[str, Expr] | None = None,
+        derivation: Derivation | None = None,
+        target: str | None = None,
+        shape: str | None = None,
+        lanes: int | None = None,
+    ) -> None:
+        self.given, self.binding = given, binding
+        self.blocks: Mapping[str, Expr] = blocks or {}
+        self._form = derivation
+        self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
+        self._letters = {x.name: x for x in letters_of([*given.values(), *self.blocks.values()])}
+        self._letters |= {x.name: x for x in binding.parameters}
+        self._values = Inputs(binding, self._letters)
+        self._compilations: dict[bool, Compilation] = {}
+        self._programs: dict[Compilation, Executable] = {}
+        self._refuse_single_bodies()
+        taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
+        if g.name in self._letters:
+            taken["gravity"] = "the value of g"
+        for name in taken.keys() & self._letters.keys():
+            raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
+        self.signature = self.program().signature
+
+    def _refuse_single_bodies(self) -> None:
+        """Refuse expressions in which single bodies are seen where coupled joints make several one."""
+        if len(self.robot.independent) == len(self.robot.joints):
+            return
+        for name, e in {**self.given, **self.blocks}.items():
+            if not hides_fixed_bodies(e):
+                raise NotImplementedError(
+                    f"{name}: shows what is between or at single bodies, which is not there for robot "
+                    f"{self.robot.name!r}, whose joints follow others; take release_couplings(robot), and "
+                    "the state that carry_state gives for it"
+                )
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that the letters are bound to."""
+        return self.binding.robot
+
+    def compilation(self, own_gravity: bool = True) -> Compilation:
+        """Return the passes of the compiler, with the robot's own gravity or with gravity as an argument."""
+        own_gravity = own_gravity or g.name not in self._letters
+        if own_gravity not in self._compilations:
+            binding = replace(self.binding, own_gravity=own_gravity)
+            self._compilations[own_gravity] = Compilation(
+                self.given, binding, self.blocks, self._form, str(self)
+            )
+        return self._compilations[own_gravity]
+
+    def program(self, own_gravity: bool = True) -> Executable:
+        """Return what runs the expressions, with the robot's own gravity or with gravity as an argument."""
+        found = self.compilation(own_gravity)
+        if found not in self._programs:
+            self._programs[found] = found.built(**self._options)
+        return self._programs[found]
+
+    @property
+    def derivation(self) -> Derivation:
+        """The steps from the expressions to their cheapest form."""
+        return self.compilation().derived
+
+    @property
+    def code(self) -> Code:
+        """The traced kernels in their places, with the robot's own gravity."""
+        return self.compilation().traced
+
+    @property
+    def inputs(self) -> dict[str, Leaf]:
+        """The letters whose values a call takes, by name; g for gravity."""
+        names = [n for n in self.signature.inputs if n != "q"]
+        return {n: self._letters[n] for n in (*names, *([g.name] if g.name in self._letters else []))}
+
+    # Calls.
+
+    def __call__(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        *,
+        out: Any = None,
+        **vectors: ArrayLike,
+    ) -> Any:
+        """Return the value of the expressions at a state (…, nq) or a batch of them.
+
+        `out` is an array for the result, or a dict of them where there are several.
+        """
+        if qd is not None:
+            vectors["qd"] = qd
+        if out is None and vectors.keys() == self._names.keys():
+            return self.entry(q, *[vectors[name] for name in self._names])
+        return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
+
+    @property
+    def _first(self) -> str:
+        return next(iter(self.given))
+
+    @property
+    def _is_one(self) -> bool:
+        return len(self.given) == 1 and not self.blocks
+
+    def _one(self, results: dict[str, Array]) -> Any:
+        """Return the result where there is one, else all by name."""
+        return results[self._first] if self._is_one else results
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        """The vectors beside q, in the order of the program, that a call with the robot's gravity takes."""
+        return {n: None for n in self.signature.inputs if n != "q"}
+
+    @cached_property
+    def entry(self) -> Callable[..., Any]:
+        """What `quick` returns, made once."""
+        return self.quick()
+
+    def takes(self, name: str) -> bool:
+        """Tell whether a call with the robot's gravity takes a vector of this name."""
+        return name in self._names
+
+    def flat(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Any:
+        """Return what a call gives, quickly for plain arrays; rows, such as inertias, come flat."""
+        if vectors.keys() != self._names.keys():
+            return self._one(self.evaluate(q, {n: self._values.in_rows(n, v) for n, v in vectors.items()}))
+        return self._flat_entry(q, *[vectors[name] for name in self._names])
+
+    @cached_property
+    def _flat_entry(self) -> Callable[..., Any]:
+        if not all(x.domain is One for x in map(self._letters.__getitem__, self._names)):
+            return self._at_flat
+        return self.program().entry(
+            self._at_flat, list(self._shapes.values()), name=self._first, doc=str(self)
+        )
+
+    def _at_flat(self, q: ArrayLike, *args: ArrayLike) -> Any:
+        given = zip(self._names, args, strict=True)
+        return self.at(q, *[self._values.in_rows(name, x) for name, x in given])
+
+    def evaluate(
+        self,
+        q: ArrayLike,
+        vectors: Mapping[str, ArrayLike],
+        *,
+        called: Mapping[str, str] | None = None,
+        out: Mapping[str, Any] | None = None,
+    ) -> dict[str, Array]:
+        """Return every output by name; `called` says what the caller calls an input, for messages."""
+        given = dict(vectors)
+        program = self.program("gravity" not in given)
+        shapes = program.signature.results
+        dtype = precision(q, *given.values())
+        arrays = {"q": as_configuration(self.robot, q, dtype=dtype)}
+        for name in program.signature.inputs:
+            if name != "q":
+                arrays[name] = self._values.take(name, given, dtype)
+        for name in [n for n in given if self._values.is_empty(n)]:
+            self._values.take(name, given, dtype)
+        if given:
+            wanted = ", ".join(["q", *self._argument_names()])
+            raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
+        names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
+        batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
+        to = checked_results(out, self._shapes, batch, dtype)
+        shown = program(arrays, to and {n: x.reshape(batch + shapes[n]) for n, x in to.items()})
+        found = {name: shaped(x, self._spaces[name]) for name, x in shown.items()}
+        for name, x in (to or {}).items():
+            if not np.shares_memory(x, found[name]):
+                x[...] = found[name]
+        return to or found
+
+    @cached_property
+    def _spaces(self) -> dict[str, tuple[Space, Space]]:
+        return {name: (e.range, e.domain) for name, e in {**self.given, **self.blocks}.items()}
+
+    @cached_property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of results as they are shown: vectors of nodes or bodies in rows of six."""
+        results = self.signature.results
+        return {n: shaped(np.empty(shape), self._spaces[n]).shape for n, shape in results.items()}
+
+    def at(self, *args: ArrayLike) -> Any:
+        """Return what a call with these arguments gives: q first, then vectors in the program's order."""
+        names = list(self._names)
+        if len(args) != 1 + len(names):
+            wanted = ", ".join(["q", *names])
+            raise TypeError(f"{self._first}() takes the arrays {wanted}; {len(args)} arguments were given")
+        return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
+
+    def quick(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
+        """Return `at` as a function that is quick for plain arrays, of one state or a batch.
+
+        With `one_node` the vectors of the only node come and go without the dimension that counts nodes.
+        """
+        at, shapes = self.at, self._shapes
+        if one_node:
+            at = self._at_one_node
+            shapes = {n: s[1:] if is_of_nodes(self.given[n]) else s for n, s in shapes.items()}
+        letters = [self._letters[n] for n in self._names]
+        if not all(is_vector(x) or (one_node and is_of_nodes(x)) for x in letters):
+            return at
+        return self.program().entry(at, list(shapes.values()), name=self._first, doc=doc)
+
+    def _at_one_node(self, q: ArrayLike, *args: ArrayLike) -> Array:
+        given = [
+            np.asarray(x)[..., None, :] if is_of_nodes(self._letters[n]) else x
+            for n, x in zip(self._names, args, strict=True)
+        ]
+        found = self.at(q, *given)
+        return found[..., 0, :] if is_of_nodes(self.given[self._first]) else found
+
+    def _argument_name(self, name: str) -> str:
+        """Return what the caller calls an input."""
+        return "gravity" if name == g.name else name
+
+    def _argument_names(self) -> list[str]:
+        return [self._argument_name(name) for name in self.inputs]
+
+    # What to say of it.
+
+    def explain(self) -> str:
+        """Return the derivation, the sweeps, what one evaluation costs, and what was compiled."""
+        stages = self.derivation.program.stages
+        lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
+        lines.append(f"    hinges: {self.code.operations(-1)}")
+        for k, stage in enumerate(stages):
+            lines.append(f"    {stage.title(k + 1)}: {self.code.operations(k)}")
+        reading = self.code.operations(len(stages))
+        lines += [f"    sums over bodies: {reading}"] if reading.total else []
+        return "\n".join([*lines, *self.program().describe()])
+
+    @property
+    def llvm(self) -> str:
+        """The program as LLVM's text, for as many states at once as the machine's vectors hold."""
+        return listing(self.program(), "llvm")
+
+    @property
+    def asm(self) -> str:
+        """The same as assembly of this machine."""
+        return listing(self.program(), "asm")
+
+    def __repr__(self) -> str:
+        return f"<Compiled {self}: f({', '.join(['q', *self._argument_names()])})>"
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.given)} for {self.robot.name!r}"

@@ -1,0 +1,116 @@
+"""Arguments in, arrays out: the values of letters as flat vectors, and arrays for results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import Body, Expr, Leaf, Node, One, g
+from hinge.binding import RobotBinding
+from hinge.dynamics.arguments import ROWS, dense_blocks, flattened
+from hinge.errors import ArgumentError, UnboundLeafError
+from hinge.model import as_vector, checked_out, gravity_of
+from hinge.spatial import Array, ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The letters whose values calls give, by name, and how their values become flat vectors."""
+
+    binding: RobotBinding
+    letters: Mapping[str, Leaf]
+
+    def take(self, name: str, given: dict[str, ArrayLike], dtype: Any) -> Array:
+        """Take the value of a letter out of `given`, as a flat vector (…, n)."""
+        x, robot = self.letters[name], self.binding.robot
+        if x is g:
+            down = gravity_of(robot, given.pop("gravity", None), dtype=dtype)
+            return np.concatenate([np.zeros_like(down), -down], axis=-1)
+        if name not in given:
+            if x.range is Node and not self.binding.nodes:
+                return np.zeros(0, dtype)
+            raise UnboundLeafError(
+                f"{name}: expected a value for {x}, {x.meaning or 'a letter of the expression'}, got none; "
+                f"call with {name}=…"
+            )
+        if x.domain is not One:
+            return self._operator(name, x, given.pop(name), dtype)
+        value, size = given.pop(name), self.binding.length(x.range)
+        if x.range in ROWS:
+            return flattened(value, name, size // ROWS[x.range], ROWS[x.range], dtype)
+        why = f"robot {robot.name!r} has {size} in the space {x.range}"
+        return as_vector(value, name, size, why, dtype=dtype)
+
+    def is_empty(self, name: str) -> bool:
+        """Tell whether an input is of a space that has nothing here, such as Node without nodes."""
+        return name in self.letters and self.binding.length(self.letters[name].range) == 0
+
+    def in_rows(self, name: str, x: ArrayLike) -> ArrayLike:
+        """Return a flat vector in the rows that a call takes, such as ten numbers for each body."""
+        width = ROWS.get(self.letters[name].range) if name in self.letters else None
+        if width is None:
+            return x
+        flat = np.asarray(x)
+        return flat.reshape(*flat.shape[:-1], flat.shape[-1] // width, width)
+
+    def _operator(self, name: str, x: Leaf, value: ArrayLike, dtype: Any) -> Array:
+        """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
+        rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
+        why = f"{x} is {x.range} ← {x.domain}"
+        if x.range in (Body, Node) and x.domain in (Body, Node) and np.shape(value)[-2:] != (rows, columns):
+            value = dense_blocks(value)
+        matrix = as_vector(value, name, columns, why, dtype=dtype)
+        if matrix.ndim < 2 or matrix.shape[-2] != rows:
+            raise ArgumentError(f"{name}: expected shape (…, {rows}, {columns}), got {matrix.shape}")
+        if x.self_adjoint and not np.array_equal(matrix, np.swapaxes(matrix, -1, -2), equal_nan=True):
+            raise ArgumentError(
+                f"{name}: expected a symmetric matrix, as {x} was defined, got one that is not symmetric"
+            )
+        if np.any(matrix[..., self._beside(x)]):
+            raise ArgumentError(
+                f"{name}: expected a block-diagonal matrix, as {x} was defined, got entries beside blocks "
+                "of joints, bodies or nodes"
+            )
+        return matrix.reshape(*matrix.shape[:-2], rows * columns)
+
+    def _beside(self, x: Leaf) -> Array:
+        """Return where a matrix has no blocks."""
+        found = np.ones((self.binding.length(x.range), self.binding.length(x.domain)), dtype=bool)
+        for i in range(len(self.binding.tree)):
+            down, across = (self.binding.positions(space, i) for space in (x.range, x.domain))
+            found[np.ix_([p for p in down if p >= 0], [p for p in across if p >= 0])] = False
+        return found
+
+
+def checked_results(
+    out: Mapping[str, Any] | None, shapes: Mapping[str, tuple[int, ...]], batch: tuple[int, ...], dtype: Any
+) -> dict[str, Array] | None:
+    """Return the arrays that a caller gives for results, or None if there are none."""
+    if out is not None and not isinstance(out, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"out: expected a dict of arrays by name of the result, got {type(out).__name__}")
+    given = {name: x for name, x in (out or {}).items() if x is not None}
+    if not given:
+        return None
+    if given.keys() != shapes.keys():
+        raise ArgumentError(
+            f"out: expected an array for each of {', '.join(shapes)}, got arrays for {', '.join(given)}"
+        )
+    found = {n: checked_out(given[n], (*batch, *shape), dtype) for n, shape in shapes.items()}
+    for one, other in combinations(found, 2):
+        if np.may_share_memory(found[one], found[other]):
+            raise ArgumentError(f"out: expected arrays of their own, got {one} and {other} that share memory")
+    return found
+
+
+def is_of_nodes(x: Expr) -> bool:
+    """Tell whether a value is a vector of the nodes."""
+    return x.range is Node and x.domain is One
+
+
+def is_vector(x: Leaf) -> bool:
+    """Tell whether the value of a letter is a vector (…, n) that needs no look at what it holds."""
+    return x.domain is One and x.range not in ROWS

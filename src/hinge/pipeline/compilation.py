@@ -1,0 +1,100 @@
+"""The compiler on a page: what expressions become, pass by pass.
+
+    derive    expressions → the cheapest form that named identities lead to
+    lower     form → a program of fused sweeps
+    verify    the program against its grammar and the model's tree
+    trace     program, binding → straight-line kernels at each body
+    order     code → code whose inputs are in the order of a call
+    build     code → what a target runs
+
+Each pass is a property that reads the one before it and is evaluated once, when it is first asked for: a
+target that finds its result in a cache by `identity` asks for none of them. `Compilation.passes()` evaluates
+all in order, and the value of each prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from hinge.algebra import Expr
+from hinge.errors import ArgumentError
+from hinge.pipeline.build import build, in_order
+from hinge.pipeline.derivations import Derivation, derive
+from hinge.sweeps import Binding, Code, Program, trace
+from hinge.targets import Executable
+
+
+@dataclass(frozen=True, eq=False)
+class Compilation:
+    """Expressions on their way to code for one model.
+
+    `blocks` are block-diagonal operators whose blocks are results too, taken as they stand; `form` is a
+    derivation to use instead of the one that a search finds.
+    """
+
+    given: Mapping[str, Expr]
+    binding: Binding
+    blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
+    form: Derivation | None = None
+    label: str = ""
+
+    @cached_property
+    def derived(self) -> Derivation:
+        """The steps from the expressions to their cheapest form."""
+        found = self.form or derive(self.given)
+        return replace(found, blocks=self.blocks) if self.blocks else found
+
+    @cached_property
+    def lowered(self) -> Program:
+        """The form as fused sweeps, which `lower` has checked against their grammar."""
+        return self.derived.program
+
+    @cached_property
+    def verified(self) -> Program:
+        """The sweeps, refused where the model does not allow them."""
+        if self.derived.holds_on == "serial chains" and not self.binding.tree.is_serial:
+            raise ArgumentError(
+                "robot: expected a serial chain, got a tree that branches; the derivation uses identities of "
+                "serial chains: derive without serial=True, and without Υ"
+            )
+        return self.lowered
+
+    @cached_property
+    def traced(self) -> Code:
+        """The kernels at each body of the model."""
+        return trace(self.verified, self.binding)
+
+    @cached_property
+    def ordered(self) -> Code:
+        """The kernels with their inputs in the order of a call."""
+        return in_order(self.traced)
+
+    @property
+    def code(self) -> Code:
+        """What a target builds: the last pass before its own."""
+        return self.ordered
+
+    def built(self, target: str | None = None, **options: Any) -> Executable:
+        """Return the code as a target runs it; `options` are the target's own."""
+        return build(self, target=target, **options)
+
+    def passes(self) -> Iterator[tuple[str, Any]]:
+        """Evaluate the passes in order; yield the name of each and what it gives."""
+        yield "derive", self.derived
+        yield "lower", self.lowered
+        yield "verify", self.verified
+        yield "trace", self.traced
+        yield "order", self.ordered
+        yield "build", self.built()
+
+    @property
+    def identity(self) -> str | None:
+        """What tells this compilation apart from all others, for caches; None if nothing may be cached."""
+        model = self.binding.identity
+        if model is None:
+            return None
+        form = {} if self.form is None else self.form.expressions
+        return repr((dict(self.given), dict(form), dict(self.blocks), model))
