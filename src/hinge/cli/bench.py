@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Measure, and show a table."""
     if arguments.states < 1:
-        raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
+        raise CommandLineError(f"--states: expected an integer ≥ 1, got {arguments.states}")
     robot = robot_of(arguments.robot, floating=arguments.floating)
     found: dict[str, dict[str, float]] = {}
     cores = threads()

@@ -82,15 +82,15 @@ def explained(verb: str, robot: str, frames: list[str], expressed: str, floating
     """Return the compiled verb that a command line asks for."""
     name = READ_OFF.get(verb, verb)
     if name not in CATALOGUE:
-        raise CommandLineError(f"verb: {verb!r} is unknown; there is {', '.join([*CATALOGUE, *READ_OFF])}")
+        raise CommandLineError(f"verb: expected one of {', '.join([*CATALOGUE, *READ_OFF])}, got {verb!r}")
     letters = leaves(CATALOGUE[name])
     if frames and B not in letters:
-        raise CommandLineError(f"--frame: {verb} leads to no frame; leave it out")
+        raise CommandLineError(f"--frame: {verb} takes no frame; leave it out")
     if expressed != "body" and Q not in letters:
-        raise CommandLineError(f"--expressed: {verb} has no axes to choose; leave it out")
+        raise CommandLineError(f"--expressed: {verb} takes no axes; leave it out")
     if expressed == "world" and name.startswith("classical"):
         raise CommandLineError(
-            "--expressed: 'world' moves the origin away from the frame; take 'world-aligned'"
+            "--expressed: expected 'body' or 'world-aligned', got 'world', which moves the origin"
         )
     found = robot_of(robot, floating=floating, argument="--robot")
     if not frames and B in letters and f_ext not in letters:

@@ -69,11 +69,13 @@ def writable(path: Path | None, argument: str, endings: Sequence[str]) -> None:
     if path is None:
         return
     if path.suffix not in endings:
-        raise CommandLineError(f"{argument}: {path} came; wanted a name that ends in {' or '.join(endings)}")
+        raise CommandLineError(f"{argument}: expected a name that ends in {' or '.join(endings)}, got {path}")
     if path.is_dir():
-        raise CommandLineError(f"{argument}: {path} is a directory; wanted the name of a file")
+        raise CommandLineError(f"{argument}: expected the name of a file, got the directory {path}")
     folder = path.parent
     if not folder.is_dir():
-        raise CommandLineError(f"{argument}: there is no directory {folder}; make it, or name another")
+        raise CommandLineError(
+            f"{argument}: the directory {folder} does not exist; create it, or name another"
+        )
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise CommandLineError(f"{argument}: {path} cannot be written; name a place that is yours")
+        raise CommandLineError(f"{argument}: {path} is not writable; name another place")

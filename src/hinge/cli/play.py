@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Play the run until Ctrl-C."""
     path: Path = arguments.file
     if not path.is_file():
-        raise CommandLineError(f"FILE: there is no file {path}; hinge simulate --out {path.name} makes one")
+        raise CommandLineError(f"FILE: {path} does not exist; hinge simulate --out {path.name} makes one")
     play(
         load_run(path),
         runs=arguments.runs,

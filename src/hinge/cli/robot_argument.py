@@ -47,7 +47,7 @@ def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:
     found = built_in(name, argument)
     if found is not None:
         if floating:
-            raise CommandLineError(f"--floating: is for robots of files; {name} is built in")
+            raise CommandLineError(f"--floating: expected the robot of a file, got {name}, which is built in")
         return found
     path = file_of(name, argument)
     try:
@@ -63,7 +63,7 @@ def built_in(name: str, argument: str = "ROBOT") -> Robot | None:
     if name.startswith(CHAIN):
         links = name.removeprefix(CHAIN)
         if not links.isdecimal() or not 1 <= int(links) <= MOST_LINKS:
-            raise CommandLineError(f"{argument}: {name}: wanted {CHAIN}N with N from 1 to {MOST_LINKS}")
+            raise CommandLineError(f"{argument}: expected {CHAIN}N with N from 1 to {MOST_LINKS}, got {name}")
         return chain(int(links))
     return BUILT_IN[name]() if name in BUILT_IN else None
 
@@ -72,9 +72,11 @@ def file_of(name: str, argument: str = "ROBOT") -> Path:
     """Return the path of a robot's file, which is there."""
     path = Path(name)
     if not path.exists():
-        raise CommandLineError(f"{argument}: {name} is no file, nor one of {', '.join(BUILT_IN)}, {CHAIN}N")
+        raise CommandLineError(
+            f"{argument}: expected a file or one of {', '.join(BUILT_IN)}, {CHAIN}N, got {name}"
+        )
     if path.is_dir():
-        raise CommandLineError(f"{argument}: {name} is a directory; wanted {FILES}")
+        raise CommandLineError(f"{argument}: expected {FILES}, got the directory {name}")
     return path
 
 
@@ -83,7 +85,9 @@ def robot_in(path: Path, *, floating: bool, strict: bool | None) -> Robot:
     if path.suffix != ".json":
         return load(path, floating=floating, strict=strict)
     if floating:
-        raise CommandLineError("--floating: a robot JSON file says itself how the robot hangs; leave it out")
+        raise CommandLineError(
+            "--floating: not supported for robot JSON files, which state the base themselves; leave it out"
+        )
     return from_json(path.read_bytes(), source=str(path))
 
 

@@ -106,9 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
         needed("matplotlib", "--picture", "view")
     robot = robot_of(arguments.robot, floating=arguments.floating)
     if arguments.states < 1:
-        raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
+        raise CommandLineError(f"--states: expected an integer ≥ 1, got {arguments.states}")
     if arguments.seed < 0:
-        raise CommandLineError(f"--seed: {arguments.seed} came; wanted a whole number, at least 0")
+        raise CommandLineError(f"--seed: expected an integer ≥ 0, got {arguments.seed}")
     record = every(robot, arguments)
     q0, qd0 = start_of(
         robot,
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     adaptive = arguments.integrator == "adaptive"
     if arguments.rtol is not None and not adaptive:
-        raise CommandLineError("--rtol: is for --integrator adaptive; leave it out")
+        raise CommandLineError("--rtol: expected --integrator adaptive with it; leave it out")
     rule = Adaptive(arguments.rtol or Adaptive.rtol) if adaptive else arguments.integrator
     law = control_of(robot, arguments.control, q0)
     more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = simulate(robot, q0, qd0, t=arguments.t, record=record, progress=bar, **more)
         except Interrupted as stop:
             if not bar.ready or len(stop.run.t) == 1:
-                raise KeyboardInterrupt("interrupted before a step was recorded; nothing is kept") from None
+                raise KeyboardInterrupt("interrupted before a step was recorded; nothing is saved") from None
             found, stopped = stop.run, True
     data = summary(found, bar, control=arguments.control, interrupted=stopped)
     if stopped:
@@ -148,7 +148,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write("".join(f"wrote {path}{hint}\n" for path, hint in files.items()))
     if len(found.endings) == arguments.states:
-        sys.stderr.write("hinge simulate: error: no state came to the end; take a shorter --dt\n")
+        sys.stderr.write("hinge simulate: error: no state reached the end; take a shorter --dt\n")
         return FAILED
     return INTERRUPTED if stopped else DONE
 

@@ -31,10 +31,12 @@ def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array 
     try:
         found = np.array([float(p) for p in parts])
     except ValueError:
-        wanted = f"numbers, or {' or '.join(names)}, and ROBOT before {argument}"
-        raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted {wanted}") from None
+        raise CommandLineError(
+            f"{argument}: expected numbers, or {' or '.join(names)}, got {' '.join(words)!r}; "
+            f"ROBOT comes before {argument}"
+        ) from None
     if not len(found) or not np.isfinite(found).all():
-        raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted finite numbers")
+        raise CommandLineError(f"{argument}: expected finite numbers, got {' '.join(words)!r}")
     return found
 
 
@@ -55,9 +57,9 @@ def start_of(
     return np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
 
 
-def _spread(x: Array, size: int, argument: str, wanted: str) -> Array:
+def _spread(x: Array, size: int, argument: str, reason: str) -> Array:
     if len(x) not in (1, size):
-        raise CommandLineError(f"{argument}: {len(x)} numbers came; wanted {size}, {wanted}, or one for all")
+        raise CommandLineError(f"{argument}: expected {size} numbers, {reason}, or one for all, got {len(x)}")
     return np.broadcast_to(x, (size,))
 
 
@@ -83,19 +85,19 @@ def every(robot: Robot, arguments: argparse.Namespace) -> int:
     t, dt, states, record = arguments.t, arguments.dt, arguments.states, arguments.record
     for name, value in (("--t", t), ("--dt", dt)):
         if not isfinite(value) or value <= 0:
-            raise CommandLineError(f"{name}: {value:g} came; wanted seconds above zero")
+            raise CommandLineError(f"{name}: expected seconds above zero, got {value:g}")
     steps = max(1, ceil(t / dt - 1e-9))
     row = 8 * states * (robot.nq + 2 * robot.nv)
     if record is None:
         return max(1, ceil(steps / max(1, min(TIMES, BYTES // max(row, 1)))))
     if record < 0:
-        raise CommandLineError(f"--record: {record} came; wanted 1 for every step, N for every N-th, or 0")
+        raise CommandLineError(f"--record: expected 1 for every step, N for every N-th, or 0, got {record}")
     size = row * (2 if record == 0 else steps / record)
     there = _memory()
     if there is not None and size > 0.6 * there:
         raise CommandLineError(
-            f"--record: {size / 1e9:.3g} GB would be kept, and there are {there / 1e9:.3g} GB of memory; "
-            "keep fewer steps, or leave it out"
+            f"--record: the run needs {size / 1e9:.3g} GB, but the machine has {there / 1e9:.3g} GB of memory; "
+            "record fewer steps, or leave it out"
         )
     return record
 

@@ -31,9 +31,9 @@ def load(
     Files that an MJCF file names are read only under `root`, by default its own folder.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"path: {type(path).__name__} came; wanted the path of a URDF or MJCF file")
+        raise ArgumentError(f"path: expected the path of a URDF or MJCF file, got {type(path).__name__}")
     if couplings not in ("record", "embed"):
-        raise ArgumentError(f"couplings: {couplings!r} came; wanted 'record' or 'embed'")
+        raise ArgumentError(f"couplings: expected 'record' or 'embed', got {couplings!r}")
     path = Path(path)
     data = read_bytes(path)
     if path.suffix == ".xacro":

@@ -72,7 +72,7 @@ def from_mujoco(
     for b in range(1, model.nbody):
         reader.add(b, bodies, chain)
     if not bodies:
-        raise FormatError("holds no body; wanted at least one in <worldbody>", source=name)
+        raise FormatError("expected at least one body in <worldbody>, got none", source=name)
     if floating:
         chain = _floated(chain, name)
     try:
@@ -235,8 +235,8 @@ def _floated(chain: list[Joint], name: str) -> list[Joint]:
     welded = [j for j in roots if j.type.kind == "fixed"]
     if len(roots) != 1 or not welded:
         raise FormatError(
-            "floating: wanted one body that hangs on the world without a joint; the model has "
-            f"{len(roots)} on the world, {len(welded)} of them without a joint",
+            "floating: expected one child of the world without a joint, got "
+            f"{len(roots)} children, {len(welded)} of them without a joint",
             source=name,
         )
     free = Joint(welded[0].name, joints.Free(), None, welded[0].child, welded[0].inner)

@@ -33,7 +33,7 @@ def refuse_dangers(path: Path, root: Path) -> None:
     """Raise a FormatError when the model at `path` names files outside `root` or grows too large."""
     documents = _documents(path, root)
     if documents[0].tag != "mujoco":
-        documents[0].fail(f"has the root element <{documents[0].tag}>; an MJCF file starts with <mujoco>")
+        documents[0].fail(f"expected the root element <mujoco>, got <{documents[0].tag}>")
     elements = [e for d in documents for e in d.walk()]
     folders = {""}
     for e in elements:

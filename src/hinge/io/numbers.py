@@ -41,18 +41,18 @@ def numbers(e: Element, name: str, count: int, where: str, default: Sequence[flo
     words = text.split(maxsplit=count)
     if len(words) != count:
         amount = len(words) if len(words) <= count else f"more than {count}"
-        e.fail(f"{where}: {name}={_short(text)!r} holds {amount} numbers; wanted {count}")
+        e.fail(f"{where}: {name}: expected {count} numbers, got {amount} in {_short(text)!r}")
     return np.array([_read(e, name, w, where, False) for w in words])
 
 
 def _read(e: Element, name: str, text: str, where: str, infinite: bool) -> float:
     if len(text) > LONGEST or not _NUMBER.fullmatch(text.strip()):
-        e.fail(f"{where}: {name}={_short(text)!r} is not a number")
+        e.fail(f"{where}: {name}: expected a number, got {_short(text)!r}")
     value = float(text)
     if math.isnan(value) or (not infinite and math.isinf(value)):
-        e.fail(f"{where}: {name}={_short(text)!r} is not finite")
+        e.fail(f"{where}: {name}: expected a finite number, got {_short(text)!r}")
     if not infinite and abs(value) > LARGEST:
-        e.fail(f"{where}: {name}={_short(text)!r} is too large; wanted at most {LARGEST:g} in SI units")
+        e.fail(f"{where}: {name}: expected at most {LARGEST:g} in SI units, got {_short(text)!r}")
     return value
 
 

@@ -48,7 +48,7 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", source=source) from None
     if not isinstance(data, dict) or data.get("hinge robot") != VERSION:
-        raise FormatError(f'is not a robot: wanted an object with "hinge robot": {VERSION}', source=source)
+        raise FormatError(f'is not a robot: expected an object with "hinge robot": {VERSION}', source=source)
     given = cast("dict[str, Any]", data)
     try:
         parts = {n: _part(given[n]) for n in ("bodies", "joints", "frames", "couplings")}
@@ -56,7 +56,7 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
     except KeyError as error:
         raise FormatError(f"has no {error.args[0]!r}", source=source) from None
     except (TypeError, ValueError, AttributeError, HingeError) as error:
-        raise FormatError(f"is no robot: {error}", source=source) from None
+        raise FormatError(f"is not a robot: {error}", source=source) from None
 
 
 def _plain(x: Any) -> Any:
@@ -85,5 +85,5 @@ def _part(x: Any) -> Any:
         return np.array(given["array"], dtype=np.float64)
     made = _classes().get(str(given.get(KIND)))
     if made is None:
-        raise ValueError(f"a part is {given.get(KIND)!r}, which is not among the model's classes")
+        raise ValueError(f"expected a class of the model, got {given.get(KIND)!r}")
     return made(**{n: _part(value) for n, value in given.items() if n != KIND})

@@ -68,7 +68,7 @@ def to_urdf(robot: Robot) -> str:
     base = _root_link(robot)
     if base is None:
         if any(part.name == "world" for part in (*robot.bodies, *robot.frames)):
-            raise ModelError("body or frame 'world': that name is wanted for the root link; rename it")
+            raise ModelError("body or frame 'world': the name is reserved for the root link; rename it")
         Et.SubElement(root, "link", name="world")
     for body in robot.bodies:
         _write_body(root, body)

@@ -98,7 +98,7 @@ def parse(data: bytes | str, source: str = "<string>") -> Element:
     if len(raw) > MAX_BYTES:
         raise FormatError(f"is larger than {MAX_BYTES // 2**20} MiB, the limit", source=source)
     if not raw.strip():
-        raise FormatError("is empty; wanted an XML document", source=source)
+        raise FormatError("expected an XML document, got an empty file", source=source)
     reader = _Reader(source)
     return reader.read(raw)
 
@@ -127,7 +127,7 @@ class _Reader:
                 raise
             raise FormatError(f"cannot be decoded: {error}", source=self.source) from None
         if self.root is None:
-            raise ArgumentError("data: holds no element")
+            raise ArgumentError("data: expected an element, got none")
         return self.root
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -148,7 +148,7 @@ class _Reader:
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ENCODINGS:
-            self.fail(f"declares the encoding {encoding!r}; wanted one of {', '.join(sorted(ENCODINGS))}")
+            self.fail(f"expected the encoding to be one of {', '.join(sorted(ENCODINGS))}, got {encoding!r}")
 
     def refuse_doctype(self, *_: object) -> None:
         self.fail("holds a DOCTYPE or entity declaration, which is refused; remove it")

@@ -56,8 +56,8 @@ class Builder:
         unknown = set(physics) - _PHYSICS
         if unknown:
             raise ModelError(
-                f"body {name!r}: {', '.join(sorted(unknown))} is no field of a joint; "
-                f"there are {', '.join(sorted(_PHYSICS))}"
+                f"body {name!r}: expected fields of a joint, got {', '.join(sorted(unknown))}; "
+                f"the fields are {', '.join(sorted(_PHYSICS))}"
             )
         self._joints.append(Joint(label, joint or Fixed(), parent, name, inner, **physics))
         self._bodies.append(Body(name, inertia or Inertia.zero(), shapes))

@@ -56,7 +56,7 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
         values = as_configuration(robot, q)
         if values.ndim != 1:
             raise ArgumentError(
-                f"q: has shape {values.shape}; check looks at one configuration ({robot.nq},)"
+                f"q: expected one configuration of shape ({robot.nq},), got shape {values.shape}"
             )
         for j in robot.joints:
             found.extend(configuration_problems(j, j.type.own(values[j.q_slice])))
@@ -121,17 +121,19 @@ def inertia_problems(inertias: Inertia, name: Callable[[int], str]) -> Iterator[
         if not finite[k]:
             yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)
         elif m[k] < 0:
-            yield Problem(where, "mass ≥ 0", f"its mass is {m[k]:g} kg; wanted a mass ≥ 0", True)
+            yield Problem(where, "mass ≥ 0", f"expected a mass ≥ 0, got {m[k]:g} kg", True)
         elif skewed[k]:
             yield Problem(where, "inertia symmetric", "its inertia matrix is not symmetric")
         else:
             if m[k] == 0 and h[k].any():
-                message = "it has no mass but a first moment of mass"
+                message = "its mass is zero, but its first moment of mass is not"
                 yield Problem(where, "massless has no moment", message)
             if a[k] < -slack[k]:
                 yield Problem(where, "inertia positive", f"its inertia is not positive: {moments}")
             elif a[k] + b[k] < c[k] - slack[k]:
-                message = f"no body has its inertia: {moments}, the last exceeds the others' sum"
+                message = (
+                    f"no rigid body has its inertia: {moments}; the largest exceeds the sum of the others"
+                )
                 yield Problem(where, "triangle inequality", message)
 
 
@@ -187,11 +189,11 @@ def _joint_problems(joint: Joint) -> Iterator[Problem]:
         if not np.isfinite(getattr(joint, name)).all():
             yield Problem(where, f"{name} finite", f"its {name} is not finite", True)
     if (joint.friction_speed <= 0)[joint.friction != 0].any():
-        message = f"its friction_speed is {joint.friction_speed}; friction wants speeds > 0"
+        message = f"expected friction_speed > 0 where there is friction, got {joint.friction_speed}"
         yield Problem(where, "friction_speed > 0", message, True)
     for k in np.flatnonzero(low > high):
         label = joint.type.q_names[k]
-        message = f"its limits of {label} are the wrong way round: lower {low[k]:g}, upper {high[k]:g}"
+        message = f"expected lower ≤ upper for {label}, got lower {low[k]:g}, upper {high[k]:g}"
         yield Problem(where, "limits ordered", message)
     for name in ("velocity", "effort", *_PHYSICS):
         values = getattr(joint, name)

@@ -41,8 +41,7 @@ def attach(
     roots = [j for j in other.joints if j.parent is None]
     if len(roots) != 1:
         raise ModelError(
-            f"robot {other.name!r} hangs on the world by {len(roots)} joints; only a robot with one "
-            "can be attached"
+            f"other: expected a robot with one joint to the world, got {len(roots)} for {other.name!r}"
         )
     part = _renamed(other, prefix)
     frame = robot.frame(to)
@@ -85,18 +84,18 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
     """Return the robot with the named joints fixed at the given configurations."""
     frozen: dict[str, Joint] = {}
     if not isinstance(at, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"at: {at!r} is no mapping; wanted {{joint name: configuration}}")
+        raise ArgumentError(f"at: expected {{joint name: configuration}}, got {at!r}")
     for name, value in at.items():
         j = robot.joint(name)
         if j.follows:
             raise ModelError(
-                f"at: joint {name!r} follows another one and cannot be locked alone; lock the joint that "
-                "leads, or start from release_couplings(robot)"
+                f"at: joint {name!r} follows another joint and cannot be locked on its own; lock its leader, "
+                "or start from release_couplings(robot)"
             )
         given: Any = [value] if j.nq == 1 and np.ndim(value) == 0 else value
         q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:
-            raise ArgumentError(f"at[{name!r}]: has shape {q.shape}; wanted one configuration")
+            raise ArgumentError(f"at[{name!r}]: expected one configuration, got shape {q.shape}")
         for problem in configuration_problems(j, q):
             if problem.fatal:
                 raise ArgumentError(f"at[{name!r}]: {problem.message}")
@@ -176,8 +175,8 @@ def reroot(robot: Robot, body: str) -> Robot:
     base = robot.joints[robot.tree.support(new)[0]]
     if base.type.kind != "free":
         raise ModelError(
-            f"robot {robot.name!r} hangs on the world by a {base.type.kind} joint, {base.name!r}; only a "
-            "floating robot can be re-rooted: load it with floating=True"
+            f"robot: expected a floating robot, got {robot.name!r} with the {base.type.kind} joint "
+            f"{base.name!r} to the world; load it with floating=True"
         )
     for name in _PHYSICS:
         if getattr(base, name).any():
@@ -228,7 +227,7 @@ def _reversed_physics(j: Joint) -> dict[str, Any]:
 
 
 def _cannot_turn(j: Joint, why: str) -> NoReturn:
-    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be turned round: {why}; remove it first")
+    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be reversed: {why}; remove it first")
 
 
 def _moved_joint(joint: Joint, onto: Mapping[str, tuple[str, Transform]]) -> Joint:

@@ -34,7 +34,7 @@ class LimitReport:
     def __str__(self) -> str:
         if self.position.ndim != 1:
             return (
-                f"{int((~self.ok).sum())} of {self.ok.size} states are beyond limits of {self.robot.name!r}"
+                f"{int((~self.ok).sum())} of {self.ok.size} states exceed the limits of {self.robot.name!r}"
             )
         return "\n".join(self._lines()) or f"robot {self.robot.name!r} is within its limits"
 

@@ -100,14 +100,14 @@ def _bad_placements(names: list[str], x: Array) -> Iterator[str]:
     for at in np.argwhere(~finite | (np.abs(norm - 1.0) > TOLERANCE)):
         where, place = _where(names, at), tuple(at)
         if finite[place]:
-            yield f"{where}: the quaternion of its placement has norm {norm[place]:.6g}; wanted 1"
+            yield f"{where}: expected a unit quaternion in its placement, got norm {norm[place]:.6g}"
         else:
             yield f"{where}: its placement is not finite"
 
 
 def _below_zero(names: list[str], what: str, x: Array) -> Iterator[str]:
     for at in np.argwhere(~(np.isfinite(x) & (x >= 0))):
-        yield f"{_where(names, at)}: {what} is {x[tuple(at)]:g}; wanted a finite number ≥ 0"
+        yield f"{_where(names, at)}: expected {what} finite and ≥ 0, got {x[tuple(at)]:g}"
 
 
 def _where(names: list[str], at: Array) -> str:
@@ -144,11 +144,11 @@ def _rotors(robot: Robot, x: ArrayLike) -> Array:
 def _rows(name: str, given: ArrayLike, count: int, width: int, why: str) -> Array:
     x = as_vector(given, name, width, why)
     if x.ndim < 2 or x.shape[-2] != count:
-        raise ArgumentError(f"{name}: has shape {x.shape}; wanted (…, {count}, {width}), {why}")
+        raise ArgumentError(f"{name}: expected shape (…, {count}, {width}), got {x.shape}; {why}")
     return x
 
 
 def _one_set(name: str, x: Array, ndim: int) -> Array:
     if x.ndim != ndim:
-        raise ArgumentError(f"{name}: has shape {x.shape}; wanted one set, {x.shape[-ndim:]}")
+        raise ArgumentError(f"{name}: expected one set of shape {x.shape[-ndim:]}, got {x.shape}")
     return x

@@ -108,7 +108,7 @@ class Joint:
     def __post_init__(self) -> None:
         t = self.type
         if not isinstance(t, JointType):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"joint {self.name!r}: {t!r} is no joint type; give a value such as Revolute()")
+            raise ModelError(f"joint {self.name!r}: expected a joint type such as Revolute(), got {t!r}")
         object.__setattr__(self, "inner", frozen_transform(self.inner, f"joint {self.name!r}: inner"))
         object.__setattr__(self, "outer", frozen_transform(self.outer, f"joint {self.name!r}: outer"))
         low, high = t.limits()
@@ -125,7 +125,7 @@ class Joint:
             f = numbers(self.effort_subspace, f"joint {self.name!r}: effort_subspace")
             if f.shape != (6, t.nv):
                 raise ModelError(
-                    f"joint {self.name!r}: effort_subspace has shape {f.shape}; wanted (6, {t.nv})"
+                    f"joint {self.name!r}: effort_subspace: expected shape (6, {t.nv}), got {f.shape}"
                 )
             object.__setattr__(self, "effort_subspace", f)
 
@@ -142,8 +142,8 @@ class Joint:
                 value = frozen(np.full(size, value))
             if value.shape != (size,):
                 raise ModelError(
-                    f"joint {self.name!r}: {name} has shape {value.shape}; a {self.type.kind} joint "
-                    f"wants ({size},) or one number"
+                    f"joint {self.name!r}: {name}: expected one number or shape ({size},) for a "
+                    f"{self.type.kind} joint, got shape {value.shape}"
                 )
         object.__setattr__(self, name, value)
 

@@ -37,15 +37,13 @@ def random_configuration(
     try:
         shape = tuple(index(n) for n in (size if isinstance(size, tuple) else (size,)))
     except TypeError:
-        raise ArgumentError(f"size: {size!r} came; wanted a whole number, or a tuple of them") from None
+        raise ArgumentError(f"size: expected an integer or a tuple of integers, got {size!r}") from None
     if any(n < 0 for n in shape):
-        raise ArgumentError(f"size: {size!r} came; wanted no negative number")
+        raise ArgumentError(f"size: expected no negative numbers, got {size!r}")
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"seed: {seed!r} came ({error}); wanted a whole number from 0, or a Generator"
-        ) from None
+        raise ArgumentError(f"seed: expected an integer ≥ 0 or a Generator, got {seed!r} ({error})") from None
     found = [j.type.random(rng, shape, lower[j.q_slice], upper[j.q_slice]) for j in joints]
     return stacked(found, shape)
 

@@ -37,7 +37,10 @@ def hybrid_dynamics(
     refuse_followers(robot, "hybrid_dynamics")
     q, qd, tau, qdd = state(robot, q, qd=qd, tau=tau, qdd=qdd)
     if isinstance(prescribed, str):
-        raise ArgumentError(f"prescribed: the string {prescribed!r} came; wanted a list of joint names")
+        raise ArgumentError(
+            f"prescribed: expected a list of joint names, got the string {prescribed!r}; "
+            f"did you mean [{prescribed!r}]?"
+        )
     held = {robot.joint(name).name for name in prescribed}
     parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)
     v = velocities(robot, q, qd)

@@ -53,8 +53,8 @@ def classical_jacobian_bias(
     """
     if expressed == "world":
         raise ArgumentError(
-            "expressed: 'world' moves the origin away from the frame; a classical acceleration wants "
-            "'body' or 'world-aligned'"
+            "expressed: expected 'body' or 'world-aligned' for a classical acceleration, got 'world', which "
+            "moves the origin away from the frame"
         )
     a = jacobian_bias(robot, q, qd, frame, expressed=expressed)
     f = robot.frame(frame)
@@ -71,4 +71,4 @@ def _view(target: Transform, expressed: Expressed) -> Transform:
         return target.inv()
     if expressed == "world-aligned":
         return Transform(target.rotation, np.zeros(3))
-    raise ArgumentError(f"expressed: {expressed!r} is unknown; wanted 'body', 'world' or 'world-aligned'")
+    raise ArgumentError(f"expressed: expected 'body', 'world' or 'world-aligned', got {expressed!r}")

@@ -71,9 +71,11 @@ class Adaptive:
     def __post_init__(self) -> None:
         for what, value in (("rtol", self.rtol), ("atol", self.atol)):
             if not 0 <= value < 1:
-                raise ArgumentError(f"{what}: {value!r} came; wanted a number from 0 to 1, such as 1e-8")
+                raise ArgumentError(f"{what}: expected a number from 0 to 1, such as 1e-8, got {value!r}")
         if self.rtol < 1e-14 and self.atol == 0:
-            raise ArgumentError(f"rtol: {self.rtol!r} came with atol=0; no step is as exact: wanted 1e-13")
+            raise ArgumentError(
+                f"rtol: expected at least 1e-13 with atol=0, got {self.rtol!r}; rounding is larger"
+            )
 
 
 class AdaptiveLoop:

@@ -37,18 +37,18 @@ class Event:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ArgumentError(f"function: {self.function!r} came; wanted a function of (t, q, qd)")
+            raise ArgumentError(f"function: expected a function of (t, q, qd), got {self.function!r}")
         if self.direction not in (-1, 0, 1):
-            raise ArgumentError(f"direction: {self.direction!r} came; wanted 1, −1 or 0")
+            raise ArgumentError(f"direction: expected 1, −1 or 0, got {self.direction!r}")
         if not self.tolerance > 0:
-            raise ArgumentError(f"tolerance: {self.tolerance!r} came; wanted seconds above zero")
+            raise ArgumentError(f"tolerance: expected seconds above zero, got {self.tolerance!r}")
 
     def values(self, t: Any, q: Array, qd: Array) -> Array:
         """Return a number for each state."""
         found = np.asarray(self.function(t, q, qd), dtype=np.float64)
         if found.shape != q.shape[:-1]:
             raise ArgumentError(
-                f"event {self.name!r}: returned shape {found.shape} for q {q.shape}; wanted {q.shape[:-1]}"
+                f"event {self.name!r}: expected shape {q.shape[:-1]} for q {q.shape}, got {found.shape}"
             )
         return found
 

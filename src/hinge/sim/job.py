@@ -58,7 +58,7 @@ class Job:
         robot = moving.robot
         t, dt, self.start = _checked_times(*times)
         if isinstance(record, bool) or not isinstance(record, int) or record < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"record: {record!r} came; wanted 1 for every step, n for every n-th, or 0")
+            raise ArgumentError(f"record: expected 1 for every step, n for every n-th, or 0, got {record!r}")
         q = as_configuration(robot, neutral(robot) if q0 is None else q0, "q0")
         qd = as_tangent(robot, np.zeros(robot.nv) if qd0 is None else qd0, "qd0")
         self.batch = common_batch({"q0": q, "qd0": qd})
@@ -93,7 +93,7 @@ class Job:
                 wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
             if wrong.any():
                 raise ArgumentError(
-                    f"q0: joint {joint.name!r} has a quaternion whose length is not one, {q[wrong][0, :4]}; "
+                    f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
                     "hinge.neutral(robot) is a configuration without rotation"
                 )
 
@@ -127,14 +127,15 @@ class Job:
         if isinstance(x, Signal):
             if x.values.ndim == 3 and x.values.shape[1] != self.states:
                 raise ArgumentError(
-                    f"{name}: its samples are for {x.values.shape[1]} states; wanted {self.states}"
+                    f"{name}: expected samples for {self.states} states, got {x.values.shape[1]}"
                 )
             return x
         if x.ndim == 1:
             return np.ascontiguousarray(x)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: has shape {x.shape}, but there are {self.batch or 'no'} states; give q0 that batch"
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
+                "give q0 that batch"
             )
         return self._own(x)
 
@@ -154,11 +155,11 @@ class Job:
             self.robot.nv,
             "it returns forces",
         )
-        wanted = (*self.batch, self.robot.nv)
+        expected = (*self.batch, self.robot.nv)
         try:
-            return np.broadcast_to(tau, wanted).reshape(self.states, -1)
+            return np.broadcast_to(tau, expected).reshape(self.states, -1)
         except ValueError:
-            raise ArgumentError(f"control: returned shape {tau.shape}; wanted {wanted}") from None
+            raise ArgumentError(f"control: expected a result of shape {expected}, got {tau.shape}") from None
 
     # Events.
 
@@ -230,7 +231,7 @@ def events_of(events: Any) -> tuple[Event, ...]:
     given: list[Any] = [events] if isinstance(events, Event) or callable(events) else list(events)
     for e in given:
         if not isinstance(e, Event) and not callable(e):
-            raise ArgumentError(f"events: {e!r} is among them; wanted `Event`s or functions of (t, q, qd)")
+            raise ArgumentError(f"events: expected Event values or functions of (t, q, qd), got {e!r}")
     return tuple(e if isinstance(e, Event) else Event(e) for e in given)
 
 
@@ -238,7 +239,7 @@ def _checked_times(t: float, dt: float, start: float) -> tuple[float, float, flo
     for name, value, least in (("t", t, 0.0), ("dt", dt, 0.0), ("start", start, -inf)):
         if isinstance(value, bool) or not isinstance(value, Real) or not least <= value < inf:  # pyright: ignore[reportUnnecessaryIsInstance]
             more = ", not negative" if least == 0 else ""
-            raise ArgumentError(f"{name}: {value!r} came; wanted a number of seconds{more}")
+            raise ArgumentError(f"{name}: expected a number of seconds{more}, got {value!r}")
     if dt <= 0:
-        raise ArgumentError(f"dt: {dt!r} came; wanted a step longer than zero, such as 1e-3")
+        raise ArgumentError(f"dt: expected a step above zero, such as 1e-3, got {dt!r}")
     return float(t), float(dt), float(start)

@@ -138,7 +138,10 @@ class Prescribed(Law):
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return the accelerations, and what the other law takes."""
         if isinstance(self.joints, str):
-            raise ArgumentError(f"joints: the text {self.joints!r} came; wanted a list, [{self.joints!r}]")
+            raise ArgumentError(
+                f"joints: expected a list of joint names, got the string {self.joints!r}; "
+                f"did you mean [{self.joints!r}]?"
+            )
         for name in self.joints:
             robot.joint(name)
         found = {"prescribed_qdd": _tangent(self.acceleration, "acceleration", robot)}
@@ -161,8 +164,8 @@ def _tracking(
     for joint in robot.independent:
         if joint.nv and not isinstance(joint.type, VectorJoint | Free | Spherical | Planar):
             raise NotImplementedError(
-                f"joint {joint.name!r}: feedback of a {joint.type.kind} joint is not there; control with a "
-                "function of (t, q, qd)"
+                f"joint {joint.name!r}: feedback is not supported for {joint.type.kind} joints; control "
+                "with a function of (t, q, qd)"
             )
     return {
         "target_q": given_signal(target, "target", robot.nq, f"nq of robot {robot.name!r}"),

@@ -70,7 +70,7 @@ class Plant:
         if gravity is not None:
             down = gravity_of(robot, gravity)
             if not np.isfinite(down).all():
-                raise ArgumentError(f"gravity: {gravity!r} came; wanted three finite numbers (…, 3)")
+                raise ArgumentError(f"gravity: expected three finite numbers (…, 3), got {gravity!r}")
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
 
     def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> TapeOp:

@@ -27,7 +27,7 @@ class Signal:
 
     def __post_init__(self) -> None:
         if self.between not in ("linear", "hold"):
-            raise ArgumentError(f"between: {self.between!r} is unknown; wanted 'linear' or 'hold'")
+            raise ArgumentError(f"between: expected 'linear' or 'hold', got {self.between!r}")
         times = np.asarray(self.times, dtype=np.float64)
         if (
             times.ndim != 1
@@ -35,11 +35,11 @@ class Signal:
             or not (np.diff(times) > 0).all()
             or not np.isfinite(times).all()
         ):
-            raise ArgumentError("times: wanted finite, rising numbers (T,)")
+            raise ArgumentError(f"times: expected finite, increasing numbers (T,), got shape {times.shape}")
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim not in (2, 3) or len(values) != len(times):
             raise ArgumentError(
-                f"values: have shape {values.shape}; wanted (T, n) or (T, states, n), T = {len(times)}"
+                f"values: expected shape (T, n) or (T, states, n) with T = {len(times)}, got {values.shape}"
             )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
@@ -59,10 +59,10 @@ class Signal:
 Given: TypeAlias = ArrayLike | Signal
 
 
-def given_signal(x: Given, name: str, size: int, wanted: str) -> Array | Signal:
+def given_signal(x: Given, name: str, size: int, reason: str) -> Array | Signal:
     """Return an argument as an array (…, size) or a signal of this size, or raise an ArgumentError."""
     if not isinstance(x, Signal):
-        return as_vector(x, name, size, wanted)
+        return as_vector(x, name, size, reason)
     if x.values.shape[-1] != size:
-        raise ArgumentError(f"{name}: its samples have {x.values.shape[-1]} numbers; wanted {size}, {wanted}")
+        raise ArgumentError(f"{name}: expected samples of {size} numbers, {reason}, got {x.values.shape[-1]}")
     return x

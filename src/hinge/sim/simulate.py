@@ -145,10 +145,12 @@ def _law(control: Control) -> tuple[Law, Function | None]:
         return control, None
     if isinstance(control, str):
         raise ArgumentError(
-            f"control: the text {control!r} came; wanted a law such as sim.PD(q, kp, kd), or forces"
+            f"control: expected forces or a law such as sim.PD(q, kp, kd), got the string {control!r}"
         )
     if isinstance(control, type):
-        raise ArgumentError(f"control: the class {control.__name__} came; wanted one, {control.__name__}(…)")
+        raise ArgumentError(
+            f"control: expected a law, got the class {control.__name__}; did you mean {control.__name__}(…)?"
+        )
     if callable(control):
         return Torque(0.0), control
     return Torque(0.0 if control is None else control), None
@@ -162,5 +164,5 @@ def _rule(given: Any) -> Integrator | Adaptive:
         return Adaptive()
     if not isinstance(given, str) or given not in INTEGRATORS:
         names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
-        raise ArgumentError(f"integrator: {given!r} is unknown; there is {names}")
+        raise ArgumentError(f"integrator: expected one of {names}, got {given!r}")
     return INTEGRATORS[given]

@@ -28,7 +28,7 @@ def save_run(run: Run, path: str | Path) -> Path:
     """
     path = Path(path)
     if path.suffix not in (".npz", ".parquet"):
-        raise ArgumentError(f"path: {str(path)!r} came; wanted a name that ends in .npz or .parquet")
+        raise ArgumentError(f"path: expected a name that ends in .npz or .parquet, got {str(path)!r}")
     head = json.dumps(_head(run))
     if path.suffix == ".npz":
         with path.open("wb") as file:
@@ -45,19 +45,19 @@ def load_run(path: str | Path, *, robot: Robot | None = None) -> Run:
     path = Path(path)
     read = {".npz": _read_npz, ".parquet": _read_parquet}.get(path.suffix)
     if read is None:
-        raise ArgumentError(f"path: {str(path)!r} came; wanted a name that ends in .npz or .parquet")
+        raise ArgumentError(f"path: expected a name that ends in .npz or .parquet, got {str(path)!r}")
     head, arrays = read(path)
     if head.get("hinge run") != VERSION:
         raise FormatError(f"is not a run of version {VERSION}", source=str(path))
     if robot is not None and fingerprint(robot) != head["fingerprint"]:
-        raise ArgumentError(f"robot: {robot.name!r} is not the robot of the run {str(path)!r}")
+        raise ArgumentError(f"robot: expected the robot of the run {str(path)!r}, got {robot.name!r}")
     found = robot or from_json(head["robot"], source=str(path))
     times, batch = len(arrays["t"]), tuple(head["batch"])
-    wanted = {"q": found.nq, "qd": found.nv, "tau": found.nv}
-    for name, n in wanted.items():
+    sizes = {"q": found.nq, "qd": found.nv, "tau": found.nv}
+    for name, n in sizes.items():
         if arrays[name].shape != (*batch, times, n):
             shape = arrays[name].shape
-            raise FormatError(f"{name} has shape {shape}; wanted {(*batch, times, n)}", source=str(path))
+            raise FormatError(f"{name}: expected shape {(*batch, times, n)}, got {shape}", source=str(path))
     endings = tuple(Ending(tuple(s), t, why) for s, t, why in head["endings"])
     events = tuple(
         Hit(name, tuple(s), t, np.array(q, float), np.array(qd, float))

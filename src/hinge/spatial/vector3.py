@@ -29,10 +29,10 @@ def shaped(name: str, given: ArrayLike, *last: int) -> Array:
     try:
         a = as_array(given)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: {given!r} is not an array of numbers") from None
+        raise ArgumentError(f"{name}: expected an array of numbers, got {given!r}") from None
     if a.shape[len(a.shape) - len(last) :] != last:
-        wanted = ", ".join(map(str, last))
-        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {wanted})")
+        expected = ", ".join(map(str, last))
+        raise ArgumentError(f"{name}: expected shape (…, {expected}), got {a.shape}")
     return a
 
 

@@ -95,7 +95,9 @@ def momentum_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 
     Joint forces are inner forces, so only those across the base joint are zero.
     """
     if not _floats(robot):
-        raise ArgumentError(f"robot: {robot!r} does not float on one free joint; its momentum may change")
+        raise ArgumentError(
+            f"robot: expected one that floats on one free joint, got {robot!r}; its momentum may change"
+        )
     tau = s.tau.copy()
     tau[..., robot.joints[0].qd_slice] = 0
     qdd = d.forward(robot, s.q, s.qd, tau, gravity=np.zeros(3))

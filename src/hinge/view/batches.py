@@ -23,9 +23,9 @@ BAND = (0.05, 0.95)
 def checked_run(run: Run) -> Run:
     """Return the run, or raise an ArgumentError that says what came instead."""
     if not isinstance(run, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"run: {type(run).__name__} came; wanted a Run, such as hinge.simulate(…) gives")
+        raise ArgumentError(f"run: expected a Run, got {type(run).__name__}; hinge.simulate(…) returns one")
     if 0 in run.batch or not len(run.t):
-        raise ArgumentError(f"run: its batch {run.batch} with {len(run.t)} times is empty; wanted a motion")
+        raise ArgumentError(f"run: expected a motion, got an empty batch {run.batch} with {len(run.t)} times")
     return run
 
 
@@ -40,7 +40,9 @@ def chosen(run: Run, runs: Runs) -> list[int]:
     wanted = runs if isinstance(runs, Sequence) and not isinstance(runs, tuple | str) else [runs]
     found = [_place(run, x, total) for x in wanted]
     if not found:
-        raise ArgumentError("runs: is empty; wanted the place of a run in the batch, or several, or None")
+        raise ArgumentError(
+            "runs: expected the index of a run in the batch, a list of them, or None, got an empty list"
+        )
     return found
 
 
@@ -105,6 +107,6 @@ def _place(run: Run, x: Any, total: int) -> int:
         place = total
     if not -total <= place < total:
         raise ArgumentError(
-            f"runs: {x!r} came; wanted a number below {total}, or a place in the batch {run.batch}"
+            f"runs: expected a number below {total} or an index into the batch {run.batch}, got {x!r}"
         )
     return place % total

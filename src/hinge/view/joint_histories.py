@@ -36,10 +36,10 @@ def plot_joints(
         what = ("q", "qd", "tau") if np.nan_to_num(run.tau).any() else ("q", "qd")
     columns = [what] if isinstance(what, str) else list(what)
     if not columns or not set(columns) <= set(_WHAT):
-        raise ArgumentError(f"what: {what!r} came; wanted some of {', '.join(map(repr, _WHAT))}")
+        raise ArgumentError(f"what: expected some of {', '.join(map(repr, _WHAT))}, got {what!r}")
     rows = groups(described(run.robot, joints))
     if not rows:
-        raise ArgumentError(f"joints: {joints!r} do not move; wanted joints with coordinates")
+        raise ArgumentError(f"joints: expected joints with coordinates, got {joints!r}")
     places, band = chosen(run, runs), runs is None and len(flat(run, run.q)) > 1
     figure = new_figure(3.4 * len(columns) + 1.4, 1.9 * len(rows) + 0.8)
     axes = figure.subplots(len(rows), len(columns), sharex=True, squeeze=False)

@@ -64,15 +64,13 @@ class Meshes:
     def _load(self, path: Path, name: str) -> Surface:
         kind = path.suffix.lower().lstrip(".")
         if kind not in FORMATS:
-            raise ModelError(
-                f"mesh {name!r}: files of kind {kind!r} are not read; wanted {', '.join(FORMATS)}"
-            )
+            raise ModelError(f"mesh {name!r}: expected a file of type {', '.join(FORMATS)}, got {kind!r}")
         data = _bytes_of(path, name)
         self._bytes += len(data)
         if self._bytes > LARGEST_ALL:
             raise ModelError(f"mesh {name!r}: the meshes have more than {LARGEST_ALL:,} bytes together")
         if kind == "dae" and (b"<!" in data.replace(b"<!--", b"") or b"\0" in data):
-            raise ModelError(f"mesh {name!r}: has a document type of its own, which is not read")
+            raise ModelError(f"mesh {name!r}: document type declarations are not supported")
         try:
             return _surface(trimesh().load_mesh(BytesIO(data), file_type=kind))
         except HingeError:
@@ -98,11 +96,11 @@ def locate(filename: str, folder: Path) -> Path:
     candidates = [filename]
     if scheme is not None:
         if scheme[1].lower() not in ("package", "model") or not filename[scheme.end() :].startswith("//"):
-            raise ModelError(f"mesh {filename!r}: is an address; wanted a path inside the robot's folder")
+            raise ModelError(f"mesh {filename!r}: expected a path inside the robot's folder, got an address")
         parts = filename[scheme.end() + 2 :].split("/")
         candidates = ["/".join(parts[k:]) for k in range(len(parts)) if parts[k]]
     if "\\" in filename or "\0" in filename:
-        raise ModelError(f"mesh {filename!r}: has a character that paths of robots do not have")
+        raise ModelError(f"mesh {filename!r}: expected a path, got a character that is not allowed in one")
     root = folder.resolve()
     for candidate in candidates:
         path = _inside(candidate, root, filename)
@@ -114,11 +112,11 @@ def locate(filename: str, folder: Path) -> Path:
 def checked_folder(folder: str | Path) -> Path:
     """Return a folder that is there, or raise an ArgumentError."""
     if not isinstance(folder, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"folder: {type(folder).__name__} came; wanted the path of the robot's folder")
+        raise ArgumentError(f"folder: expected the path of the robot's folder, got {type(folder).__name__}")
     path = Path(folder)
     if not path.is_dir():
         raise ArgumentError(
-            f"folder: {str(folder)!r} is no folder; wanted the one that the robot's files are in"
+            f"folder: expected the folder with the robot's files, got {str(folder)!r}, which is no folder"
         )
     return path
 
@@ -126,12 +124,14 @@ def checked_folder(folder: str | Path) -> Path:
 def _inside(candidate: str, root: Path, filename: str) -> Path | None:
     """Return the path with all links followed, None if there is no plain file; it must be in the folder."""
     if Path(candidate).is_absolute():
-        raise ModelError(f"mesh {filename!r}: is an absolute path; wanted one inside the robot's folder")
+        raise ModelError(
+            f"mesh {filename!r}: expected a path inside the robot's folder, got an absolute path"
+        )
     try:
         path = (root / candidate).resolve()
         plain = path.is_file()
     except (OSError, RuntimeError, ValueError) as error:
-        raise ModelError(f"mesh {filename!r}: is no path ({error})") from None
+        raise ModelError(f"mesh {filename!r}: expected a path ({error})") from None
     if not path.is_relative_to(root):
         raise ModelError(f"mesh {filename!r}: leads out of the robot's folder")
     return path if plain else None
@@ -151,9 +151,9 @@ def _bytes_of(path: Path, name: str) -> bytes:
 def _surface(mesh: Any) -> Surface:
     vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
     if not len(faces) or not np.isfinite(vertices).all():
-        raise ModelError("there are no triangles, or their corners are not finite")
+        raise ModelError("expected triangles with finite corners")
     if len(faces) > MOST_FACES:
-        raise ModelError(f"there are {len(faces):,} triangles; at most {MOST_FACES:,} are shown")
+        raise ModelError(f"expected at most {MOST_FACES:,} triangles, got {len(faces):,}")
     return Surface(vertices, faces, _color(mesh))
 
 

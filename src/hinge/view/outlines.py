@@ -50,15 +50,13 @@ def plane_axes(plane: str | ArrayLike | None, points: Array, gravity: Array) -> 
     """
     if isinstance(plane, str):
         if plane not in _PLANES:
-            raise ArgumentError(f"plane: {plane!r} came; wanted two axes such as 'xz', or a vector")
+            raise ArgumentError(f"plane: expected two axes such as 'xz', or a vector, got {plane!r}")
         return _PLANES[plane]
     up = -gravity / np.linalg.norm(gravity) if gravity.any() else np.array([0.0, 0.0, 1.0])
     if plane is not None:
         eye = np.asarray(plane, dtype=np.float64)
         if eye.shape != (3,) or not np.isfinite(eye).all() or not eye.any():
-            raise ArgumentError(
-                f"plane: {plane!r} came; wanted two axes such as 'xz', or a vector that is not 0"
-            )
+            raise ArgumentError(f"plane: expected two axes such as 'xz', or a nonzero vector, got {plane!r}")
         return _facing(eye / np.linalg.norm(eye), up)
     flat = points.reshape(-1, 3)
     flat = flat[np.isfinite(flat).all(-1)]

@@ -78,8 +78,10 @@ def _wanted(robot: Robot, names: str | Sequence[str] | None) -> list[Joint]:
     for j in joints:
         if not has_rates(j):
             raise ArgumentError(
-                f"joint: {j.name!r} is a {j.type.kind} joint; wanted one whose qd is the rate of its q"
+                f"joint: expected joints whose qd is the rate of q, got the {j.type.kind} joint {j.name!r}"
             )
     if not joints:
-        raise ArgumentError(f"run: robot {robot.name!r} has no joint whose qd is the rate of its q")
+        raise ArgumentError(
+            f"run: expected joints whose qd is the rate of q, got none in robot {robot.name!r}"
+        )
     return joints

@@ -43,7 +43,7 @@ class RunViewer(Server):
         shown = places[: MOST_GHOSTS + 1]
         q = held(flat(run, run.q)[shown])[:, at]
         if not np.isfinite(q).all():
-            raise ArgumentError("run: begins with a state that is not finite; wanted a motion")
+            raise ArgumentError("run: expected a motion, got a first state that is not finite")
         look = appearance(robot, q[0, 0], folder)
         super().__init__(robot.name, host=host, port=port)
         self.robot, self.size, self.clock = robot, look.size, Clock(run.t[at])

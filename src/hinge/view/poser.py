@@ -60,7 +60,7 @@ class RobotViewer(Server):
         at = as_configuration(self.robot, q)
         if at.ndim != 1 or not np.isfinite(at).all():
             raise ArgumentError(
-                f"q: has shape {at.shape}; wanted one finite configuration ({self.robot.nq},)"
+                f"q: expected one finite configuration ({self.robot.nq},), got shape {at.shape}"
             )
         self._put([s.start for s in sliders(self.robot, at)])
 
@@ -155,7 +155,7 @@ def show(
     checked_robot(robot)
     start = as_configuration(robot, neutral(robot) if q is None else q)
     if start.ndim != 1 or not np.isfinite(start).all():
-        raise ArgumentError(f"q: has shape {start.shape}; wanted one finite configuration ({robot.nq},)")
+        raise ArgumentError(f"q: expected one finite configuration ({robot.nq},), got shape {start.shape}")
     viewer = RobotViewer(robot, start, folder=folder, host=host, port=port)
     viewer.serve(wait=wait)
     return viewer

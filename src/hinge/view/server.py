@@ -133,7 +133,7 @@ class Server:
 def free_port(host: str, port: int) -> int:
     """Return the port if it is free, otherwise one that is; raise an ArgumentError without such a host."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"port: {port!r} came; wanted a number from 0, for any, to 65535")
+        raise ArgumentError(f"port: expected a number from 1 to 65535, or 0 for any free port, got {port!r}")
     try:
         family, kind, *_, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
         for wanted in (port, 0):
@@ -146,9 +146,7 @@ def free_port(host: str, port: int) -> int:
                 else:
                     return int(probe.getsockname()[1])
     except (OSError, UnicodeError) as error:
-        raise ArgumentError(
-            f"host: cannot listen at {host!r} ({error}); wanted an address of this machine"
-        ) from None
+        raise ArgumentError(f"host: expected an address of this machine, got {host!r} ({error})") from None
     raise AssertionError
 
 

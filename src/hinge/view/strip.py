@@ -71,19 +71,19 @@ def _instants(t: Array, q: Array, instants: int | ArrayLike) -> Array:
     """Return the places in t of the instants, of those at which there is a state."""
     alive = np.flatnonzero(np.isfinite(q).all(-1))
     if not len(alive):
-        raise ArgumentError("run: has no state that is finite; wanted a motion")
+        raise ArgumentError("run: expected a motion, got no finite state")
     if np.ndim(instants) == 0:
         try:
             count = index(instants)  # pyright: ignore[reportArgumentType]
         except TypeError:
             count = 0
         if count < 1:
-            raise ArgumentError(f"instants: {instants!r} came; wanted how many, at least 1, or times in s")
+            raise ArgumentError(f"instants: expected a count ≥ 1 or times in s, got {instants!r}")
         wanted = np.linspace(t[alive[0]], t[alive[-1]], count)
     else:
         wanted = np.asarray(instants, dtype=np.float64).ravel()
         if not wanted.size or not np.isfinite(wanted).all():
-            raise ArgumentError("instants: wanted how many, or finite times in s")
+            raise ArgumentError(f"instants: expected a count or finite times in s, got {instants!r}")
     return alive[np.abs(t[alive] - wanted[:, None]).argmin(-1)]
 
 

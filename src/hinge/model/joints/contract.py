@@ -155,12 +155,12 @@ def unit(axis: object, what: str = "axis") -> Axis:
     try:
         a = np.asarray(axis, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f"{what}: {axis!r} is not a vector; give three numbers") from None
+        raise ModelError(f"{what}: expected three numbers, got {axis!r}") from None
     if a.shape != (3,) or not np.isfinite(a).all():
-        raise ModelError(f"{what}: {axis!r} is not a vector; give three finite numbers")
+        raise ModelError(f"{what}: expected three finite numbers, got {axis!r}")
     largest = float(np.abs(a).max())
     if largest < 1e-12:
-        raise ModelError(f"{what}: {axis!r} has no direction; give a vector that is not zero")
+        raise ModelError(f"{what}: expected a nonzero vector, got {axis!r}")
     if largest > 1e100:
         a = a / largest
     size = float(np.linalg.norm(a))

@@ -31,9 +31,9 @@ class Follower(VectorJoint):
 
     def __post_init__(self) -> None:
         if self.type.nv != 1 or not isinstance(self.type, VectorJoint) or isinstance(self.type, Follower):
-            raise ModelError(f"type: {self.type!r} cannot follow; wanted a joint type with one coordinate")
+            raise ModelError(f"type: expected a joint type with one coordinate, got {self.type!r}")
         if not (np.isfinite(self.ratio) and np.isfinite(self.offset)):
-            raise ModelError(f"ratio, offset: {self.ratio} and {self.offset} came; wanted finite numbers")
+            raise ModelError(f"ratio, offset: expected finite numbers, got {self.ratio} and {self.offset}")
 
     def own(self, q: Array) -> Array:
         """Return ratio q + offset."""

@@ -69,8 +69,8 @@ class Nonholonomic(JointType):
         off = np.abs(there[..., -2:] - q1[..., -2:]).max(axis=-1, initial=0.0)
         if (off > MISS * (1 + np.abs(q1[..., -2:] - q0[..., -2:]).max(axis=-1, initial=0.0))).any():
             raise ArgumentError(
-                f"q1: a {self.kind} joint does not come from q0 to q1 by one constant velocity, the nearest "
-                f"misses by {float(np.max(off)):.3g} m; ask for differences along its motion only"
+                f"q1: no constant velocity of a {self.kind} joint leads from q0 to q1 (the nearest misses by "
+                f"{float(np.max(off)):.3g} m); take differences along its motion only"
             )
         return v
 

@@ -35,7 +35,7 @@ class RollingBall(Nonholonomic):
         except (TypeError, ValueError):
             radius = np.nan
         if not (np.isfinite(radius) and radius > 0):
-            raise ModelError(f"radius: {self.radius!r} is no size of a ball; give a length in m above zero")
+            raise ModelError(f"radius: expected a length in m above zero, got {self.radius!r}")
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "axis", unit(self.axis))
 

@@ -62,7 +62,7 @@ def crossing(axes: tuple[object, ...], names: tuple[str, ...]) -> tuple[Axis, ..
     for k in range(len(found) - 1):
         if np.linalg.norm(np.cross(found[k], found[k + 1])) < 1e-6:
             raise ModelError(
-                f"{names[k]}, {names[k + 1]}: {found[k]} and {found[k + 1]} are parallel; successive "
-                "rotations need axes that cross"
+                f"{names[k]}, {names[k + 1]}: expected axes that are not parallel, got {found[k]} and "
+                f"{found[k + 1]}"
             )
     return found

@@ -196,10 +196,10 @@ def _switched_off() -> str | None:
     if switch.strip().lower() in _OFF:
         return f"HINGE_CACHE is {switch!r}; unset it to turn the cache on"
     if switch.strip().lower() not in _ON:
-        return f"HINGE_CACHE is {switch!r}; wanted 1 (on) or 0 (off)"
+        return f"HINGE_CACHE: expected 1 (on) or 0 (off), got {switch!r}"
     if limit() is None:
         given = os.environ["HINGE_CACHE_LIMIT"]
-        return f"HINGE_CACHE_LIMIT is {given!r}; wanted a number of megabytes above 0, as in 512"
+        return f"HINGE_CACHE_LIMIT: expected a number of megabytes above 0, such as 512, got {given!r}"
     return None
 
 
@@ -214,7 +214,7 @@ def _places() -> tuple[Path, ...]:
             return (Path(chosen).expanduser().absolute(),)
         ours = _user_caches() / "hinge"
     except RuntimeError:
-        raise OSError("the home directory is not known; set HINGE_CACHE_DIR to a directory") from None
+        raise OSError("the home directory is unknown; set HINGE_CACHE_DIR to a directory") from None
     return (ours, ours / "objects-v1")
 
 
@@ -250,7 +250,7 @@ def _make(path: Path) -> None:
         pass  # a file or a link: refused by what comes next
     except OSError as error:
         raise OSError(
-            f"{path} cannot be made: {error.strerror}; set HINGE_CACHE_DIR to a directory"
+            f"{path} cannot be created: {error.strerror}; set HINGE_CACHE_DIR to a directory"
         ) from error
 
 
@@ -375,7 +375,7 @@ def _secret(folder: Path) -> bytes:
         _make_secret(path)
         found = _read_secret(folder)
     if found is None:
-        raise PermissionError(f"{path} is not fit to be used")
+        raise PermissionError(f"{path} is not safe to use")
     return found
 
 
