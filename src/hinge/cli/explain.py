@@ -82,7 +82,8 @@ def explained(verb: str, robot: str, frames: list[str], expressed: str, floating
     """Return the compiled verb that a command line asks for."""
     name = READ_OFF.get(verb, verb)
     if name not in CATALOGUE:
-        raise CommandLineError(f"verb: expected one of {', '.join([*CATALOGUE, *READ_OFF])}, got {verb!r}")
+        verbs = ", ".join([*CATALOGUE, *READ_OFF])
+        raise CommandLineError(f"verb: expected a verb, got {verb!r}; the verbs are {verbs}")
     letters = leaves(CATALOGUE[name])
     if frames and B not in letters:
         raise CommandLineError(f"--frame: {verb} takes no frame; leave it out")

@@ -73,7 +73,8 @@ def file_of(name: str, argument: str = "ROBOT") -> Path:
     path = Path(name)
     if not path.exists():
         raise CommandLineError(
-            f"{argument}: expected a file or one of {', '.join(BUILT_IN)}, {CHAIN}N, got {name}"
+            f"{argument}: expected a file or a built-in robot, got {name}; "
+            f"the built-in robots are {', '.join(BUILT_IN)}, {CHAIN}N"
         )
     if path.is_dir():
         raise CommandLineError(f"{argument}: expected {FILES}, got the directory {name}")

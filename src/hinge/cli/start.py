@@ -96,7 +96,7 @@ def every(robot: Robot, arguments: argparse.Namespace) -> int:
     there = _memory()
     if there is not None and size > 0.6 * there:
         raise CommandLineError(
-            f"--record: the run needs {size / 1e9:.3g} GB, but the machine has {there / 1e9:.3g} GB of memory; "
+            f"--record: the run needs {size / 1e9:.3g} GB, the machine has {there / 1e9:.3g} GB of memory; "
             "record fewer steps, or leave it out"
         )
     return record

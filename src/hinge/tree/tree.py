@@ -24,7 +24,7 @@ class Tree:
         for child, parent in enumerate(self.parents):
             if not WORLD <= parent < child:
                 raise ModelError(
-                    f"parents[{child}]: expected -1 (the world) or a body numbered below its child, got {parent}"
+                    f"parents[{child}]: expected -1 (the world) or a body before its child, got {parent}"
                     "; sort with base_first_order() first"
                 )
 
