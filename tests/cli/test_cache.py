@@ -79,7 +79,9 @@ def test_status_says_that_the_limit_is_wrong(
 ) -> None:
     monkeypatch.setenv("HINGE_CACHE_LIMIT", "lots")
     shown = rows(run(capsys))
-    assert shown["cache"].startswith("off: HINGE_CACHE_LIMIT is 'lots'")
+    assert shown["cache"] == (
+        "off: HINGE_CACHE_LIMIT: expected a number of megabytes above 0, such as 512, got 'lots'"
+    )
     assert shown["limit"] == "not a number"
 
 
