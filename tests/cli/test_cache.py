@@ -94,7 +94,7 @@ def test_status_without_a_home(
     monkeypatch.setenv("HOME", "relative")
     monkeypatch.setenv("USERPROFILE", "relative")
     shown = rows(run(capsys))
-    assert shown["cache"].startswith("off: the home directory is not known")
+    assert shown["cache"].startswith("off: the home directory is unknown")
     assert shown["directory"] == "none"
 
 

@@ -1,4 +1,4 @@
-"""`hinge bench`: how long the main verbs take for a robot on this machine."""
+"""`hinge bench`: time the main verbs for a robot on this machine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ in a call, with one thread and with all. The numbers are nanoseconds per state, 
 
 Other programs may disturb it. make bench, in the source, compares with other libraries.
 """
-#: Seconds for each number, how many repetitions at least, and how long one of them is at least.
+#: Seconds for each measurement, fewest repetitions, and shortest repetition in seconds.
 SPENT, LEAST, LONG = 0.25, 5, 2e-4
 
 
@@ -96,7 +96,7 @@ def _measured(single: Callable[[], Any], batch: Callable[[], Any], states: int) 
 
 
 def nanoseconds(f: Callable[[], Any]) -> float:
-    """Return the median time of a call, after one that compiles it."""
+    """Return the median time of a call, after a first one that compiles."""
     f()
     start = perf_counter()
     f()

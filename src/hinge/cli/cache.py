@@ -1,4 +1,4 @@
-"""`hinge cache`: look at the compiled objects that are kept on disk, or remove them."""
+"""`hinge cache`: inspect or clear the on-disk cache of compiled objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ environment variables:
 
 @dataclass(frozen=True)
 class Status:
-    """What `hinge cache` shows; sizes in bytes, `limit` None when the given one is not a number."""
+    """The status of the cache; sizes in bytes, `limit` None if the given one is invalid."""
 
     directory: str | None
     on: bool
@@ -115,7 +115,7 @@ def _table(held: Sequence[Entry], now: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return a time span that is over in words, in its largest unit: 7300 is "2 hours ago"."""
+    """Return an age in words, in its largest unit: 7300 is "2 hours ago"."""
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         number = int(seconds // length)
         if number >= 1:
@@ -128,7 +128,6 @@ def _count(number: int) -> str:
 
 
 def _megabytes(size: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
     if size < 10**6:
         return f"{size / 10**3:.1f} kB"
     return f"{size / 10**6:.1f} MB"

@@ -1,4 +1,4 @@
-"""`hinge check`: what is wrong with a robot."""
+"""`hinge check`: list the problems of a robot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is wrong; the exit code is 1 if there are errors."""
+    """List the problems; the exit code is 1 if there are errors."""
     robot, found = _looked_at(arguments.robot, arguments.floating)
     errors = sum(p.fatal or arguments.strict for p in found)
     if arguments.json:
@@ -55,7 +55,7 @@ def _severity(p: Problem) -> str:
 
 
 def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
-    """Return the robot if there is one, and what is wrong, also what its reader had to mend."""
+    """Return the robot, if it can be read, and its problems, corrections by the reader included."""
     robot = built_in(name)
     if robot is not None:
         return robot, check(robot)

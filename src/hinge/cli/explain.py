@@ -1,4 +1,4 @@
-"""`hinge explain`: where the algorithm of a verb comes from, as text or as a page of HTML."""
+"""`hinge explain`: the derivation of a verb's algorithm, as text or HTML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hinge.dynamics import CATALOGUE, Compiled, compiled
 from hinge.errors import CommandLineError, HingeError
 from hinge.explain import page
 
-#: Verbs that are read off the value of another one.
+#: Verbs computed from the result of another one.
 READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
 
 DESCRIPTION = f"""\
@@ -30,7 +30,7 @@ verbs:
 {fill(", ".join([*CATALOGUE, *READ_OFF]), 96, initial_indent="  ", subsequent_indent="  ")}
 """
 
-#: Verbs of one frame; the others that lead to frames take all bodies where none is named.
+#: Verbs of one frame; other verbs of frames take all bodies by default.
 OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
 
 
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def explained(verb: str, robot: str, frames: list[str], expressed: str, floating: bool) -> Compiled:
-    """Return the compiled verb that a command line asks for."""
+    """Return the compiled verb of a command line."""
     name = READ_OFF.get(verb, verb)
     if name not in CATALOGUE:
         verbs = ", ".join([*CATALOGUE, *READ_OFF])

@@ -1,4 +1,4 @@
-"""`hinge info`: what a robot is made of."""
+"""`hinge info`: the bodies, joints and limits of a robot."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def facts(robot: Robot) -> dict[str, Any]:
-    """Return what is shown, as data."""
+    """Return the shown facts as data."""
     return {
         "name": robot.name,
         "nq": robot.nq,
@@ -81,7 +81,7 @@ def facts(robot: Robot) -> dict[str, Any]:
 
 
 def _limits(joint: Joint) -> list[tuple[str, ...]]:
-    """Return a line for each coordinate of a joint that has limits; a quaternion's are of no interest."""
+    """Return a line for each limited coordinate of a joint, quaternions left out."""
     found: list[tuple[str, ...]] = []
     for k in range(joint.nv):
         name = joint.name if joint.nv == 1 else f"{joint.name}.{joint.type.qd_names[k]}"

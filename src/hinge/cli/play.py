@@ -1,4 +1,4 @@
-"""`hinge play`: a kept motion in the browser."""
+"""`hinge play`: play a saved run in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The robot that a command line names: a built-in one, or the one in a file."""
+"""The robot of a command line: built in, or from a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = "a URDF, MJCF or robot JSON file"
 
 
 def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
-    """Add the argument ROBOT, which may be left out if there is a default, and --floating."""
+    """Add the argument ROBOT, optional if there is a default, and --floating."""
     text = f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N"
     if default is None:
         parser.add_argument("robot", metavar="ROBOT", help=text)
@@ -69,7 +69,7 @@ def built_in(name: str, argument: str = "ROBOT") -> Robot | None:
 
 
 def file_of(name: str, argument: str = "ROBOT") -> Path:
-    """Return the path of a robot's file, which is there."""
+    """Return the path of an existing robot file."""
     path = Path(name)
     if not path.exists():
         raise CommandLineError(
@@ -93,5 +93,5 @@ def robot_in(path: Path, *, floating: bool, strict: bool | None) -> Robot:
 
 
 def folder_of(name: str) -> Path | None:
-    """Return the folder where a robot's meshes may be: that of its file."""
+    """Return the folder of a robot's meshes: that of its file."""
     return None if name in BUILT_IN or name.startswith(CHAIN) else Path(name).resolve().parent

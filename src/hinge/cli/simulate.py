@@ -1,4 +1,4 @@
-"""`hinge simulate`: let a robot move, say how it went, and keep the motion."""
+"""`hinge simulate`: simulate a robot, print a summary, and save the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hinge.errors import CommandLineError
 from hinge.sim import INTEGRATORS, Adaptive, Interrupted, Run, save_run, simulate
 from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
 
-#: What a picture may show.
+#: Kinds of pictures.
 DRAWINGS = {"strip": plot_strip, "joints": plot_joints, "energy": plot_energy, "phase": plot_phase}
 
 DESCRIPTION = """\
@@ -97,7 +97,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate, and show and keep what came out, also if it was interrupted."""
+    """Simulate, show the summary and save the run, also after an interruption."""
     writable(arguments.out, "--out", (".npz", ".parquet"))
     writable(arguments.picture, "--picture", PICTURES)
     if arguments.out is not None and arguments.out.suffix == ".parquet":
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         "s of motion" if adaptive else "state-steps", per=arguments.states * per, quiet=arguments.quiet
     ) as bar:
         try:
-            simulate(robot, q0, qd0, t=arguments.dt, record=0, **more)  # one step: what it needs is compiled
+            simulate(robot, q0, qd0, t=arguments.dt, record=0, **more)  # one step, to compile
             bar.prepared()
             found = simulate(robot, q0, qd0, t=arguments.t, record=record, progress=bar, **more)
         except Interrupted as stop:
@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
     if stopped:
         sys.stderr.write(f"hinge simulate: interrupted at t = {found.t[-1]:g} s of {arguments.t:g} s\n")
     if not arguments.json:
-        write(shown(data))  # before anything goes wrong with files
+        write(shown(data))  # before writing files, which may fail
     files = _kept(found, arguments)
     if arguments.json:
         write_json({**data, "files": list(files)})
@@ -154,7 +154,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kept(found: Run, arguments: argparse.Namespace) -> dict[str, str]:
-    """Write the files that were asked for, and return their names with what to do with them."""
+    """Write the requested files, and return their names with hints for use."""
     files: dict[str, str] = {}
     if arguments.out is not None:
         save_run(found, arguments.out)

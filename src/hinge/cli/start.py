@@ -1,4 +1,4 @@
-"""What a simulation starts with: states, control, and how much of it is kept, as a command line says it."""
+"""Initial states, control and recording of a simulation, from the command line."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from hinge.sim import PD, GravityCompensation, Law
 
 Array = NDArray[np.float64]
 CONTROLS = ("none", "gravity", "hold")
-#: How quickly `hold` comes back, in rad/s.
+#: Natural frequency of `hold`, in rad/s.
 STIFF = 10.0
-#: So many times are kept if nothing is said, and no more bytes.
+#: Most recorded times and bytes by default.
 TIMES, BYTES = 1000, 200_000_000
 
 
 def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array | str:
-    """Return the numbers that words say, with spaces or commas between them, or one of these names."""
+    """Parse numbers separated by spaces or commas, or one of these names."""
     if len(words) == 1 and words[0] in names:
         return words[0]
     parts = [p for word in words for p in word.split(",") if p]
@@ -66,8 +66,8 @@ def _spread(x: Array, size: int, argument: str, reason: str) -> Array:
 def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
     """Return the control law of this name.
 
-    `hold` gives each joint the stiffness and damping that would bring back what it moves, were all others
-    free, without overshoot. A free base has no motors: it is left to itself, and falls if there is gravity.
+    `hold` is critically damped for the inertia that each joint moves while all others are free. A free base
+    has no motors: it is not controlled, and falls under gravity.
     """
     if name == "none":
         return None
@@ -81,7 +81,7 @@ def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
 
 
 def every(robot: Robot, arguments: argparse.Namespace) -> int:
-    """Return which steps are kept: what is asked for if there is memory for it, or a choice."""
+    """Return the recording interval: the given one if it fits into memory, or a default."""
     t, dt, states, record = arguments.t, arguments.dt, arguments.states, arguments.record
     for name, value in (("--t", t), ("--dt", dt)):
         if not isfinite(value) or value <= 0:
@@ -103,7 +103,7 @@ def every(robot: Robot, arguments: argparse.Namespace) -> int:
 
 
 def _memory() -> int | None:
-    """Return the bytes of memory that this machine has, if it says so."""
+    """Return the bytes of memory of this machine, if known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""What came of a simulation, as data and as a table."""
+"""The summary of a simulation, as data and as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hinge.sim import Run
 
 
 def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str, Any]:
-    """Return what is to be said of a run; `bar` saw it being made."""
+    """Return the summary of a run; `bar` measured its computation."""
     settings, states = run.settings, prod(run.batch)
     adaptive = settings["integrator"] == "adaptive"
     seconds = float(run.t[-1] - run.t[0])
@@ -42,12 +42,12 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
 
 
 def _loses(robot: Robot) -> bool:
-    """Tell whether joints have forces of their own, which change kinetic and potential energy."""
+    """Tell whether passive joint forces change kinetic and potential energy."""
     return any(x.any() for j in robot.joints for x in (j.damping, j.friction, j.stiffness))
 
 
 def _energy(run: Run) -> dict[str, float]:
-    """Return the largest change of energy since the start, of all states, and the largest kinetic energy."""
+    """Return the largest change of energy since the start, and the largest kinetic energy, of all states."""
     with np.errstate(all="ignore"):
         energy, kinetic = run.energy, run.kinetic_energy
         change = np.abs(energy - energy[..., :1])
@@ -61,7 +61,7 @@ def _energy(run: Run) -> dict[str, float]:
 
 
 def shown(data: dict[str, Any]) -> str:
-    """Return a summary as a table."""
+    """Return a summary as a table of text."""
     energy = data["energy"]
     found = {
         "robot": f"{data['robot']}, {data['nv']} degrees of freedom",

@@ -1,4 +1,4 @@
-"""`hinge view`: a robot in the browser."""
+"""`hinge view`: show a robot in the browser."""
 
 from __future__ import annotations
 

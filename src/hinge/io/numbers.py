@@ -1,4 +1,4 @@
-"""Numbers in files: finite, of a sane size, and never silently something else."""
+"""Numbers in files, read strictly: finite and of bounded size."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from hinge.io.xml import Element
 from hinge.spatial import Array
 
-#: Larger magnitudes than this are no quantity of a robot in SI units.
+#: Largest magnitude accepted, in SI units.
 LARGEST = 1e30
 
-#: A joint limit of this size or more stands for none: URDF has no word for infinity.
+#: A joint limit of this size or more means no limit: URDF cannot express infinity.
 UNLIMITED = 1e9
 
-#: What a number looks like; Python's own float() takes more, such as 1_000 and digits of any script.
+#: Syntax of a number; Python's float() accepts more, such as 1_000 and digits of any script.
 _NUMBER = re.compile(r"[+-]?((\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 
-#: A longer word is no number that anybody wrote.
+#: The most characters of a number.
 LONGEST = 64
 
 
 def number(
     e: Element, name: str, where: str, default: float | None = None, *, infinite: bool = False
 ) -> float:
-    """Return a number attribute; without a default it must be there."""
+    """Return a number attribute; required if it has no default."""
     if default is not None and e.get(name) is None:
         return default
     return _read(e, name, e.need(name, where), where, infinite)

@@ -141,7 +141,7 @@ def _materials(root: Element) -> dict[str, Element]:
 
 @dataclass
 class _Reader:
-    """Reads links and joints, collecting what was doubtful."""
+    """Reads links and joints, and collects problems."""
 
     source: str
     materials: dict[str, Element]
@@ -235,7 +235,7 @@ class _Reader:
         self.couplings.append(Coupling(name, m.need("joint", where), ratio, offset))
 
     def check_couplings(self) -> None:
-        """Keep the mimics that mean something; note the others as problems."""
+        """Keep the valid mimics; record the others as problems."""
         kept: list[Coupling] = []
         for c in self.couplings:
             bad = next((n for n in (c.joint, c.master) if self.kinds.get(n) != 1), None)

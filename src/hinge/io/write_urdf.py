@@ -1,4 +1,4 @@
-"""Write URDF: what `parse_urdf` reads back as the same robot."""
+"""Write URDF; `parse_urdf` reads the same robot back."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _left_out(robot: Robot) -> list[str]:
 
 
 def _root_link(robot: Robot) -> str | None:
-    """Return the body that can be the root link itself, if there is one."""
+    """Return the body that can be the root link, or None."""
     roots = [j for j in robot.joints if j.parent is None]
     if len(roots) != 1 or roots[0].type.kind not in ("fixed", "free"):
         return None

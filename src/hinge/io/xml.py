@@ -1,7 +1,7 @@
 """Untrusted XML as a small tree with line numbers.
 
-Built on expat with every way of growing or reaching out shut: no document type (so no entities and
-no external subsets), bounded size, depth and number of elements.
+Built on expat, without document types (hence no entities and no external subsets) and with bounded
+size, depth and number of elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_BYTES = 4 * 2**20
 MAX_DEPTH = 100
 MAX_ELEMENTS = 100_000
 
-#: Encodings that a document may declare; the others that Python knows are not all text.
+#: Encodings that a document may declare; some of Python's codecs are not text encodings.
 ENCODINGS = {
     "utf-8",
     "utf8",
@@ -57,7 +57,7 @@ class Element:
         return self.attributes.get(name, default)
 
     def need(self, name: str, where: str = "") -> str:
-        """Return an attribute that must be there; `where` names what the element belongs to."""
+        """Return a required attribute; `where` names the owner of the element in errors."""
         value = self.attributes.get(name)
         if value is None:
             self.fail(f"{where}: <{self.tag}> has no attribute {name!r}".removeprefix(": "))
@@ -77,7 +77,7 @@ class Element:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return a file's bytes, or an error that names it when it is missing or too large."""
+    """Return a file's bytes, or raise a FormatError if it is missing or too large."""
     path = Path(path)
     try:
         with path.open("rb") as file:

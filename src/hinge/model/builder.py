@@ -80,7 +80,7 @@ class Builder:
         self._couplings.append(Coupling(joint, master, ratio, offset))
 
     def build(self, *, strict: bool | None = False) -> Robot:
-        """Return the robot; doubts are warnings, or errors with `strict`, or passed over with None."""
+        """Return the robot; doubtful physics is a warning, with `strict` an error, with None ignored."""
         robot = assemble(
             self.name,
             self._bodies,

@@ -1,4 +1,4 @@
-"""Checks of a robot: what is wrong with it, by body or joint and condition.
+"""Checks of a robot's physics, by body or joint and condition.
 
 | condition | severity |
 |---|---|
@@ -34,7 +34,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where ("body 'arm'"), which condition, in words, and how badly."""
+    """A violated condition: where ("body 'arm'"), which condition, a message, and whether it is fatal."""
 
     where: str
     condition: str
@@ -67,7 +67,7 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
     for joint, inertia in zip(robot.joints, carries, strict=True):
         found.extend(_joint_problems(joint))
         if joint.nv and joint.q_slice.start in moving:
-            continue  # what moves it, moves another one's inertia
+            continue  # it moves together with a joint that carries inertia
         if joint.nv and not inertia and not (joint.reflected_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
@@ -79,8 +79,8 @@ def enforce(
 ) -> Robot:
     """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
 
-    With `strict` every doubt is an error; with `strict=None` doubts are passed over. `found` are
-    problems that the caller has met already, such as a reader of a file that had to mend something.
+    With `strict` every doubt is an error; with `strict=None` doubts are ignored. `found` are
+    problems that the caller found already, such as values corrected by the reader of a file.
     """
     problems = [*found, *check(robot)]
     bad = [p for p in problems if p.fatal or strict]
@@ -93,7 +93,7 @@ def enforce(
 
 
 def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
-    """Check all bodies at once; the conditions hold for most, and the words are for the others."""
+    """Check all bodies at once, vectorised."""
     if not bodies:
         return
     parts = [(b.inertia.m, b.inertia.h, b.inertia.I) for b in bodies]
@@ -138,7 +138,7 @@ def inertia_problems(inertias: Inertia, name: Callable[[int], str]) -> Iterator[
 
 
 def _placement_problems(robot: Robot) -> Iterator[Problem]:
-    """Check that every placement is finite and its rotation one."""
+    """Check that every placement is finite and its rotation proper orthogonal."""
     placed = [(f"joint {j.name!r}", "inner placement", j.inner) for j in robot.joints]
     placed += [(f"joint {j.name!r}", "outer placement", j.outer) for j in robot.joints]
     placed += [(f"frame {f.name!r}", "placement", f.placement) for f in robot.frames]
@@ -159,7 +159,7 @@ def _placement_problems(robot: Robot) -> Iterator[Problem]:
 
 
 def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
-    """Yield what is wrong with a joint's own configuration (nq,)."""
+    """Yield the problems of a joint's own configuration (nq,)."""
     where = f"joint {joint.name!r}"
     if not np.isfinite(q).all():
         yield Problem(where, "q finite", f"its configuration {q} is not finite", True)

@@ -137,7 +137,7 @@ def reduce(robot: Robot) -> Robot:
 
 
 def at_joints(robot: Robot) -> Robot:
-    """Return the robot with each body's frame moved to the outer frame of its joint.
+    """Return the robot with each body frame at the outer frame of its joint.
 
     Where that moves a frame, the old one stays as a frame called "<body>_frame". The physics and
     all coordinates are the same.
@@ -197,7 +197,7 @@ def reroot(robot: Robot, body: str) -> Robot:
     return _part(robot, robot.name, turned)
 
 
-#: What a joint does of its own, by direction of its motion.
+#: Fields with one value for each direction of motion.
 _PHYSICS = ("reflected_inertia", "damping", "friction", "stiffness")
 
 

@@ -1,4 +1,4 @@
-"""Arrays that nobody can write to, for values that never change."""
+"""Read-only arrays for immutable values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hinge.spatial import Array, Inertia, Transform
 
 
 def numbers(given: object, what: str) -> Array:
-    """Return a float array of one's own that is read-only, or say what is not numbers."""
+    """Return a read-only float copy, or raise a ModelError."""
     try:
         return frozen(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):
@@ -25,7 +25,7 @@ def frozen(a: Array) -> Array:
 
 
 def frozen_transform(x: Transform, what: str) -> Transform:
-    """Return one transform with read-only arrays; itself where it has them already."""
+    """Return a transform with read-only arrays; the same object if it has them already."""
     if not isinstance(x, Transform):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ModelError(f"{what}: expected a Transform, got {x!r}; make one with Transform.place")
     e, r = _one(x.E, (3, 3), f"{what}: rotation"), _one(x.r, (3,), f"{what}: position")
@@ -33,7 +33,7 @@ def frozen_transform(x: Transform, what: str) -> Transform:
 
 
 def frozen_inertia(i: Inertia, what: str) -> Inertia:
-    """Return one inertia with read-only arrays."""
+    """Return an inertia with read-only arrays."""
     if not isinstance(i, Inertia):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ModelError(f"{what}: expected an Inertia, got {i!r}; make one with Inertia.from_com")
     parts = ((i.m, (), "mass"), (i.h, (3,), "first moment"), (i.I, (3, 3), "second moment"))
@@ -41,7 +41,6 @@ def frozen_inertia(i: Inertia, what: str) -> Inertia:
 
 
 def _one(a: Array, shape: tuple[int, ...], what: str) -> Array:
-    """Return a read-only array that is no batch."""
     own = numbers(a, what)
     if own.shape != shape:
         raise ModelError(f"{what}: expected shape {shape}, got {own.shape}; a robot holds no batches")

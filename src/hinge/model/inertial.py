@@ -38,10 +38,10 @@ def with_inertial_parameters(robot: Robot, inertias: ArrayLike) -> Robot:
 
 
 def check_inertial_parameters(robot: Robot, inertias: ArrayLike) -> list[str]:
-    """Return what no rigid body can have among inertias (…, bodies, 10), by body and place in the batch.
+    """Return the physically impossible inertias among (…, bodies, 10), by body and batch index.
 
-    Masses below zero, moments that are not positive or break the triangle inequality, numbers that are not
-    finite; none of them stops a call.
+    Negative masses, moments that are not positive or violate the triangle inequality, non-finite numbers.
+    Calls do not check for these.
     """
     x = _checked(robot, inertias)
     batch = x.shape[:-2]

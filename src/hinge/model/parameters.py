@@ -1,4 +1,4 @@
-"""Numbers of a robot as arrays, for calls that give them: placements, rotors, friction, inertias.
+"""Model parameters as arrays, for calls that take them: placements, rotors, friction, inertias.
 
 | name | shape | one row |
 |---|---|---|
@@ -7,7 +7,7 @@
 | rotors | (…, nv) | reflected inertia of the rotor, gear_ratio² rotor_inertia |
 | friction | (…, nv, 3) | damping, friction, stiffness |
 
-What belongs to none of them (limits, rest, friction_speed, outer frames) stays the robot's.
+All other fields (limits, rest, friction_speed, outer frames) are the robot's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FRICTION_NAMES = ("damping", "friction", "stiffness")
 
 
 def placement_parameters(robot: Robot) -> Array:
-    """Return where joints sit on their parents (bodies, 7): qw, qx, qy, qz, x, y, z, as a free joint's q."""
+    """Return the joint placements on the parents (bodies, 7): qw, qx, qy, qz, x, y, z as in a free joint."""
     inner = [j.inner for j in checked_robot(robot).joints]
     rows = [np.concatenate([quaternion.from_matrix(x.rotation), x.position]) for x in inner]
     return np.array(rows).reshape(-1, 7)
@@ -49,7 +49,7 @@ def with_parameters(
     rotors: ArrayLike | None = None,
     friction: ArrayLike | None = None,
 ) -> Robot:
-    """Return the robot with other numbers, one set of each that is given; gears are 1 with given rotors.
+    """Return the robot with these parameters replaced; with `rotors` the gear ratios become 1.
 
     The layouts are those of `compile(…, parameters=…)`: `inertial_parameters`, `placement_parameters`,
     `robot.reflected_inertia` and `friction_parameters`.
@@ -76,7 +76,7 @@ def check_parameters(
     rotors: ArrayLike | None = None,
     friction: ArrayLike | None = None,
 ) -> list[str]:
-    """Return what no robot can have among parameters, by joint or body and place in the batch.
+    """Return the physically impossible parameters, by joint or body and batch index.
 
     Quaternions that are not unit (they are used as given), rotors, damping, friction or stiffness below
     zero, numbers that are not finite, and what `check_inertial_parameters` says; none of it stops a call.

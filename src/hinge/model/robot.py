@@ -1,4 +1,4 @@
-"""A robot: a frozen tree of bodies, one joint for each body, with a name for everything."""
+"""A robot: a frozen tree of named bodies, one joint for each body."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Robot:
     `nv` count the coordinates of configuration and of velocity. Nothing in a robot ever changes;
     functions such as `attach` or `lock` return new ones.
 
-    A joint that follows another one (see `embed_couplings`) has that one's slices of q and qd; `independent`
-    are the joints that have coordinates of their own.
+    A follower joint (see `embed_couplings`) has the slices of q and qd of its leader; `independent`
+    are the joints with coordinates of their own.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Robot:
 
     @property
     def _limits(self) -> tuple[Array, Array]:
-        """The limits of q: what the joint allows and those that follow it, where that is anything."""
+        """The limits of q: the intersection over a joint and its followers, its own if that is empty."""
         low, high = self._stacked("lower"), self._stacked("upper")
         own = low.copy(), high.copy()
         for at, j, k in self._followers:
@@ -92,7 +92,7 @@ class Robot:
 
     @property
     def _followers(self) -> list[tuple[int, Joint, float]]:
-        """The joints that follow others: where in q and qd, and the ratio."""
+        """The followers: their indices in q and qd, and their ratios."""
         found = [(j, j.type) for j in self.joints]
         return [(j.q_slice.start, j, t.ratio) for j, t in found if isinstance(t, Follower)]
 
@@ -176,8 +176,8 @@ def assemble(
 ) -> Robot:
     """Return the robot made of these parts, sorted base first (depth first, in the order given).
 
-    Raises ModelError when a name is used twice, a joint or frame names a body that is not there, a
-    body has no joint or several, or the joints form a loop.
+    Raises ModelError when a name is used twice, a joint or frame names an unknown body, a body has no
+    joint or several, or the joints form a loop.
     """
     bodies, joints, frames, couplings = list(bodies), list(joints), list(frames), list(couplings)
     _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
@@ -205,7 +205,7 @@ def assemble(
 
 
 def _refuse_couplings(robot: Robot) -> None:
-    """Refuse couplings that cannot be: to no joint or several coordinates, twice, in a circle, NaN."""
+    """Refuse couplings of unknown or multi-dof joints, duplicates, cycles and NaN."""
     masters: dict[str, str] = {}
     index = set(robot.joint_names)
     for c in robot.couplings:
@@ -229,7 +229,7 @@ def _refuse_couplings(robot: Robot) -> None:
 
 
 def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint]:
-    """Return the one joint that carries each body, or say which body has none or two."""
+    """Return the joint that carries each body; refuse bodies with none or two."""
     carrier: dict[str, Joint] = {}
     for joint in joints:
         for role, body in (("parent", joint.parent), ("child", joint.child)):
@@ -271,8 +271,8 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
 
 
 def _numbered(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> tuple[Joint, ...]:
-    """Return the joints with their slices of q and qd; those that follow have the slices of their leader."""
-    found = [copy(j) for j in joints]  # `replace` would check everything again
+    """Return the joints with their slices of q and qd; followers get those of their leader."""
+    found = [copy(j) for j in joints]  # `replace` would run all checks again
     q = v = 0
     for j in found:
         if not j.follows:

@@ -1,4 +1,4 @@
-"""Configurations of a whole robot: neutral, random, integrate, difference, and moving a state on.
+"""Configurations of a whole robot: neutral, random, integrate, difference, carry_state.
 
 q (…, nq) is a point, v (…, nv) a tangent vector; leading dimensions broadcast.
 """
@@ -20,7 +20,7 @@ from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 def neutral(robot: Robot) -> Array:
     """Return the configuration (nq,) at which every joint's two frames coincide.
 
-    Joints that follow others are where these take them.
+    Followers are at the positions given by their leaders.
     """
     return stacked([j.type.neutral() for j in robot.independent])
 
@@ -96,12 +96,12 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
 
 
 def _own_state(joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return a joint's own coordinates: those given, unless it follows another joint."""
+    """Return a joint's own coordinates: those given, unless it is a follower."""
     return joint.type.own(q), joint.type.ratio * qd if isinstance(joint.type, Follower) else qd
 
 
 def _hangs_anew(joint: Joint, before: Joint | None) -> bool:
-    """Tell whether a free joint is not the one that was there before."""
+    """Tell whether a free joint is new, or connects other bodies than before."""
     if joint.type.kind != "free":
         return False
     if joint.parent is not None:

@@ -54,7 +54,7 @@ def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
 
 
 def refuse_followers(robot: Robot, what: str) -> None:
-    """Refuse robots with joints that follow others, for algorithms that take joints one by one."""
+    """Refuse robots with follower joints, for recursions over single joints."""
     if len(robot.independent) < len(robot.joints):
         raise NotImplementedError(
             f"{what}: not supported for robots with embedded couplings, such as {robot.name!r}; solve with "

@@ -25,7 +25,7 @@ def hybrid_dynamics(
     external: Mapping[str, ArrayLike] | None = None,
     gravity: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """Return qdd and tau (…, nv), each completed by what the other was given for.
+    """Return qdd and tau (…, nv), each completed by the computed entries.
 
     Joints named in `prescribed` take their part of `qdd`, the others theirs of `tau`. A forced joint
     goes as in the articulated-body algorithm, (6.57)–(6.65); a prescribed one passes its child's

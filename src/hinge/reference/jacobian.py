@@ -64,7 +64,7 @@ def classical_jacobian_bias(
 
 
 def _view(target: Transform, expressed: Expressed) -> Transform:
-    """Return the transform from the frame's coordinates to those asked for."""
+    """Return the transform from the frame's coordinates to those of `expressed`."""
     if expressed == "body":
         return Transform.identity()
     if expressed == "world":

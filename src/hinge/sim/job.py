@@ -1,4 +1,4 @@
-"""What is simulated and what is kept of it: states as rows, the times that are recorded, endings."""
+"""A simulation job: states as rows, recorded times, endings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adap
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """What moves the robot: a law, a function that gives its forces instead, and the plant."""
+    """The source of motion: a law, or a function that returns its forces, and the plant."""
 
     law: Law
     ask: Function | None
@@ -45,7 +45,7 @@ class Moving:
 
 
 class Job:
-    """States as rows, steps, and what is recorded of them."""
+    """States as rows, steps, and recorded data."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Job:
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
 
     def _check_configurations(self) -> None:
-        """Refuse states with quaternions that are not of length one."""
+        """Refuse quaternions that are not normalised."""
         for joint in self.robot.independent:
             q = self.q[:, joint.q_slice]
             with np.errstate(all="ignore"):
@@ -104,16 +104,16 @@ class Job:
 
     @property
     def times(self) -> Array:
-        """The times (T,) that are recorded."""
+        """The recorded times (T,)."""
         return self.start + self.dt * self.recorded
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which states have not ended."""
+        """The states that have not ended."""
         return self.ends == inf
 
     def end(self, states: ArrayLike, t: ArrayLike, reason: str) -> None:
-        """Note that states ended, those that have not before."""
+        """Record the ending of states that have not ended before."""
         for k, when in zip(np.atleast_1d(states), np.broadcast_to(t, np.size(states)), strict=True):
             if int(k) not in self.reasons:
                 self.ends[k], self.reasons[int(k)] = when, reason
@@ -123,7 +123,7 @@ class Job:
         return np.array(wide.reshape(self.states, x.shape[-1]), order="C")
 
     def _rows(self, x: Array | Signal, name: str) -> Array | Signal:
-        """Return numbers (n,) as they are, and those of each state as rows (states, n)."""
+        """Return numbers (n,) unchanged, and a batch of them as rows (states, n)."""
         if isinstance(x, Signal):
             if x.values.ndim == 3 and x.values.shape[1] != self.states:
                 raise ArgumentError(
@@ -140,15 +140,15 @@ class Job:
         return self._own(x)
 
     def in_batch(self, x: Array) -> Array:
-        """Return rows of all states in the shape of the batch."""
+        """Reshape rows (states, …) to the batch."""
         return x.reshape((*self.batch, *x.shape[1:]))
 
     def place(self, state: int) -> tuple[int, ...]:
-        """Return the place of a state in the batch."""
+        """Return the batch index of a state."""
         return tuple(map(int, np.unravel_index(state, self.batch))) if self.batch else ()
 
     def asked(self, f: Function, t: Any, q: Array, qd: Array) -> Array:
-        """Return the forces (states, nv) that a function gives for states as rows."""
+        """Evaluate the control function; return its forces (states, nv)."""
         tau = as_vector(
             f(t, self.in_batch(q).copy(), self.in_batch(qd).copy()),
             "control",
@@ -166,9 +166,9 @@ class Job:
     def look(
         self, events: Iterable[Event], start: Ends, end: Ends, among: NDArray[np.bool_], between: Between
     ) -> None:
-        """Find the events of a step of the states among these, and end what they end.
+        """Locate the events of a step of these states, and end the runs of terminal ones.
 
-        `start` and `end` are the times of the step, one for all or (states,), and all states then.
+        `start` and `end` are the times of the step, scalar or (states,), with all states there.
         """
         for event in events:
             before, after = (self._values(event, *x) for x in (start, end))
@@ -188,10 +188,10 @@ class Job:
         now = self.in_batch(t)[()] if isinstance(t, np.ndarray) else t
         return event.values(now, self.in_batch(q), self.in_batch(qd)).reshape(-1)
 
-    # What comes out.
+    # Results.
 
     def result(self, count: int, settings: Mapping[str, Any]) -> Run:
-        """Return the run with so many of the recorded times."""
+        """Return the run with the first recorded times."""
         if self.states and not self.alive.any():
             count = max(1, int((self.times[:count] <= self.ends.max()).sum()))
         times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
@@ -217,7 +217,7 @@ class Job:
 
 
 def after(ops: list[TapeOp] | tuple[TapeOp, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:
-    """Return buffers after programs were run on them."""
+    """Run programs on buffers, and return the buffers."""
     found = dict(buffers)
     for op in ops:
         found |= op.run(found)
@@ -225,7 +225,7 @@ def after(ops: list[TapeOp] | tuple[TapeOp, ...], buffers: Mapping[str, Array]) 
 
 
 def events_of(events: Any) -> tuple[Event, ...]:
-    """Return what to watch for; a bare function is an event that ends nothing."""
+    """Return the events; a bare function is an event that is not terminal."""
     if events is None:
         return ()
     given: list[Any] = [events] if isinstance(events, Event) or callable(events) else list(events)

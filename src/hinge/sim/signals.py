@@ -1,4 +1,4 @@
-"""Functions of time as arrays: a constant, or samples with a rule for what is between them."""
+"""Functions of time as arrays: constants, or samples with interpolation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Between: TypeAlias = Literal["linear", "hold"]
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """Samples at rising times: values (T, n), the same for all states, or (T, states, n).
+    """Samples at increasing times: values (T, n), the same for all states, or (T, states, n).
 
-    Between samples it is linear or holds the earlier one; before the first and after the last it stays.
+    Between samples it is linear or holds the earlier one; outside it holds the first or the last.
     """
 
     times: Array
@@ -55,7 +55,7 @@ class Signal:
         return (1 - share) * self.values[k] + share * self.values[k + 1]
 
 
-#: What may change with time: numbers (n,) or (states, n), or samples.
+#: A constant (n,) or (states, n), or a signal.
 Given: TypeAlias = ArrayLike | Signal
 
 

@@ -1,4 +1,4 @@
-"""The main job: a robot's motion from a state, under a control law."""
+"""`simulate`: a robot's motion from an initial state under a control law."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hinge.sim.plant import Plant
 from hinge.sim.run import Progress, Run
 from hinge.spatial import ArrayLike
 
-#: A law, forces that stay, or any function of (t, q, qd), which is asked once a step for all states.
+#: A law, constant forces, or any function of (t, q, qd), called once a step for all states.
 Control: TypeAlias = Law | ArrayLike | Function | None
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user broke off; `run` has what was computed until then."""
+    """A simulation interrupted by the user; `run` holds the motion so far."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"interrupted at t = {run.t[-1]:g} s")
@@ -93,7 +93,7 @@ def simulate(
 
 
 def resume(run: Run, *, t: float, control: Control = None, external: External = None, **more: Any) -> Run:
-    """Return a run that goes on for `t` seconds from where it ended, as one with what was there.
+    """Return the run continued for `t` seconds, old and new part as one.
 
     Integrator, step, gravity and what is recorded are those of the run unless given; `control` and `external`
     are to be given again. States that ended stay ended.
@@ -128,19 +128,19 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
 
 
 def _name(control: Control) -> str:
-    """Return what to call a control in the settings of a run."""
+    """Return the name of a control for the settings of a run."""
     if control is None:
         return "none"
     return getattr(control, "__name__", type(control).__name__)
 
 
 def _recorded(job: Job, done: int) -> int:
-    """Return how many of the recorded times are there after so many steps."""
+    """Return the number of recorded times after a number of steps."""
     return int((job.recorded <= done).sum())
 
 
 def _law(control: Control) -> tuple[Law, Function | None]:
-    """Return the law, and the function that gives its forces if it is none of ours."""
+    """Return the law, and the control function if the control is one."""
     if isinstance(control, Law):
         return control, None
     if isinstance(control, str):
@@ -157,7 +157,7 @@ def _law(control: Control) -> tuple[Law, Function | None]:
 
 
 def _rule(given: Any) -> Integrator | Adaptive:
-    """Return the integrator of this name, or the one that came."""
+    """Return the integrator of this name, or the given one."""
     if isinstance(given, Integrator | Adaptive):
         return given
     if isinstance(given, str) and given == "adaptive":

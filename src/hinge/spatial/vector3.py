@@ -25,7 +25,7 @@ def as_array(x: ArrayLike) -> Array:
 
 
 def shaped(name: str, given: ArrayLike, *last: int) -> Array:
-    """Return an array whose last dimensions are these, or say what came."""
+    """Return x as an array with these last dimensions, or raise an ArgumentError."""
     try:
         a = as_array(given)
     except (TypeError, ValueError):

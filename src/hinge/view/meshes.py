@@ -20,12 +20,12 @@ from hinge.model import Mesh
 from hinge.spatial import Array
 from hinge.view.extras import trimesh
 
-#: The largest file that is read, all files of a robot together, in bytes; and the most triangles of a mesh.
+#: Most bytes of a file and of all files of a robot, and most triangles of a mesh.
 LARGEST_FILE, LARGEST_ALL, MOST_FACES = 50_000_000, 300_000_000, 2_000_000
-#: A file's name in a robot's file has at most so many characters.
+#: Most characters of a mesh's file name.
 LONGEST_NAME = 1000
 
-#: What is read, by the file's ending.
+#: Supported formats by file extension.
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
@@ -33,7 +33,7 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles: corners (n, 3) in m, numbers of corners (m, 3), and a colour if the file has one."""
+    """A triangle mesh: vertices (n, 3) in m, faces (m, 3), and a colour if the file has one."""
 
     vertices: Array
     faces: Array
@@ -49,7 +49,7 @@ class Meshes:
         self._bytes = 0
 
     def surface(self, mesh: Mesh) -> Surface:
-        """Return a mesh in the coordinates of its shape, or raise a ModelError that says why not."""
+        """Return a mesh in the coordinates of its shape, or raise a ModelError."""
         if self._folder is None:
             raise ModelError(
                 f"mesh {mesh.filename!r}: give folder=, the folder that the robot's files are in"
@@ -80,12 +80,12 @@ class Meshes:
                 f"mesh {name!r}: COLLADA files need pycollada, which is not installed; "
                 'pip install "hinge[view]"'
             ) from None
-        except Exception as error:  # a reader may stumble over anything
+        except Exception as error:  # a reader may raise anything
             raise ModelError(f"mesh {name!r}: cannot be read ({type(error).__name__}: {error})") from None
 
 
 def locate(filename: str, folder: Path) -> Path:
-    """Return the file that a mesh's name means inside a folder, or raise a ModelError.
+    """Return the path of a mesh's file inside a folder, or raise a ModelError.
 
     `package://name/path` is looked for as name/path, then as path, and so on without the first parts:
     the folder may be that of the package, or one above or below it.
@@ -110,7 +110,7 @@ def locate(filename: str, folder: Path) -> Path:
 
 
 def checked_folder(folder: str | Path) -> Path:
-    """Return a folder that is there, or raise an ArgumentError."""
+    """Return an existing folder, or raise an ArgumentError."""
     if not isinstance(folder, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"folder: expected the path of the robot's folder, got {type(folder).__name__}")
     path = Path(folder)
@@ -122,7 +122,7 @@ def checked_folder(folder: str | Path) -> Path:
 
 
 def _inside(candidate: str, root: Path, filename: str) -> Path | None:
-    """Return the path with all links followed, None if there is no plain file; it must be in the folder."""
+    """Return the resolved path, None if it is no regular file; refuse paths outside the folder."""
     if Path(candidate).is_absolute():
         raise ModelError(
             f"mesh {filename!r}: expected a path inside the robot's folder, got an absolute path"
@@ -164,6 +164,6 @@ def _color(mesh: Any) -> tuple[float, float, float] | None:
     try:
         found = visual if hasattr(visual, "main_color") else visual.to_color()
         r, g, b = (float(x) / 255 for x in found.main_color[:3])
-    except Exception:  # a colour that cannot be read is none
+    except Exception:  # an unreadable colour is ignored
         return None
     return r, g, b

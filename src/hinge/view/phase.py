@@ -16,7 +16,7 @@ from hinge.view.coordinates import described, has_rates, position_coordinates, v
 from hinge.view.extras import line_collection, new_figure
 from hinge.view.palette import line
 
-#: In a batch no more runs than this are drawn unless they are chosen.
+#: Most runs of a batch drawn by default.
 MOST_RUNS = 20
 
 
@@ -53,7 +53,7 @@ def plot_phase(run: Run, joint: str | Sequence[str] | None = None, *, runs: Runs
 
 
 def _portrait(ax: Any, t: Array, q: Array, qd: Array) -> Any:
-    """Draw the lines, a ring at each beginning, and return what carries the colours of time, if anything."""
+    """Draw the lines with a ring at each start; return the mappable of the colour bar, if any."""
     collection = None
     if len(q) == 1:
         points = np.stack([q[0], qd[0]], axis=-1)

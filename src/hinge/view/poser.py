@@ -23,7 +23,7 @@ from hinge.view.sliders import STEP, Slider, configuration, sliders
 
 
 class RobotViewer(Server):
-    """A viewer in which sliders move a robot; `q` is where they are."""
+    """A viewer in which sliders move a robot; `q` is their configuration."""
 
     def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, host: str, port: int) -> None:
         look = appearance(robot, q, folder)
@@ -52,11 +52,11 @@ class RobotViewer(Server):
 
     @property
     def q(self) -> Array:
-        """The configuration that the sliders stand for."""
+        """The configuration of the sliders."""
         return configuration(self.robot, [handle.value for _, handle in self.sliders])
 
     def move(self, q: ArrayLike) -> None:
-        """Put the sliders, as far as their ranges go, and the robot at q."""
+        """Set the robot to q, and the sliders within their ranges."""
         at = as_configuration(self.robot, q)
         if at.ndim != 1 or not np.isfinite(at).all():
             raise ArgumentError(
@@ -65,7 +65,7 @@ class RobotViewer(Server):
         self._put([s.start for s in sliders(self.robot, at)])
 
     def refresh(self) -> None:
-        """Put the robot where the sliders are."""
+        """Set the robot to the configuration of the sliders."""
         if self._batch:
             return
         with self._lock, self.viser.atomic():

@@ -20,7 +20,7 @@ from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
 from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import ellipsoid, sticks
 
-#: Side by side, so many figures go into a row.
+#: Figures in a row, side by side.
 ACROSS = 6
 
 
@@ -68,7 +68,7 @@ def plot_strip(
 
 
 def _instants(t: Array, q: Array, instants: int | ArrayLike) -> Array:
-    """Return the places in t of the instants, of those at which there is a state."""
+    """Return the indices of the instants in t, among the finite states."""
     alive = np.flatnonzero(np.isfinite(q).all(-1))
     if not len(alive):
         raise ArgumentError("run: expected a motion, got no finite state")
@@ -101,7 +101,7 @@ def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
 
 
 def _world_marks(robot: Robot) -> Array:
-    """Return where joints hang bodies that cannot move away on the world."""
+    """Return the positions of the joints that fix bodies to the world."""
     hanging = [j for j in robot.joints if j.parent is None]
     marks = [j.inner.position for j in hanging if all(c.unit != "m" for c in position_coordinates(j))]
     return np.array(marks).reshape(-1, 3)
@@ -116,7 +116,7 @@ def _corners(points: Array) -> tuple[Array, Array]:
 
 
 def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: tuple[Array, Array]) -> None:
-    """Draw one instant, the paler the smaller its weight."""
+    """Draw one instant, paler for smaller weights."""
     alpha = 0.15 + 0.85 * weight**1.5
     for points in solids:
         outline = hull(points)
@@ -134,7 +134,7 @@ def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: 
 
 
 def _marks(axes: Sequence[Any], robot: Robot, axes_3d: Array) -> None:
-    """Mark where the robot hangs on the world."""
+    """Mark the robot's attachment to the world."""
     marks = _world_marks(robot) @ axes_3d
     for ax in axes:
         ax.plot(marks[:, 0], marks[:, 1], "s", color=GREY, ms=5, zorder=0, mew=0)
@@ -171,7 +171,7 @@ def _row(count: int, corners: tuple[Array, Array]) -> tuple[Any, list[Any]]:
 
 
 def _named(eye: Array) -> str:
-    """Return the name of the direction from the eye."""
+    """Return the name of the viewing direction."""
     k = int(np.abs(eye).argmax())
     if abs(eye[k]) > 1 - 1e-6:
         return f"{'−' if eye[k] > 0 else ''}{'xyz'[k]}"
