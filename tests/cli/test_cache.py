@@ -202,7 +202,7 @@ def test_wrong_command_line_is_exit_code_2(arguments: list[str], capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["cache", "look at the compiled code kept on disk"]),
+        (["--help"], ["cache", "show or clear the on-disk cache"]),
         (["cache", "--help"], ["hinge cache clear", "HINGE_CACHE=0", "HINGE_CACHE_DIR", "HINGE_CACHE_LIMIT"]),
     ],
 )

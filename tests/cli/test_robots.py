@@ -128,7 +128,7 @@ def test_check_finds_nothing_in_what_is_built_in(hinge_command):
     for name in BUILT_IN:
         done = hinge_command("check", name)
         count = doubtful.get(name)
-        assert done.code == 0 and done.out.endswith(f": {count} found\n" if count else ": nothing is wrong\n")
+        assert done.code == 0 and done.out.endswith(f": {count or 'no'} problem{'s' * (count != 1)}\n")
 
 
 def test_a_warning_is_an_error_if_one_is_strict(odd, hinge_command):

@@ -36,7 +36,7 @@ def test_without_a_robot_it_is_the_panda(hinge_command):
     shown = rows(done.out)
     assert shown["robot"] == "panda, 7 degrees of freedom"
     assert shown["motion"] == "0.02 s" and shown["steps"] == "10 of 0.002 s, rk4"
-    assert shown["states"] == "1, 11 times recorded of each" and shown["endings"] == "none before its time"
+    assert shown["states"] == "1, 11 recorded times" and shown["endings"] == "no early endings"
     assert "state-steps per second" in shown["speed"] and "energy drift" in shown
 
 

@@ -18,7 +18,7 @@ READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composit
 
 DESCRIPTION = f"""\
 Show a verb for a robot: the operator expression, the derivation step by step with its identities,
-the sweeps over the bodies, what one evaluation costs, and what was compiled.
+the sweeps over the bodies, the cost of one evaluation, and the compiled code.
 
   hinge explain forward_dynamics                                  for the built-in panda, as text
   hinge explain mass_matrix --robot arm.urdf --html mass.html     for a file, as a page for a browser
@@ -36,7 +36,7 @@ OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge explain`."""
-    parser.add_argument("verb", help="what is computed, such as forward_dynamics; see the list above")
+    parser.add_argument("verb", help="the verb, such as forward_dynamics; see the list above")
     parser.add_argument(
         "--robot",
         default="panda",
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a frame or body that the verb leads to, or where a force acts; may be given several times "
+        help="a frame or body of the verb's result, or of an external force; may be given several times "
         "(default: the last body for Jacobians, all bodies for velocities and accelerations)",
     )
     parser.add_argument(

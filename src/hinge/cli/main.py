@@ -21,15 +21,15 @@ DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 #: The sub-commands, and their lines in `hinge --help`.
 COMMANDS = {
-    "info": "what a robot is made of: its tree, joints, limits and masses",
-    "check": "what is wrong with a robot",
-    "simulate": "let a robot move, and keep its motion",
-    "view": "look at a robot in the browser, and move its joints",
-    "play": "watch a kept motion in the browser",
-    "convert": "write a robot to another kind of file",
-    "explain": "show where the algorithm of a verb comes from, for a robot",
-    "bench": "measure how long dynamics takes for a robot on this machine",
-    "cache": "look at the compiled code kept on disk, or remove it",
+    "info": "show the tree, joints, limits and masses of a robot",
+    "check": "list the problems of a robot",
+    "simulate": "simulate a robot, and save the run",
+    "view": "show a robot in the browser, with sliders for its joints",
+    "play": "play a saved run in the browser",
+    "convert": "write a robot to another file format",
+    "explain": "show the derivation of a verb's algorithm for a robot",
+    "bench": "time dynamics for a robot on this machine",
+    "cache": "show or clear the on-disk cache of compiled code",
 }
 
 
@@ -86,7 +86,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hinge",
         description="Robot and multibody dynamics, compiled to native code.",
-        epilog="hinge COMMAND --help explains a command; hinge simulate is a good one to begin with.",
+        epilog="hinge COMMAND --help explains a command; hinge simulate is a good start.",
     )
     parser.add_argument("--version", action="version", version=f"hinge {import_module('hinge').__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)

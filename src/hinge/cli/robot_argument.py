@@ -39,7 +39,7 @@ def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) ->
 
 def add_floating(parser: argparse.ArgumentParser) -> None:
     """Add --floating."""
-    parser.add_argument("--floating", action="store_true", help="hang the robot of a file on a free joint")
+    parser.add_argument("--floating", action="store_true", help="give the robot of a file a free base")
 
 
 def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:

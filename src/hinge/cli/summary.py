@@ -68,13 +68,13 @@ def shown(data: dict[str, Any]) -> str:
         "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
     }
     if data["steps"] is None:
-        found["steps"] = "of adapted length"
+        found["steps"] = "adaptive"
     else:
         found["steps"] = f"{data['steps']} of {data['dt']:g} s, {data['integrator']}"
     found |= {
-        "states": f"{data['states']}, {data['recorded']} times recorded of each",
+        "states": f"{data['states']}, {data['recorded']} recorded times",
         "control": data["control"],
-        "time taken": f"{span(data['wall_seconds'])}, {span(data['preparation_seconds'])} of it to prepare",
+        "time taken": f"{span(data['wall_seconds'])}, {span(data['preparation_seconds'])} of it preparation",
     }
     if data["state_steps_per_second"] is not None:
         found["speed"] = f"{amount(data['state_steps_per_second'])} state-steps per second"
@@ -83,5 +83,5 @@ def shown(data: dict[str, Any]) -> str:
     what = "energy drift" if data["conservative"] else "energy change"
     found[what] = f"{energy['change']:.3g} J, {energy['relative']:.2g} of the largest kinetic energy"
     ended = [f"{n} ended early: {reason}" for reason, n in data["endings"].items()]
-    found["endings"] = "; ".join(ended) or "none before its time"
+    found["endings"] = "; ".join(ended) or "no early endings"
     return rows(found)

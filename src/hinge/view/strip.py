@@ -101,7 +101,7 @@ def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
 
 
 def _world_marks(robot: Robot) -> Array:
-    """Return the positions of the joints that fix bodies to the world."""
+    """Return the positions of the joints to the world that do not translate."""
     hanging = [j for j in robot.joints if j.parent is None]
     marks = [j.inner.position for j in hanging if all(c.unit != "m" for c in position_coordinates(j))]
     return np.array(marks).reshape(-1, 3)
