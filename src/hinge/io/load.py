@@ -26,8 +26,8 @@ def load(
     physics (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning,
     with `strict` an error, with `strict=None` ignored; a malformed file is always a FormatError with
     its line.
-    A URDF joint that mimics another one keeps a coordinate of its own, with the relation recorded in
-    `robot.couplings`; with `couplings` "embed" it follows the other one (see `embed_couplings`).
+    A mimic joint of a URDF file keeps a coordinate of its own, with the relation recorded in
+    `robot.couplings`; with `couplings` "embed" it becomes a follower (see `embed_couplings`).
     Files that an MJCF file names are read only under `root`, by default its own folder.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -49,11 +49,11 @@ def parse_urdf(
 ) -> Robot:
     """Return the robot of a URDF document.
 
-    The root link hangs on the world by a fixed joint, or with `floating` by a free one. A link
+    The root link is connected to the world by a fixed joint, with `floating` by a free one. A link
     without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
     in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
-    A limit of 1e9 or more is none. Doubtful physics is a warning, or with `strict` an error, with
-    None nothing (see `hinge.model.check`).
+    A limit of 1e9 or more means no limit. Doubtful physics is a warning, with `strict` an error, with
+    None ignored (see `hinge.model.check`).
     """
     return robot_of(parse(text, source), floating=floating, strict=strict)
 

@@ -32,11 +32,11 @@ def attach(
     position: ArrayLike | None = None,
     prefix: str = "",
 ) -> Robot:
-    """Return `robot` with `other` hung on the frame `to`, by a joint (fixed unless given).
+    """Return `robot` with `other` attached to the frame `to` by a joint (fixed by default).
 
-    `rotation` and `position` place the joint's inner frame in `to`. The joint takes the place, and
-    the name, of the one that hung `other` on the world ("<body>_joint" if that is taken); `prefix`
-    goes before all names of `other`.
+    `rotation` and `position` place the joint's inner frame in `to`. The joint replaces the one
+    between `other` and the world and takes its name ("<body>_joint" if that is taken); `prefix` is
+    prepended to all names of `other`.
     """
     roots = [j for j in other.joints if j.parent is None]
     if len(roots) != 1:
@@ -61,7 +61,7 @@ def attach(
 def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str = "") -> Robot:
     """Return one robot that holds both side by side on the world, with the first's gravity.
 
-    `prefix` goes before all names of the second.
+    `prefix` is prepended to all names of the second.
     """
     label, part = name or f"{first.name}+{second.name}", _renamed(second, prefix)
     taken = {j.name for j in first.joints}
@@ -70,7 +70,7 @@ def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str =
 
 
 def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
-    """Return the robot without a body and all it carries, and these as a free-floating robot."""
+    """Return the robot without a body and its descendants, and these as a floating robot."""
     gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
     if len(gone) == len(robot.bodies):
         raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
@@ -168,8 +168,8 @@ def at_joints(robot: Robot) -> Robot:
 def reroot(robot: Robot, body: str) -> Robot:
     """Return a floating robot with its free joint moved to another body.
 
-    The joints between the old and the new base are turned round; all bodies, frames and inertias
-    stay, so the physics is the same. `carry_state` gives the same motion in the new coordinates.
+    The joints between the old and the new base are reversed; all bodies, frames and inertias are kept,
+    so the physics is the same. `carry_state` gives the same motion in the new coordinates.
     """
     new = robot.body_index(body)
     base = robot.joints[robot.tree.support(new)[0]]

@@ -70,12 +70,11 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
 
     For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`,
     or by `embed_couplings` or `release_couplings`:
-    joints are matched by name and turned round where their bodies have changed places; a free
-    joint to the world, or between bodies that it did not join before, takes pose and velocity of its
-    body from `old`: so two robots that `merge` holds apart come to be one that `attach` has made,
-    with a free joint, and back. Another joint that `old` does not have is at its neutral
-    configuration and at rest; a joint that `lock` has fixed stays where it was locked, wherever q
-    puts it.
+    joints are matched by name and reversed where parent and child are exchanged. A free joint to the
+    world, or between bodies that it did not connect before, takes pose and velocity of its body from
+    `old`; this converts between two robots side by side (`merge`) and one robot attached by a free
+    joint (`attach`). Any other new joint is at its neutral configuration and at rest; a joint fixed by
+    `lock` stays at its locked configuration, whatever q says.
     """
     q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
     batch = common_batch({"q": q, "qd": qd})

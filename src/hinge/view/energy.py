@@ -16,9 +16,9 @@ from hinge.view.palette import BLACK, BLUE, GREEN, VERMILION
 def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     """Return a Matplotlib figure of the energies of a run, and of the drift of their sum below it.
 
-    The drift is what the sum has gained besides the work of the joint forces, as a part of the largest
-    kinetic energy of the run; in J if nothing moves. That work is found by the trapezoidal rule, whose error
-    shows up too. External forces are no part of a run: their work is drift here.
+    The drift is the gain of the sum beyond the work of the joint forces, relative to the largest kinetic
+    energy of the run; in J if nothing moves. The work is integrated by the trapezoidal rule, whose error is
+    included. External forces are not part of a run: their work appears as drift.
     Of a batch the median and the band from 5 to 95 % are shown, or the chosen `runs`.
     """
     checked_run(run)

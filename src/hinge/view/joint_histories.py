@@ -28,8 +28,8 @@ def plot_joints(
     """Return a Matplotlib figure of joint histories: columns for q, qd and, unless it is zero, tau.
 
     Joints with the same unit share a row, at most seven in each; a joint with several coordinates has rows of
-    its own. `joints` are names, all that move by default; `what` are the columns. Of a batch the median and
-    the band from 5 to 95 % are shown, or the `runs` that are chosen, as lines.
+    its own. `joints` are names, by default all moving joints; `what` are the columns. Of a batch the median
+    and the band from 5 to 95 % are shown, or the selected `runs` as lines.
     """
     checked_run(run)
     if what is None:

@@ -1,8 +1,8 @@
 """Meshes of a robot, read only from inside its own folder.
 
-A robot's file is not trusted: what it names as a mesh may be any path. A path that leads out of the folder,
-by '..', as an absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large
-or not a plain file. A mesh is read from its bytes alone, so that it cannot name further files.
+A robot's file is not trusted: its mesh names may be any path. A path out of the folder, by '..', as an
+absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large or not a regular
+file. A mesh is read from its bytes alone, so that it cannot name further files.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Meshes:
 def locate(filename: str, folder: Path) -> Path:
     """Return the path of a mesh's file inside a folder, or raise a ModelError.
 
-    `package://name/path` is looked for as name/path, then as path, and so on without the first parts:
-    the folder may be that of the package, or one above or below it.
+    `package://name/path` is resolved as name/path, then as path, and so on without leading parts: the
+    folder may be that of the package, or one above or below it.
     """
     if len(filename) > LONGEST_NAME:
         raise ModelError(f"mesh {filename[:40]!r} …: its name is too long")

@@ -23,8 +23,8 @@ MOST_RUNS = 20
 def plot_phase(run: Run, joint: str | Sequence[str] | None = None, *, runs: Runs = None) -> Any:
     """Return a Matplotlib figure with the phase portrait of each coordinate of these joints.
 
-    `joint` is a name or several; by default all whose qd is the rate of their q, but no more than twelve
-    coordinates. A line's colour is the time if there is one run, otherwise each run has its own.
+    `joint` is one name or several; the default is all joints whose qd is the rate of q, at most twelve
+    coordinates. The colour of a line is the time for a single run, otherwise it tells the runs apart.
     """
     checked_run(run)
     joints = _wanted(run.robot, joint)

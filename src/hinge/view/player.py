@@ -178,8 +178,8 @@ def play(
 ) -> RunViewer:
     """Play a run in the browser, and return the viewer when it has ended.
 
-    Of a batch the first run is shown, and up to eight more as ghosts; `runs` chooses which, the first of
-    them is the one that is not a ghost. A run that ended early stays where it was. The other arguments are
+    Of a batch the first run is shown, and up to eight more as ghosts; `runs` selects the runs, the first of
+    which is not a ghost. A run that ended early stays at its last state. The other arguments are
     those of `show`.
     """
     checked_run(run)

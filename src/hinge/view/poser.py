@@ -147,9 +147,9 @@ def show(
 ) -> RobotViewer:
     """Show a robot in the browser, with sliders for its joints, and return the viewer when it has ended.
 
-    `q` is where it starts, by default the neutral configuration. Meshes are read only from inside `folder`,
-    the folder of the robot's files. The viewer listens at `host`, which only this machine can reach by
-    default, and at `port`, or at another one if that is taken; it prints its address. Without `wait` it
+    `q` is the initial configuration, by default neutral. Meshes are read only from inside `folder`,
+    the folder of the robot's files. The viewer listens on `host`, by default reachable from this machine
+    only, and on `port`, or another one if that is taken; it prints its address. Without `wait` it
     returns at once, and runs until `stop()`.
     """
     checked_robot(robot)

@@ -35,10 +35,10 @@ def plot_strip(
 ) -> Any:
     """Return a Matplotlib figure of the robot at several instants, as sticks from joint to joint.
 
-    `instants` is how many, evenly spread, or the times themselves, of which the nearest recorded are taken.
-    `plane` is what it is projected on: two axes that point right and up ("xz"), or a vector towards the eye;
-    by default the plane in which the motion spreads most, with gravity downwards. Side by side, or with
-    `overlay` in one picture, the later the darker. Shapes that are not meshes are drawn as outlines,
+    `instants` is a count of evenly spaced instants, or times, rounded to the nearest recorded ones. `plane`
+    is the plane of projection: two axes that point right and up ("xz"), or a vector towards the viewer; by
+    default the plane of largest spread of the motion, with gravity downwards. Side by side, or with
+    `overlay` in one picture, later instants darker. Shapes that are not meshes are drawn as outlines,
     `ellipsoids` adds those of inertia. Of a batch the run `run_index` is shown.
     """
     checked_run(run)
