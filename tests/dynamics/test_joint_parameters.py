@@ -164,7 +164,7 @@ def test_what_no_robot_can_have_is_named():
     wanted = f"joint {names[2]!r} of set [1]: expected a unit quaternion in its placement, got norm 1.1"
     assert found[2] == wanted
     assert "of set [1]: expected rotors finite and ≥ 0, got -0.5" in found[3]
-    assert "of set [0]: stiffness is nan" in found[4]
+    assert "of set [0]: expected stiffness finite and ≥ 0, got nan" in found[4]
 
 
 def test_bad_arguments_are_named():

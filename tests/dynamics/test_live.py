@@ -345,7 +345,7 @@ def test_wrong_arguments_are_named():
         held.release("cup")
     with pytest.raises(UnknownNameError, match="name: 'cup' is not held; there is nothing"):
         live.release("cup")
-    with pytest.raises(ArgumentError, match="payload: expected a mass ≥ 0, got -1 kg"):
+    with pytest.raises(ArgumentError, match="payload: its mass is -1 kg; wanted a mass ≥ 0"):
         live.grasp("ball", "tip", Inertia.from_com(-1.0, np.zeros(3), np.eye(3)))
     with pytest.raises(ArgumentError, match="payload: its mass or inertia is not finite"):
         live.grasp("ball", "tip", Inertia.from_com(np.nan, np.zeros(3), np.eye(3)))

@@ -1,8 +1,8 @@
 """Meshes of a robot, read only from inside its own folder.
 
 A robot's file is not trusted: its mesh names may be any path. A path out of the folder, by '..', as an
-absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large or not a regular
-file. A mesh is read from its bytes alone, so that it cannot name further files.
+absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large or not a
+regular file. A mesh is read from its bytes alone, so that it cannot name further files.
 """
 
 from __future__ import annotations
