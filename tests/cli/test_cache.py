@@ -105,7 +105,7 @@ def test_status_says_that_nothing_new_can_be_kept(
         return False
 
     monkeypatch.setattr(os, "access", refused)
-    assert "cannot be written" in rows(run(capsys))["cache"]
+    assert "is not writable" in rows(run(capsys))["cache"]
 
 
 def test_status_counts_damaged_entries(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
