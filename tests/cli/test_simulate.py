@@ -164,7 +164,10 @@ def test_what_does_not_stay_finite_failed(hinge_command):
         (("panda", "--out", "run.csv"), "--out: expected a name that ends in .npz or .parquet, got run.csv"),
         (("panda", "--out", "none/run.npz"), "--out: the directory none does not exist; create it"),
         (("panda", "--picture", "none/a.png"), "--picture: the directory none does not exist"),
-        (("panda", "--picture", "a.exe"), "--picture: expected a name that ends in .png or .svg, got a.exe"),
+        (
+            ("panda", "--picture", "a.exe"),
+            "--picture: expected a name that ends in .png or .svg or .pdf or .jpg, got a.exe",
+        ),
     ],
 )
 def test_what_is_refused_is_one_line(words, wanted, hinge_command):
