@@ -183,7 +183,7 @@ def test_verbs_of_one_frame_refuse_several(verb):
 @pytest.mark.parametrize("verb", [*AT_FRAMES[1:], *AT_A_FRAME])
 def test_unknown_axes_are_named(verb):
     call, right = getattr(dynamics, verb), given(verb)
-    words = "expressed: 'local' is unknown", "'body'", "'world'", "'world-aligned'"
+    words = "expressed: expected 'body', 'world' or 'world-aligned'", "got 'local'"
     fails(lambda: call(PENDULUM, *right, expressed="local"), ArgumentError, *words)
 
 
@@ -200,11 +200,15 @@ def test_classical_accelerations_are_not_moved_to_the_world(verb):
 @pytest.mark.parametrize(
     "options, error, words",
     [
-        ({"nodes": "tip"}, ArgumentError, ["nodes: the text 'tip' came", "wanted a list", "['tip']"]),
+        ({"nodes": "tip"}, ArgumentError, ["nodes: expected a list", "got the string 'tip'", "['tip']"]),
         ({"nodes": ["tpi"]}, UnknownNameError, ["has no frame 'tpi'", "did you mean 'tip'?"]),
-        ({"prescribed": "elbow"}, ArgumentError, ["prescribed: the text 'elbow' came", "wanted a list"]),
+        ({"prescribed": "elbow"}, ArgumentError, ["prescribed: expected a list", "got the string 'elbow'"]),
         ({"prescribed": ["elbo"]}, UnknownNameError, ["has no joint 'elbo'", "did you mean 'elbow'?"]),
-        ({"expressed": "local"}, ArgumentError, ["expressed: 'local' is unknown", "'world-aligned'"]),
+        (
+            {"expressed": "local"},
+            ArgumentError,
+            ["expressed: expected 'body', 'world' or 'world-aligned', got 'local'"],
+        ),
         ({"target": "fortran"}, ArgumentError, ["target: expected 'llvm' or 'numpy'", "got 'fortran'"]),
     ],
 )
