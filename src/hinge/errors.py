@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-#: A message that a file's own words make longer than this loses its middle.
+#: Longer messages, which quote text of a file, are abbreviated in the middle.
 LONGEST_MESSAGE = 300
 
 
 class HingeError(Exception):
-    """Base class of everything that Hinge raises on purpose."""
+    """Base class of every exception that Hinge raises."""
 
 
 class ModelError(HingeError, ValueError):
-    """Report a robot that is not one: a wrong tree, a wrong name, an impossible body."""
+    """Report an invalid robot: its tree, a name, or the physics of a body or joint."""
 
 
 class FormatError(ModelError):
-    """Report a file that cannot be read, with the place in it.
+    """Report a file that cannot be read, with the line.
 
     `source` is the file's name (or "<string>"), `line` its line where known.
     """
@@ -34,7 +34,7 @@ class ArgumentError(HingeError, ValueError):
 
 
 class SpaceError(HingeError, TypeError):
-    """Report operators whose spaces do not fit, or an operator that ought to be square."""
+    """Report operators whose spaces do not match, or an operator that must be square."""
 
 
 class UnboundLeafError(HingeError, LookupError):
@@ -50,8 +50,8 @@ class MissingExtraError(HingeError, ImportError):
 
 
 class CommandLineError(HingeError):
-    """Report a command line that asks for what is not there."""
+    """Report an invalid command line."""
 
 
 class ModelWarning(UserWarning):
-    """Warn of a doubtful robot that is loaded all the same."""
+    """Warn of a robot with doubtful physics, which is loaded nevertheless."""

@@ -280,7 +280,7 @@ def test_bias_forces_are_gyroscopic(i):
 
 def test_wrong_arguments_are_named():
     robot = panda()
-    with pytest.raises(ArgumentError, match="robot: str came; wanted a Robot"):
+    with pytest.raises(ArgumentError, match="robot: expected a Robot, got str"):
         bind("panda")
     with pytest.raises(ArgumentError, match=r"nodes: expected a list of frame names, got the string 'hand'"):
         bind(robot, nodes="hand")

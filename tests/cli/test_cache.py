@@ -79,7 +79,9 @@ def test_status_says_that_the_limit_is_wrong(
 ) -> None:
     monkeypatch.setenv("HINGE_CACHE_LIMIT", "lots")
     shown = rows(run(capsys))
-    assert shown["cache"].startswith("off: HINGE_CACHE_LIMIT is 'lots'")
+    assert shown["cache"] == (
+        "off: HINGE_CACHE_LIMIT: expected a number of megabytes above 0, such as 512, got 'lots'"
+    )
     assert shown["limit"] == "not a number"
 
 
@@ -92,7 +94,7 @@ def test_status_without_a_home(
     monkeypatch.setenv("HOME", "relative")
     monkeypatch.setenv("USERPROFILE", "relative")
     shown = rows(run(capsys))
-    assert shown["cache"].startswith("off: the home directory is not known")
+    assert shown["cache"].startswith("off: the home directory is unknown")
     assert shown["directory"] == "none"
 
 
@@ -103,7 +105,7 @@ def test_status_says_that_nothing_new_can_be_kept(
         return False
 
     monkeypatch.setattr(os, "access", refused)
-    assert "cannot be written" in rows(run(capsys))["cache"]
+    assert "is not writable" in rows(run(capsys))["cache"]
 
 
 def test_status_counts_damaged_entries(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,7 +202,7 @@ def test_wrong_command_line_is_exit_code_2(arguments: list[str], capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--help"], ["cache", "look at the compiled code kept on disk"]),
+        (["--help"], ["cache", "show or clear the on-disk cache"]),
         (["cache", "--help"], ["hinge cache clear", "HINGE_CACHE=0", "HINGE_CACHE_DIR", "HINGE_CACHE_LIMIT"]),
     ],
 )

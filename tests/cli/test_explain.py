@@ -68,17 +68,23 @@ def test_frames_and_axes():
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["fly"], "verb: 'fly' is unknown; there is inverse_dynamics"),
-        (["mass_matrix", "--robot", "nowhere.urdf"], "--robot: nowhere.urdf is no file, nor one of panda"),
+        (["fly"], "verb: expected a verb, got 'fly'; the verbs are inverse_dynamics"),
+        (
+            ["mass_matrix", "--robot", "nowhere.urdf"],
+            "--robot: expected a file or a built-in robot, got nowhere.urdf; the built-in robots are panda",
+        ),
         (["mass_matrix", "--robot", "{folder}"], "{folder}"),
         (["mass_matrix", "--robot", "{folder}/broken.urdf"], "broken.urdf:1"),
         (["mass_matrix", "--html", "{folder}/none/page.html"], "{folder}/none/page.html: No such file"),
         (["mass_matrix", "--html", "{folder}"], "{folder}: Is a directory"),
-        (["mass_matrix", "--frame", "link7"], "--frame: mass_matrix leads to no frame"),
-        (["mass_matrix", "--expressed", "world"], "--expressed: mass_matrix has no axes"),
-        (["mass_matrix", "--floating"], "--floating: is for robots of files"),
+        (["mass_matrix", "--frame", "link7"], "--frame: mass_matrix takes no frame"),
+        (["mass_matrix", "--expressed", "world"], "--expressed: mass_matrix takes no axes"),
+        (["mass_matrix", "--floating"], "--floating: expected the robot of a file, got panda"),
         (["jacobian", "--frame", "nose"], "nose"),
-        (["classical_accelerations", "--expressed", "world"], "--expressed: 'world' moves the origin away"),
+        (
+            ["classical_accelerations", "--expressed", "world"],
+            "--expressed: expected 'body' or 'world-aligned', got 'world', which moves the origin",
+        ),
     ],
 )
 def test_what_is_wrong_is_one_line_and_exit_code_2(arguments, wanted, tmp_path, capsys):

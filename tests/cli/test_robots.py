@@ -11,7 +11,7 @@ import pytest
 
 import hinge
 from hinge.cli.main import COMMANDS
-from hinge.cli.robot_argument import BUILT_IN
+from hinge.cli.robot_argument import BUILT_IN, MOST_LINKS
 from hinge.io import from_json
 from hinge.model import fingerprint
 from tests.cli.command import refused
@@ -104,13 +104,13 @@ def test_info_of_a_file_says_what_is_doubtful(odd, hinge_command):
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("nowhere.urdf",), "ROBOT: nowhere.urdf is no file, nor one of panda, puma560"),
-        (("{folder}",), "ROBOT: {folder} is a directory; wanted a URDF, MJCF or robot JSON file"),
+        (("nowhere.urdf",), "got nowhere.urdf; the built-in robots are panda, puma560"),
+        (("{folder}",), "ROBOT: expected a URDF, MJCF or robot JSON file, got the directory {folder}"),
         (("{folder}/broken.urdf",), "ROBOT: {folder}/broken.urdf:1: "),
         (("{folder}/broken.json",), "ROBOT: {folder}/broken.json: is not JSON"),
-        (("panda", "--floating"), "--floating: is for robots of files; panda is built in"),
-        (("chain:0",), "ROBOT: chain:0: wanted chain:N with N from 1"),
-        (("chain:many",), "ROBOT: chain:many: wanted chain:N"),
+        (("panda", "--floating"), "--floating: expected the robot of a file, got panda, which is built in"),
+        (("chain:0",), f"ROBOT: expected chain:N with N from 1 to {MOST_LINKS}, got chain:0"),
+        (("chain:many",), f"ROBOT: expected chain:N with N from 1 to {MOST_LINKS}, got chain:many"),
     ],
 )
 def test_what_is_no_robot(words, wanted, tmp_path, hinge_command):
@@ -128,7 +128,7 @@ def test_check_finds_nothing_in_what_is_built_in(hinge_command):
     for name in BUILT_IN:
         done = hinge_command("check", name)
         count = doubtful.get(name)
-        assert done.code == 0 and done.out.endswith(f": {count} found\n" if count else ": nothing is wrong\n")
+        assert done.code == 0 and done.out.endswith(f": {count or 'no'} problem{'s' * (count != 1)}\n")
 
 
 def test_a_warning_is_an_error_if_one_is_strict(odd, hinge_command):
@@ -150,7 +150,9 @@ def test_a_broken_file_is_code_1(text, tmp_path, hinge_command):
 
 
 def test_check_of_a_missing_file_is_code_2(hinge_command):
-    refused(hinge_command("check", "nowhere.urdf"), "ROBOT: nowhere.urdf is no file")
+    refused(
+        hinge_command("check", "nowhere.urdf"), "ROBOT: expected a file or a built-in robot, got nowhere.urdf"
+    )
 
 
 # convert.
@@ -163,7 +165,7 @@ def test_there_and_back(tmp_path, hinge_command):
     assert hinge_command("convert", "panda", kept).code == 0
     assert fingerprint(from_json(kept.read_text("utf-8"))) == fingerprint(hinge.robots.panda())
     assert json.loads(hinge_command("info", kept, "--json").out)["nv"] == 7
-    refused(hinge_command("info", kept, "--floating"), "--floating: a robot JSON file says itself")
+    refused(hinge_command("info", kept, "--floating"), "--floating: not supported for robot JSON files")
 
 
 def test_what_urdf_cannot_say_is_a_warning(tmp_path, hinge_command):
@@ -175,9 +177,9 @@ def test_what_urdf_cannot_say_is_a_warning(tmp_path, hinge_command):
 @pytest.mark.parametrize(
     ("file", "wanted"),
     [
-        ("x.xml", "FILE: {folder}/x.xml came; wanted a name that ends in .urdf or .json"),
-        ("none/x.urdf", "FILE: there is no directory {folder}/none; make it"),
-        ("held.urdf", "FILE: {folder}/held.urdf is a directory"),
+        ("x.xml", "FILE: expected a name that ends in .urdf or .json, got {folder}/x.xml"),
+        ("none/x.urdf", "FILE: the directory {folder}/none does not exist; create it"),
+        ("held.urdf", "FILE: expected the name of a file, got the directory {folder}/held.urdf"),
     ],
 )
 def test_where_nothing_can_be_written(file, wanted, tmp_path, hinge_command):
@@ -197,4 +199,4 @@ def test_a_place_where_not_even_the_systems_owner_may_write(hinge_command):
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the system's owner may write anywhere")
 def test_a_directory_that_may_not_be_written(tmp_path, hinge_command):
     (tmp_path / "held").mkdir(mode=0o500)
-    refused(hinge_command("convert", "panda", tmp_path / "held" / "x.urdf"), "cannot be written")
+    refused(hinge_command("convert", "panda", tmp_path / "held" / "x.urdf"), "is not writable")

@@ -36,7 +36,7 @@ def test_without_a_robot_it_is_the_panda(hinge_command):
     shown = rows(done.out)
     assert shown["robot"] == "panda, 7 degrees of freedom"
     assert shown["motion"] == "0.02 s" and shown["steps"] == "10 of 0.002 s, rk4"
-    assert shown["states"] == "1, 11 times recorded of each" and shown["endings"] == "none before its time"
+    assert shown["states"] == "1, 11 recorded times" and shown["endings"] == "no early endings"
     assert "state-steps per second" in shown["speed"] and "energy drift" in shown
 
 
@@ -139,29 +139,35 @@ def test_what_does_not_stay_finite_failed(hinge_command):
     done = hinge_command("simulate", "double_pendulum", "--t", 5, "--dt", 0.5, "--qd0", 1e5, "--quiet")
     assert done.code == 1
     assert "1 ended early: the state is not finite any more" in done.out
-    assert done.err == "hinge simulate: error: no state came to the end; take a shorter --dt\n"
+    assert done.err == "hinge simulate: error: no state reached the end; take a shorter --dt\n"
 
 
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("nowhere.urdf",), "ROBOT: nowhere.urdf is no file"),
-        (("panda", "--q0", "1", "2"), "--q0: 2 numbers came; wanted 7, nq of panda, or one for all"),
-        (("panda", "--qd0", "fast"), "--qd0: 'fast' came; wanted numbers, or random"),
-        (("panda", "--q0", "nan"), "--q0: 'nan' came; wanted finite numbers"),
-        (("panda", "--t", "-1"), "--t: -1 came; wanted seconds above zero"),
-        (("panda", "--dt", "0"), "--dt: 0 came; wanted seconds above zero"),
-        (("panda", "--dt", "inf"), "--dt: inf came"),
-        (("panda", "--states", "0"), "--states: 0 came; wanted a whole number, at least 1"),
-        (("panda", "--seed", "-3"), "--seed: -3 came"),
-        (("panda", "--record", "-1"), "--record: -1 came; wanted 1 for every step"),
-        (("panda", "--states", "9999999", "--record", "1"), "GB would be kept, and there are"),
-        (("panda", "--rtol", "1e-9"), "--rtol: is for --integrator adaptive; leave it out"),
-        (("panda", "--integrator", "adaptive", "--rtol", "2"), "rtol: 2.0 came"),
-        (("panda", "--out", "run.csv"), "--out: run.csv came; wanted a name that ends in .npz or .parquet"),
-        (("panda", "--out", "none/run.npz"), "--out: there is no directory none; make it"),
-        (("panda", "--picture", "none/a.png"), "--picture: there is no directory none"),
-        (("panda", "--picture", "a.exe"), "--picture: a.exe came; wanted a name that ends in .png or .svg"),
+        (("nowhere.urdf",), "ROBOT: expected a file or a built-in robot, got nowhere.urdf"),
+        (("panda", "--q0", "1", "2"), "--q0: expected 7 numbers, nq of panda, or one for all, got 2"),
+        (("panda", "--qd0", "fast"), "--qd0: expected numbers, or random, got 'fast'"),
+        (("panda", "--q0", "nan"), "--q0: expected finite numbers, got 'nan'"),
+        (("panda", "--t", "-1"), "--t: expected seconds above zero, got -1"),
+        (("panda", "--dt", "0"), "--dt: expected seconds above zero, got 0"),
+        (("panda", "--dt", "inf"), "--dt: expected seconds above zero, got inf"),
+        (("panda", "--states", "0"), "--states: expected an integer ≥ 1, got 0"),
+        (("panda", "--seed", "-3"), "--seed: expected an integer ≥ 0, got -3"),
+        (("panda", "--record", "-1"), "--record: expected 1 for every step, N for every N-th, or 0, got -1"),
+        (("panda", "--states", "9999999", "--record", "1"), "GB, the machine has"),
+        (("panda", "--rtol", "1e-9"), "--rtol: expected --integrator adaptive with it; leave it out"),
+        (
+            ("panda", "--integrator", "adaptive", "--rtol", "2"),
+            "rtol: expected a number from 0 to 1, such as 1e-8, got 2.0",
+        ),
+        (("panda", "--out", "run.csv"), "--out: expected a name that ends in .npz or .parquet, got run.csv"),
+        (("panda", "--out", "none/run.npz"), "--out: the directory none does not exist; create it"),
+        (("panda", "--picture", "none/a.png"), "--picture: the directory none does not exist"),
+        (
+            ("panda", "--picture", "a.exe"),
+            "--picture: expected a name that ends in .png or .svg or .pdf or .jpg, got a.exe",
+        ),
     ],
 )
 def test_what_is_refused_is_one_line(words, wanted, hinge_command):
@@ -179,7 +185,7 @@ def test_what_argparse_refuses(words, hinge_command):
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the system's owner may write anywhere")
 def test_a_directory_that_may_not_be_written(tmp_path, hinge_command):
     (tmp_path / "held").mkdir(mode=0o500)
-    refused(hinge_command("simulate", "--out", tmp_path / "held" / "run.npz"), "--out: ", "cannot be written")
+    refused(hinge_command("simulate", "--out", tmp_path / "held" / "run.npz"), "--out: ", "is not writable")
 
 
 @pytest.mark.parametrize(
@@ -241,11 +247,14 @@ def test_the_viewer_runs_until_it_is_interrupted(command, kept):
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("play", "none.npz"), "FILE: there is no file none.npz; hinge simulate --out none.npz makes one"),
-        (("play", "{kept}", "--port", "99999"), "port: 99999 came"),
+        (("play", "none.npz"), "FILE: none.npz does not exist; hinge simulate --out none.npz makes one"),
+        (
+            ("play", "{kept}", "--port", "99999"),
+            "port: expected a number from 1 to 65535, or 0 for any free port, got 99999",
+        ),
         (("play", "{kept}", "--runs", "5"), "runs"),
-        (("view", "nowhere.urdf"), "ROBOT: nowhere.urdf is no file"),
-        (("view", "panda", "--q0", "1", "2"), "--q0: 2 numbers came; wanted 7"),
+        (("view", "nowhere.urdf"), "ROBOT: expected a file or a built-in robot, got nowhere.urdf"),
+        (("view", "panda", "--q0", "1", "2"), "--q0: expected 7 numbers, nq of panda, or one for all, got 2"),
     ],
 )
 def test_what_cannot_be_shown(words, wanted, kept, hinge_command):
@@ -270,7 +279,7 @@ def test_bench(hinge_command, monkeypatch):
     data = hinge_command("bench", "double_pendulum", "--states", 10, "--json").data
     assert set(data["ns_per_state"]) >= {"forward_dynamics", "inverse_dynamics", "mass_matrix"}
     assert all(x > 0 for row in data["ns_per_state"].values() for x in row.values())
-    refused(hinge_command("bench", "--states", 0), "--states: 0 came")
+    refused(hinge_command("bench", "--states", 0), "--states: expected an integer ≥ 1, got 0")
 
 
 # The bar.

@@ -161,22 +161,22 @@ def test_what_no_robot_can_have_is_named():
     assert len(found) == 5
     assert "-1 kg" in found[0]
     assert found[1] == f"joint {names[3]!r} of set [0]: its placement is not finite"
-    wanted = f"joint {names[2]!r} of set [1]: the quaternion of its placement has norm 1.1; wanted 1"
+    wanted = f"joint {names[2]!r} of set [1]: expected a unit quaternion in its placement, got norm 1.1"
     assert found[2] == wanted
-    assert "of set [1]: rotors is -0.5; wanted a finite number ≥ 0" in found[3]
-    assert "of set [0]: stiffness is nan" in found[4]
+    assert "of set [1]: expected rotors finite and ≥ 0, got -0.5" in found[3]
+    assert "of set [0]: expected stiffness finite and ≥ 0, got nan" in found[4]
 
 
 def test_bad_arguments_are_named():
     with pytest.raises(ArgumentError, match="parameters: 'friction' came, but nothing in the expression"):
         hinge.compile("forward_dynamics", PANDA, parameters=["friction"])
     n = len(PANDA.bodies)
-    with pytest.raises(ArgumentError, match=rf"placements: has shape \(7,\); wanted \(…, {n}, 7\)"):
+    with pytest.raises(ArgumentError, match=rf"placements: expected shape \(…, {n}, 7\), got \(7,\)"):
         hinge.with_parameters(PANDA, placements=np.ones(7))
-    with pytest.raises(ArgumentError, match=r"rotors: has shape .* wanted one set"):
+    with pytest.raises(ArgumentError, match=r"rotors: expected one set of shape .*, got"):
         hinge.with_parameters(PANDA, rotors=np.ones((2, PANDA.nv)))
     f = hinge.compile("mass_matrix", PANDA, target="numpy", parameters=["placements"])
-    with pytest.raises(ArgumentError, match=rf"placements: has shape \(1, 7\); wanted \(…, {n}, 7\)"):
+    with pytest.raises(ArgumentError, match=rf"placements: expected shape \(…, {n}, 7\), got \(1, 7\)"):
         f(np.zeros(PANDA.nq), placements=np.ones((1, 7)))
     with pytest.raises(ArgumentError, match="merged: expected False with parameter 'placements', got True"):
         bind(PANDA, Needs(merged=True, parameters=("placements",)))

@@ -198,11 +198,11 @@ def test_bad_motions_are_refused_by_name():
     def call(**motion):
         return hinge.inverse_dynamics(robot, s.q, s.qd, s.qdd, base=hinge.BaseMotion(**motion))
 
-    with pytest.raises(ArgumentError, match=r"base.angular_velocity: has shape \(2,\)"):
+    with pytest.raises(ArgumentError, match=r"base.angular_velocity: expected shape \(…, 3\), got \(2,\)"):
         call(angular_velocity=np.zeros(2))
     with pytest.raises(ArgumentError, match=r"base\.rotation: is not orthogonal"):
         call(rotation=2 * np.eye(3))
-    with pytest.raises(ArgumentError, match=r"base\.rotation: has shape"):
+    with pytest.raises(ArgumentError, match=r"base\.rotation: expected shape .*, got"):
         call(rotation=np.zeros(3))
     with pytest.raises(ArgumentError, match="base"):
         call(acceleration=np.zeros((2, 3)))

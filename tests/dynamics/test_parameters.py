@@ -114,11 +114,11 @@ def test_bad_arguments_are_named():
     with pytest.raises(UnboundLeafError, match="inertias: no value came"):
         f(q)
     count = len(robot.bodies)
-    with pytest.raises(ArgumentError, match=rf"inertias: has shape \(10,\); wanted \(…, {count}, 10\)"):
+    with pytest.raises(ArgumentError, match=rf"inertias: expected shape \(…, {count}, 10\), got \(10,\)"):
         f(q, inertias=np.ones(10))
     with pytest.raises(ArgumentError, match="ten numbers"):
         f(q, inertias=np.ones((count, 9)))
-    with pytest.raises(ArgumentError, match="wanted one set"):
+    with pytest.raises(ArgumentError, match="expected one set"):
         hinge.with_inertial_parameters(robot, np.ones((2, count, 10)))
     with pytest.raises(ArgumentError, match="a row for each body"):
         hinge.check_inertial_parameters(robot, np.ones((count + 1, 10)))

@@ -46,9 +46,13 @@ def test_poses_follow_the_product_of_elementary_matrices(convention):
 @pytest.mark.parametrize(
     "rows, convention, words",
     [
-        ([], "standard", "rows: the table is empty"),
-        ([DHRow()], "craig", "convention: 'craig'"),
-        ([DHRow(joint="screw")], "modified", r"rows\[0\].joint: 'screw'"),  # type: ignore[arg-type]
+        ([], "standard", "rows: expected one DHRow for each joint, got an empty table"),
+        ([DHRow()], "craig", "convention: expected 'standard' or 'modified', got 'craig'"),
+        (
+            [DHRow(joint="screw")],
+            "modified",
+            r"rows\[0\].joint: expected 'revolute' or 'prismatic', got 'screw'",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_bad_tables_are_named(rows, convention, words):

@@ -22,7 +22,7 @@ def test_a_folder_is_refused(tmp_path):
         ("r.xacro", "<robot/>", "xacro r.xacro > r.urdf"),
         ("r.urdf", '<robot xmlns:xacro="x"><xacro:macro name="m"/></robot>', "expand it first"),
         ("r.sdf", "<sdf/>", "is SDF"),
-        ("r.xml", "<scene/>", "wanted <robot> .URDF. or"),
+        ("r.xml", "<scene/>", "expected the root element <robot> .URDF. or"),
     ],
 )
 def test_other_formats_say_what_to_do(tmp_path, name, text, words):

@@ -89,7 +89,7 @@ def test_a_trusted_root_lets_files_in(tmp_path):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("<mujoco/>", "holds no body"),
+        ("<mujoco/>", "expected at least one body in <worldbody>"),
         (
             "<mujoco><worldbody><body><joint type='odd'/></body></worldbody></mujoco>",
             "MuJoCo does not compile",

@@ -15,18 +15,24 @@ PANDA = robots.panda()
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: hinge.load(None), "path: NoneType came"),
-        (lambda: robots.chain(2.5), "n: 2.5"),
-        (lambda: robots.random_tree(2.5), "n: 2.5"),
-        (lambda: hinge.random_configuration("panda"), "robot: str came"),
-        (lambda: hinge.random_configuration(PANDA, size=2.5), "size: 2.5"),
-        (lambda: hinge.random_configuration(PANDA, size=-1), "size: -1"),
-        (lambda: hinge.random_configuration(PANDA, seed=-1), "seed: -1"),
-        (lambda: hinge.describe(None), "robot: NoneType came"),
-        (lambda: hinge.integrate(None, [0], [0]), "robot: NoneType came"),
+        (lambda: hinge.load(None), "path: expected the path of a URDF or MJCF file, got NoneType"),
+        (lambda: robots.chain(2.5), "n: expected an integer ≥ 1, got 2.5"),
+        (lambda: robots.random_tree(2.5), "n: expected an integer ≥ 1, got 2.5"),
+        (lambda: hinge.random_configuration("panda"), "robot: expected a Robot, got str"),
+        (
+            lambda: hinge.random_configuration(PANDA, size=2.5),
+            "size: expected an integer or a tuple of integers, got 2.5",
+        ),
+        (lambda: hinge.random_configuration(PANDA, size=-1), "size: expected no negative numbers, got -1"),
+        (
+            lambda: hinge.random_configuration(PANDA, seed=-1),
+            "seed: expected an integer ≥ 0 or a Generator, got -1",
+        ),
+        (lambda: hinge.describe(None), "robot: expected a Robot, got NoneType"),
+        (lambda: hinge.integrate(None, [0], [0]), "robot: expected a Robot, got NoneType"),
     ],
 )
-def test_what_came_is_named(call, words):
+def test_what_was_given_is_named(call, words):
     with pytest.raises(ArgumentError, match=words):
         call()
 

@@ -64,7 +64,7 @@ def test_couplings_and_shapes_are_kept():
 
 
 def test_an_unknown_field_is_refused_by_name():
-    with pytest.raises(ModelError, match=r"body 'a': dampening is no field .*damping"):
+    with pytest.raises(ModelError, match=r"body 'a': expected fields of a joint, got dampening; .*damping"):
         Builder("r").body("a", dampening=1.0)
 
 

@@ -159,8 +159,8 @@ def test_a_massless_body_may_carry_one_with_mass():
 
 def test_reversed_limits_are_named_by_coordinate():
     found = check(robot(type_=Planar(), lower=(0, 1, 2), upper=(1, 0, 0)))
-    assert ["of x " in p.message for p in found] == [True, False]
-    assert ["of y " in p.message for p in found] == [False, True]
+    assert ["for x," in p.message for p in found] == [True, False]
+    assert ["for y," in p.message for p in found] == [False, True]
 
 
 def test_rounding_in_a_file_is_no_problem():
@@ -216,5 +216,7 @@ def test_a_placement_that_is_no_rotation_is_an_error(rotation):
 
 
 def test_a_batch_of_configurations_is_refused():
-    with pytest.raises(ArgumentError, match=r"q: has shape \(7, 7\); check looks at one"):
+    with pytest.raises(
+        ArgumentError, match=r"q: expected one configuration of shape \(7,\), got shape \(7, 7\)"
+    ):
         check(panda(), np.zeros((7, 7)))

@@ -168,7 +168,7 @@ def test_reroot_to_the_base_keeps_motion(floating):
 
 @pytest.mark.parametrize("fixed", [chain(3), panda(), puma560(), random_tree(4, 0, ["planar"])], ids=repr)
 def test_a_robot_on_a_fixed_base_cannot_be_rerooted(fixed):
-    with pytest.raises(ModelError, match=f"{fixed.joints[0].name!r}; only a floating robot"):
+    with pytest.raises(ModelError, match=f"expected a floating robot, got .*{fixed.joints[0].name!r}"):
         reroot(fixed, fixed.bodies[-1].name)
 
 
@@ -330,10 +330,22 @@ def test_lock_takes_a_number_for_a_joint_of_one_coordinate():
     ("given", "error", "message"),
     [
         ({"joint9": 0.0}, UnknownNameError, "did you mean"),
-        ({"joint2": [0.0, 1.0]}, ArgumentError, r"^at\['joint2'\]: has shape \(2,\)"),
-        ({"joint2": [[0.0]]}, ArgumentError, r"^at\['joint2'\]: has shape \(1, 1\)"),
-        ({"joint2": "up"}, ArgumentError, r"^at\['joint2'\]: has dtype"),
-        ({"joint1": 0.0}, ArgumentError, r"^at\['joint1'\]: has shape .*free joint has nq = 7"),
+        ({"joint2": [0.0, 1.0]}, ArgumentError, r"^at\['joint2'\]: expected shape \(…, 1\), got \(2,\)"),
+        (
+            {"joint2": [[0.0]]},
+            ArgumentError,
+            r"^at\['joint2'\]: expected one configuration, got shape \(1, 1\)",
+        ),
+        (
+            {"joint2": "up"},
+            ArgumentError,
+            r"^at\['joint2'\]: expected real numbers of shape \(…, 1\), got dtype",
+        ),
+        (
+            {"joint1": 0.0},
+            ArgumentError,
+            r"^at\['joint1'\]: expected shape \(…, 7\), got .*free joint has nq = 7",
+        ),
     ],
 )
 def test_lock_refuses_what_does_not_fit_by_name(given, error, message):
@@ -409,7 +421,7 @@ def test_attach_is_rigid_unless_a_joint_is_given():
 
 def test_only_a_robot_on_one_joint_can_be_attached():
     pair = merge(chain(2), chain(2), prefix="b_")
-    with pytest.raises(ModelError, match="by 2 joints"):
+    with pytest.raises(ModelError, match="expected a robot with one joint to the world, got 2"):
         attach(chain(1), pair, "tip", prefix="c_")
 
 
@@ -541,7 +553,7 @@ def test_lock_refuses_a_configuration_that_is_none(value, words):
 
 
 def test_lock_wants_a_mapping():
-    with pytest.raises(ArgumentError, match=r"at: .* is no mapping"):
+    with pytest.raises(ArgumentError, match=r"at: expected \{joint name: configuration\}, got "):
         lock(chain(2), ["joint1"])  # type: ignore[arg-type]
 
 

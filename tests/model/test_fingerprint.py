@@ -39,5 +39,5 @@ def test_shapes_do_not_count():
 
 
 def test_what_is_no_robot_is_named():
-    with pytest.raises(ArgumentError, match="robot: str came"):
+    with pytest.raises(ArgumentError, match="robot: expected a Robot, got str"):
         fingerprint("panda")

@@ -48,12 +48,15 @@ def test_a_robot_does_not_follow_the_arrays_it_was_made_from():
 @pytest.mark.parametrize(
     "make, words",
     [
-        (lambda: Joint("j", joints.Revolute, None, "b"), r"joint 'j': .* is no joint type"),
-        (lambda: Body("b", 1.0), r"body 'b': 1.0 is not an Inertia"),
+        (
+            lambda: Joint("j", joints.Revolute, None, "b"),
+            r"joint 'j': expected a joint type such as .*, got .*Revolute",
+        ),
+        (lambda: Body("b", 1.0), r"body 'b': expected an Inertia, got 1.0"),
         (lambda: Body("b", Inertia.from_com([1.0, 2.0], np.zeros((2, 3)), np.zeros((2, 3, 3)))), "no batch"),
         (
             lambda: Joint("j", joints.Fixed(), None, "b", np.eye(4)),
-            r"(?s)joint 'j': inner: .* not a Transform",
+            r"(?s)joint 'j': inner: expected a Transform, got ",
         ),
         (
             lambda: Joint("j", joints.Fixed(), None, "b", Transform.place(position=np.zeros((2, 3)))),

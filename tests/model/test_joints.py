@@ -118,9 +118,7 @@ def test_integrate_inverts_difference(joint, shape):
     rng = np.random.default_rng(10)
     a, b = (joint.random(rng, shape, *joint.limits()) for _ in range(2))
     if isinstance(joint, joints.Nonholonomic):
-        with pytest.raises(
-            ArgumentError, match=r"q1: .* does not come from q0 to q1 by one constant velocity"
-        ):
+        with pytest.raises(ArgumentError, match=r"q1: no constant velocity of a .* leads from q0 to q1"):
             joint.difference(a, b)
         return
     there = joint.integrate(a, joint.difference(a, b))

@@ -28,7 +28,7 @@ def test_excess_is_signed_and_zero_inside():
     assert np.count_nonzero(found.position) == 3
     assert found.velocity[0, 2] == -0.5 and np.count_nonzero(found.velocity) == 1
     assert found.effort[1, 0] == 20.0 and np.count_nonzero(found.effort) == 1
-    assert not found.ok.any() and str(found) == "3 of 3 states are beyond limits of 'arm'"
+    assert not found.ok.any() and str(found) == "3 of 3 states exceed the limits of 'arm'"
 
 
 def test_one_state_in_words():
@@ -55,5 +55,5 @@ def test_batches_broadcast_and_clashes_are_named():
     assert hinge.limit_report(arm, q[:0], qd).ok.shape == (0, 3)
     with pytest.raises(ArgumentError, match="batch shapes do not broadcast"):
         hinge.limit_report(arm, q, np.zeros((3, 4, arm.nv)))
-    with pytest.raises(ArgumentError, match="tau: has shape"):
+    with pytest.raises(ArgumentError, match="tau: expected shape"):
         hinge.limit_report(arm, q, tau=np.zeros(2))

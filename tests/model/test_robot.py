@@ -72,20 +72,20 @@ WRONG = {
         bodies("a", "b", "c"),
         [joint("j", None, "a"), joint("k", "c", "b"), joint("l", "b", "c")],
         {},
-        "loop that the world does not reach, through the bodies 'b', 'c'",
+        "loop that is not connected to the world, through the bodies 'b', 'c'",
     ),
     "own parent": (bodies("a"), [joint("j", "a", "a")], {}, "loop"),
     "coupled to three coordinates": (
         bodies("a", "b"),
         [joint("j", None, "a"), joint("k", "a", "b", Spherical())],
         {"couplings": [Coupling("j", "k")]},
-        "coupling of joint 'j' to 'k': joint 'k'",
+        "coupling of joint 'j' to 'k': expected joints with one coordinate, got 'k'",
     ),
     "a fixed joint coupled": (
         bodies("a", "b"),
         [joint("j", None, "a", Fixed()), joint("k", "a", "b")],
         {"couplings": [Coupling("j", "k")]},
-        "coupling of joint 'j' to 'k': joint 'j'",
+        "coupling of joint 'j' to 'k': expected joints with one coordinate, got 'j'",
     ),
 }
 
@@ -114,10 +114,26 @@ def test_bad_gravity_is_refused(gravity):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("lower", (1, 2), "joint 'j': lower has shape (2,); a revolute joint wants (1,) or one number"),
-        ("damping", [[1.0]], "joint 'j': damping has shape (1, 1)"),
-        ("rest", (1, 2, 3), "joint 'j': rest has shape (3,)"),
-        ("effort_subspace", np.zeros((6, 2)), "joint 'j': effort_subspace has shape (6, 2); wanted (6, 1)"),
+        (
+            "lower",
+            (1, 2),
+            "joint 'j': lower: expected one number or shape (1,) for a revolute joint, got shape (2,)",
+        ),
+        (
+            "damping",
+            [[1.0]],
+            "joint 'j': damping: expected one number or shape (1,) for a revolute joint, got shape (1, 1)",
+        ),
+        (
+            "rest",
+            (1, 2, 3),
+            "joint 'j': rest: expected one number or shape (1,) for a revolute joint, got shape (3,)",
+        ),
+        (
+            "effort_subspace",
+            np.zeros((6, 2)),
+            "joint 'j': effort_subspace: expected shape (6, 1), got (6, 2)",
+        ),
         ("upper", "high", "joint 'j': upper"),
         ("effort", [[1], [1, 2]], "joint 'j': effort"),
         ("effort_subspace", "all", "joint 'j': effort_subspace"),
@@ -264,11 +280,11 @@ def test_gravity_is_standard_unless_given():
 @pytest.mark.parametrize(
     "pairs, words",
     [
-        ([("joint1", "joint9", 1.0)], "joint 'joint9' is not in the robot"),
-        ([("joint1", "joint1", 1.0)], "run in a circle"),
-        ([("joint1", "joint2", 1.0), ("joint2", "joint1", 1.0)], "run in a circle"),
-        ([("joint1", "joint2", 1.0), ("joint1", "joint3", 1.0)], "coupled to 'joint2' already"),
-        ([("joint1", "joint2", float("nan"))], "must be finite"),
+        ([("joint1", "joint9", 1.0)], "joint 'joint9' does not exist"),
+        ([("joint1", "joint1", 1.0)], "couplings form a cycle"),
+        ([("joint1", "joint2", 1.0), ("joint2", "joint1", 1.0)], "couplings form a cycle"),
+        ([("joint1", "joint2", 1.0), ("joint1", "joint3", 1.0)], "already coupled to 'joint2'"),
+        ([("joint1", "joint2", float("nan"))], "expected finite numbers"),
     ],
 )
 def test_couplings_that_cannot_be_are_refused(pairs, words):

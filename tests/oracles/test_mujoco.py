@@ -10,7 +10,7 @@ from tests.oracles.data import package_root, packaged_mjcfs
 from tests.oracles.mujoco import compare
 
 #: Reasons for which a file may be refused: it is no whole model, or MuJoCo itself refuses it.
-REASONS = ("holds no body", "MuJoCo does not compile it", "root element <element>", "cannot be read")
+REASONS = ("expected at least one body", "MuJoCo does not compile it", "got <element>", "cannot be read")
 
 
 @pytest.mark.parametrize("path", packaged_mjcfs(), ids=lambda p: "/".join(p.parts[-3:]))

@@ -159,7 +159,7 @@ def test_a_massless_moving_body_is_named():
     robot = b.build(strict=None)
     with pytest.raises(ModelError, match="joint 'door' moves no inertia"):
         reference.forward_dynamics(robot, [0.0], [0.0], [0.0])
-    with pytest.raises(ArgumentError, match="has no mass"):
+    with pytest.raises(ArgumentError, match="expected a mass above zero"):
         reference.center_of_mass(robot, [0.0])
 
 
@@ -181,29 +181,37 @@ def test_a_massless_moving_body_is_named():
         (
             lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0, 0], external=[[0] * 6]),
             ArgumentError,
-            "external: list came",
+            r"external: expected \{frame name: \[n; f\]\}, got list",
         ),
         (
             lambda r: reference.hybrid_dynamics(r, [0, 0], [0, 0], [0, 0], [0, 0], prescribed="elbow"),
             ArgumentError,
-            "prescribed: the string 'elbow'",
+            "prescribed: expected a list of joint names, got the string 'elbow'",
         ),
         (
             lambda r: reference.accelerations(r, [0, 0], [0, 0], [0, 0], base=(0, 0, 9.81)),
             ArgumentError,
-            "base: has",
+            r"base: expected shape \(…, 6\), got",
         ),
         (
             lambda r: reference.inverse_dynamics(r, [0.0], [0, 0], [0, 0]),
             ArgumentError,
-            r"q: has shape \(1,\)",
+            r"q: expected shape \(…, 2\), got \(1,\)",
         ),
-        (lambda r: reference.inverse_dynamics(r, [0, 0], [0], [0, 0]), ArgumentError, "qd: has shape"),
-        (lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0]), ArgumentError, "qdd: has shape"),
+        (
+            lambda r: reference.inverse_dynamics(r, [0, 0], [0], [0, 0]),
+            ArgumentError,
+            r"qd: expected shape \(…, 2\), got",
+        ),
+        (
+            lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0]),
+            ArgumentError,
+            r"qdd: expected shape \(…, 2\), got",
+        ),
         (
             lambda r: reference.forward_dynamics(r, [0, 0], [0, 0], [0, 1j]),
             ArgumentError,
-            "tau: has dtype complex",
+            "tau: expected real numbers .*, got dtype complex",
         ),
         (
             lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0, 0], gravity=[1]),
@@ -213,7 +221,7 @@ def test_a_massless_moving_body_is_named():
         (
             lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0, 0], external={"tip": [1, 2]}),
             ArgumentError,
-            r"external\['tip'\]: has shape",
+            r"external\['tip'\]: expected shape \(…, 6\), got",
         ),
         (
             lambda r: reference.inverse_dynamics(r, [0, 0], [0, 0], [0, 0], external={"top": [0] * 6}),
@@ -223,7 +231,7 @@ def test_a_massless_moving_body_is_named():
         (
             lambda r: reference.jacobian(r, [0, 0], "tip", expressed="local"),
             ArgumentError,
-            "expressed: 'local'",
+            "expressed: expected 'body', 'world' or 'world-aligned', got 'local'",
         ),
         (
             lambda r: reference.hybrid_dynamics(r, [0, 0], [0, 0], [0, 0], [0, 0], prescribed=["elbo"]),
@@ -233,7 +241,7 @@ def test_a_massless_moving_body_is_named():
         (
             lambda r: reference.classical_jacobian_bias(r, [0, 0], [0, 0], "tip", expressed="world"),
             ArgumentError,
-            "expressed: 'world'",
+            "expressed: expected 'body' or 'world-aligned' .*, got 'world'",
         ),
     ],
 )

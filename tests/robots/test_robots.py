@@ -86,10 +86,10 @@ def test_random_tree_draws_only_the_joints_asked_for():
 @pytest.mark.parametrize(
     "call, words",
     [
-        (lambda: robots.random_tree(0), "n: 0 bodies"),
-        (lambda: robots.random_tree(3, joints=["hinge"]), "joints: .'hinge'. is no joint type"),
-        (lambda: robots.random_tree(3, joints=[]), "joints: nothing"),
-        (lambda: robots.chain(0), "n: 0 bodies"),
+        (lambda: robots.random_tree(0), "n: expected an integer ≥ 1, got 0"),
+        (lambda: robots.random_tree(3, joints=["hinge"]), "joints: expected some of .*, got .'hinge'."),
+        (lambda: robots.random_tree(3, joints=[]), "joints: expected some of .*, got none"),
+        (lambda: robots.chain(0), "n: expected an integer ≥ 1, got 0"),
     ],
 )
 def test_bad_arguments_are_named(call, words):

@@ -173,16 +173,19 @@ def test_no_window_and_no_global_state():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda run: plot_joints(run, what="acceleration"), "what: 'acceleration' came; wanted some of"),
-        (lambda run: plot_joints(run, runs=3), "runs: 3 came; wanted a number below 1"),
-        (lambda run: plot_joints(run, runs=[]), "runs: is empty"),
-        (lambda run: plot_joints(run, runs="all"), "runs: 'all' came"),
-        (lambda run: plot_phase(run, "bus_free"), "joint: 'bus_free' is a free joint; wanted"),
-        (lambda run: plot_strip(run, plane="xx"), "plane: 'xx' came; wanted two axes"),
-        (lambda run: plot_strip(run, plane=(0, 0, 0)), "plane: .* came; wanted two axes"),
-        (lambda run: plot_strip(run, instants=0), "instants: 0 came; wanted how many"),
-        (lambda run: plot_strip(run, instants=[np.nan]), "instants: wanted"),
-        (lambda run: plot_energy(run.robot), "run: Robot came; wanted a Run"),
+        (lambda run: plot_joints(run, what="acceleration"), "what: expected some of .*, got 'acceleration'"),
+        (lambda run: plot_joints(run, runs=3), "runs: expected a number below 1 .*, got 3"),
+        (lambda run: plot_joints(run, runs=[]), "runs: expected the index of a run .*, got an empty list"),
+        (lambda run: plot_joints(run, runs="all"), "runs: expected a number below 1 .*, got 'all'"),
+        (lambda run: plot_phase(run, "bus_free"), "joint: expected joints .*, got the free joint 'bus_free'"),
+        (lambda run: plot_strip(run, plane="xx"), "plane: expected two axes .*, got 'xx'"),
+        (lambda run: plot_strip(run, plane=(0, 0, 0)), r"plane: expected two axes .*, got \(0, 0, 0\)"),
+        (lambda run: plot_strip(run, instants=0), "instants: expected a count ≥ 1 or times in s, got 0"),
+        (
+            lambda run: plot_strip(run, instants=[np.nan]),
+            "instants: expected a count or finite times in s, got .nan.",
+        ),
+        (lambda run: plot_energy(run.robot), "run: expected a Run, got Robot"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -51,7 +51,7 @@ def test_what_rolls_has_a_slider_for_each_coordinate_and_pictures():
     shown = [ax.get_ylabel() for ax in figure.axes if ax.axison]
     assert shown == ["quaternion", "[rad/s]", "[m]", "[rad]", "[rad/s]", "[m]", "[m/s]"]
     plot_strip(run)
-    with pytest.raises(ArgumentError, match="whose qd is the rate of its q"):
+    with pytest.raises(ArgumentError, match="run: expected joints whose qd is the rate of q, got none"):
         plot_phase(run)
 
 

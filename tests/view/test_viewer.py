@@ -239,14 +239,23 @@ def test_ctrl_c_ends_it_cleanly():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: show("robot.urdf"), "robot: str came"),
-        (lambda: show(hinge.robots.puma560(), np.zeros((2, 6))), r"q: has shape \(2, 6\)"),
+        (lambda: show("robot.urdf"), "robot: expected a Robot, got str"),
+        (
+            lambda: show(hinge.robots.puma560(), np.zeros((2, 6))),
+            r"q: expected one finite configuration \(6,\), got shape \(2, 6\)",
+        ),
         (lambda: show(hinge.robots.puma560(), np.full(6, np.nan)), "finite"),
-        (lambda: show(hinge.robots.puma560(), port=70000), "port: 70000 came"),
-        (lambda: show(hinge.robots.puma560(), host="no.such.host.invalid"), "host: cannot listen"),
-        (lambda: show(hinge.robots.puma560(), host="192.0.2.1"), "host: cannot listen"),
+        (
+            lambda: show(hinge.robots.puma560(), port=70000),
+            "port: expected a number from 1 to 65535, .*, got 70000",
+        ),
+        (
+            lambda: show(hinge.robots.puma560(), host="no.such.host.invalid"),
+            "host: expected an address of this machine",
+        ),
+        (lambda: show(hinge.robots.puma560(), host="192.0.2.1"), "host: expected an address of this machine"),
         (lambda: show(hinge.robots.puma560(), folder="/no/such/folder"), "folder: "),
-        (lambda: play(hinge.robots.puma560()), "run: Robot came"),
+        (lambda: play(hinge.robots.puma560()), "run: expected a Run, got Robot"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

@@ -1,4 +1,4 @@
-"""`hinge bench`: how long the main verbs take for a robot on this machine."""
+"""`hinge bench`: time the main verbs for a robot on this machine."""
 
 from __future__ import annotations
 
@@ -26,31 +26,33 @@ from hinge.model import Robot, random_configuration
 from hinge.targets import set_threads, threads
 
 DESCRIPTION = """\
-Measure how long the main verbs take for a robot on this machine: one state in a call, and a batch of them
-in a call, with one thread and with all. The numbers are nanoseconds per state, medians of repeated calls.
+Time the main verbs for a robot on this machine: calls with one state, and with a batch of states on one
+thread and on all. The numbers are nanoseconds per state, medians of repeated calls.
 
   hinge bench panda                     a table
-  hinge bench arm.urdf --json           for a program to read
+  hinge bench arm.urdf --json           as JSON
   hinge bench chain:50 --states 1000    with batches of another size
 
-Other programs may disturb it. make bench, in the source, compares with other libraries.
+Other running programs disturb the result. make bench, in the source, compares with other libraries.
 """
-#: Seconds for each number, how many repetitions at least, and how long one of them is at least.
+#: Seconds for each measurement, fewest repetitions, and shortest repetition in seconds.
 SPENT, LEAST, LONG = 0.25, 5, 2e-4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge bench`."""
     add_robot(parser, default="panda")
-    parser.add_argument("--states", type=int, default=4096, metavar="N", help="in a batch (default: 4096)")
-    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+    parser.add_argument(
+        "--states", type=int, default=4096, metavar="N", help="states in a batch (default: 4096)"
+    )
+    parser.add_argument("--json", action="store_true", help="write JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure, and show a table."""
     if arguments.states < 1:
-        raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
+        raise CommandLineError(f"--states: expected an integer ≥ 1, got {arguments.states}")
     robot = robot_of(arguments.robot, floating=arguments.floating)
     found: dict[str, dict[str, float]] = {}
     cores = threads()
@@ -96,7 +98,7 @@ def _measured(single: Callable[[], Any], batch: Callable[[], Any], states: int) 
 
 
 def nanoseconds(f: Callable[[], Any]) -> float:
-    """Return the median time of a call, after one that compiles it."""
+    """Return the median time of a call, after a first one that compiles."""
     f()
     start = perf_counter()
     f()

@@ -1,4 +1,4 @@
-"""`hinge cache`: look at the compiled objects that are kept on disk, or remove them."""
+"""`hinge cache`: inspect or clear the on-disk cache of compiled objects."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from hinge.targets.llvm import cache
 from hinge.targets.llvm.cache import DAMAGED, Entry
 
 DESCRIPTION = """\
-Hinge compiles each algorithm for each robot to native code, which takes a moment, and keeps
-the result on disk, so that the next program that needs the same starts at once.
-This command shows what is kept. It is always safe to remove: it is made again when needed.
+Hinge compiles each algorithm for each robot to native code, and caches the result on disk, so that
+the next program that needs it starts at once.
+This command shows the cache. Clearing it is always safe: code is compiled again when needed.
 
-  hinge cache           where it is, how large, and whether it is in use
-  hinge cache --list    every entry, the last used first
+  hinge cache           location, size, and whether it is in use
+  hinge cache --list    every entry, most recently used first
   hinge cache clear     remove all entries
 
 environment variables:
-  HINGE_CACHE=0         keep nothing and use nothing that is kept
-  HINGE_CACHE_DIR       keep it in this directory, which must be yours alone
-  HINGE_CACHE_LIMIT     megabytes it may take (512); the least recently used goes first
+  HINGE_CACHE=0         turn the cache off
+  HINGE_CACHE_DIR       another directory, which must be yours and writable by you alone
+  HINGE_CACHE_LIMIT     limit in megabytes (512); the least recently used entries are evicted
 """
 
 
 @dataclass(frozen=True)
 class Status:
-    """What `hinge cache` shows; sizes in bytes, `limit` None when the given one is not a number."""
+    """The status of the cache; sizes in bytes, `limit` None if the given one is invalid."""
 
     directory: str | None
     on: bool
@@ -47,10 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge cache`."""
     either = parser.add_mutually_exclusive_group()
     either.add_argument("action", nargs="?", choices=["clear"], help="remove all entries")
-    either.add_argument(
-        "--list", action="store_true", help="show every entry: size, last use, key, what it is"
-    )
-    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+    either.add_argument("--list", action="store_true", help="show every entry: size, last use, key, label")
+    parser.add_argument("--json", action="store_true", help="write JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -92,10 +90,10 @@ def _describe(status: Status) -> str:
     """Return the status as lines of a name and a value."""
     state = f"off: {status.why_off}" if status.why_off else "on"
     if status.on and not status.writable:
-        state = "on, but nothing new can be kept: the directory cannot be written"
+        state = "on, but nothing new can be stored: the directory is not writable"
     entries = _count(status.entries)
     if status.damaged:
-        entries += f", {status.damaged} of them damaged (never used; removed when next asked for)"
+        entries += f", {status.damaged} of them damaged (never used; removed at the next look-up)"
     rows = {
         "cache": state,
         "directory": status.directory or "none",
@@ -115,7 +113,7 @@ def _table(held: Sequence[Entry], now: float) -> str:
 
 
 def age(seconds: float) -> str:
-    """Return a time span that is over in words, in its largest unit: 7300 is "2 hours ago"."""
+    """Return an age in words, in its largest unit: 7300 is "2 hours ago"."""
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         number = int(seconds // length)
         if number >= 1:
@@ -128,7 +126,6 @@ def _count(number: int) -> str:
 
 
 def _megabytes(size: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
     if size < 10**6:
         return f"{size / 10**3:.1f} kB"
     return f"{size / 10**6:.1f} MB"

@@ -1,4 +1,4 @@
-"""`hinge check`: what is wrong with a robot."""
+"""`hinge check`: list the problems of a robot."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from hinge.errors import CommandLineError, HingeError, ModelWarning
 from hinge.model import Problem, Robot, check
 
 DESCRIPTION = """\
-Look at a robot and say what is wrong with it: a file that cannot be read, with its line; masses and
-inertias that no body can have; limits the wrong way round; joints that move no mass.
+List the problems of a robot: a file that cannot be read, with the line; impossible masses and inertias;
+reversed limits; joints that move no mass.
 An error makes dynamics impossible, a warning makes it doubtful.
 
-  hinge check arm.urdf              every finding in a line
+  hinge check arm.urdf              one problem a line
   hinge check arm.urdf --strict     warnings count as errors
-  hinge check arm.urdf --json       for a program to read
+  hinge check arm.urdf --json       as JSON
 
-exit codes: 0 no errors, 1 errors, 2 not a proper command line
+exit codes: 0 no errors, 1 errors, 2 invalid command line
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge check`."""
     add_robot(parser)
-    parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
-    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+    parser.add_argument("--strict", action="store_true", help="count warnings as errors")
+    parser.add_argument("--json", action="store_true", help="write JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show what is wrong; the exit code is 1 if there are errors."""
+    """List the problems; the exit code is 1 if there are errors."""
     robot, found = _looked_at(arguments.robot, arguments.floating)
     errors = sum(p.fatal or arguments.strict for p in found)
     if arguments.json:
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_json({"robot": name, "ok": not errors, "errors": errors, "problems": shown})
     else:
         name = arguments.robot if robot is None else robot.name
-        total = f"{len(found)} found" if found else "nothing is wrong"
+        total = f"{len(found) or 'no'} problem{'s' * (len(found) != 1)}"
         lines = [f"{_severity(p)}: {p}" for p in found]
         write("\n".join([*lines, f"{name}: {total}"]))
     return FAILED if errors else DONE
@@ -55,7 +55,7 @@ def _severity(p: Problem) -> str:
 
 
 def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
-    """Return the robot if there is one, and what is wrong, also what its reader had to mend."""
+    """Return the robot, if it can be read, and its problems, corrections by the reader included."""
     robot = built_in(name)
     if robot is not None:
         return robot, check(robot)

@@ -13,9 +13,9 @@ from hinge.errors import ModelWarning
 from hinge.io import to_json, to_urdf
 
 DESCRIPTION = """\
-Read a robot and write it to another file, of the kind that the new name ends in: .urdf, which other programs
-read, or .json, which keeps every number and all that Hinge knows of the robot.
-Where URDF has no place for something, a warning says what is left out.
+Read a robot and write it to another file. The extension selects the format: .urdf, which other programs read,
+or .json, which keeps every field of the robot exactly.
+A warning lists the fields that URDF cannot express.
 
   hinge convert model.xml arm.urdf      MJCF to URDF
   hinge convert panda panda.urdf        a built-in robot to a file

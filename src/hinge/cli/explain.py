@@ -1,4 +1,4 @@
-"""`hinge explain`: where the algorithm of a verb comes from, as text or as a page of HTML."""
+"""`hinge explain`: the derivation of a verb's algorithm, as text or HTML."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hinge.dynamics import CATALOGUE, Compiled, compiled
 from hinge.errors import CommandLineError, HingeError
 from hinge.explain import page
 
-#: Verbs that are read off the value of another one.
+#: Verbs computed from the result of another one.
 READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
 
 DESCRIPTION = f"""\
 Show a verb for a robot: the operator expression, the derivation step by step with its identities,
-the sweeps over the bodies, what one evaluation costs, and what was compiled.
+the sweeps over the bodies, the cost of one evaluation, and the compiled code.
 
   hinge explain forward_dynamics                                  for the built-in panda, as text
   hinge explain mass_matrix --robot arm.urdf --html mass.html     for a file, as a page for a browser
@@ -30,13 +30,13 @@ verbs:
 {fill(", ".join([*CATALOGUE, *READ_OFF]), 96, initial_indent="  ", subsequent_indent="  ")}
 """
 
-#: Verbs of one frame; the others that lead to frames take all bodies where none is named.
+#: Verbs of one frame; other verbs of frames take all bodies by default.
 OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge explain`."""
-    parser.add_argument("verb", help="what is computed, such as forward_dynamics; see the list above")
+    parser.add_argument("verb", help="the verb, such as forward_dynamics; see the list above")
     parser.add_argument(
         "--robot",
         default="panda",
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a frame or body that the verb leads to, or where a force acts; may be given several times "
+        help="a frame or body of the verb's result, or of an external force; may be given several times "
         "(default: the last body for Jacobians, all bodies for velocities and accelerations)",
     )
     parser.add_argument(
@@ -79,18 +79,19 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def explained(verb: str, robot: str, frames: list[str], expressed: str, floating: bool) -> Compiled:
-    """Return the compiled verb that a command line asks for."""
+    """Return the compiled verb of a command line."""
     name = READ_OFF.get(verb, verb)
     if name not in CATALOGUE:
-        raise CommandLineError(f"verb: {verb!r} is unknown; there is {', '.join([*CATALOGUE, *READ_OFF])}")
+        verbs = ", ".join([*CATALOGUE, *READ_OFF])
+        raise CommandLineError(f"verb: expected a verb, got {verb!r}; the verbs are {verbs}")
     letters = leaves(CATALOGUE[name])
     if frames and B not in letters:
-        raise CommandLineError(f"--frame: {verb} leads to no frame; leave it out")
+        raise CommandLineError(f"--frame: {verb} takes no frame; leave it out")
     if expressed != "body" and Q not in letters:
-        raise CommandLineError(f"--expressed: {verb} has no axes to choose; leave it out")
+        raise CommandLineError(f"--expressed: {verb} takes no axes; leave it out")
     if expressed == "world" and name.startswith("classical"):
         raise CommandLineError(
-            "--expressed: 'world' moves the origin away from the frame; take 'world-aligned'"
+            "--expressed: expected 'body' or 'world-aligned', got 'world', which moves the origin"
         )
     found = robot_of(robot, floating=floating, argument="--robot")
     if not frames and B in letters and f_ext not in letters:

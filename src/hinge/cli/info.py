@@ -1,4 +1,4 @@
-"""`hinge info`: what a robot is made of."""
+"""`hinge info`: the bodies, joints and limits of a robot."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.model import Joint, Robot, check, describe
 
 DESCRIPTION = """\
-Show what a robot is made of: its bodies as a tree, the joints that carry them with their types and limits,
-masses, and how many coordinates a state has (nq numbers say where it is, nv how fast it moves).
+Show a robot: its bodies as a tree, their joints with types and limits, masses, and the number of coordinates
+(nq for the configuration, nv for the velocity).
 
   hinge info panda                  a built-in robot
   hinge info arm.urdf               the robot in a file
-  hinge info arm.urdf --json        the same for a program to read
+  hinge info arm.urdf --json        as JSON
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge info`."""
     add_robot(parser)
-    parser.add_argument("--json", action="store_true", help="write JSON, for programs to read")
+    parser.add_argument("--json", action="store_true", help="write JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def facts(robot: Robot) -> dict[str, Any]:
-    """Return what is shown, as data."""
+    """Return the shown facts as data."""
     return {
         "name": robot.name,
         "nq": robot.nq,
@@ -81,7 +81,7 @@ def facts(robot: Robot) -> dict[str, Any]:
 
 
 def _limits(joint: Joint) -> list[tuple[str, ...]]:
-    """Return a line for each coordinate of a joint that has limits; a quaternion's are of no interest."""
+    """Return a line for each limited coordinate of a joint, quaternions left out."""
     found: list[tuple[str, ...]] = []
     for k in range(joint.nv):
         name = joint.name if joint.nv == 1 else f"{joint.name}.{joint.type.qd_names[k]}"

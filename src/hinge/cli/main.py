@@ -1,8 +1,8 @@
-"""The `hinge` command: choose the sub-command, run it, and turn what goes wrong into a line and a code.
+"""The `hinge` command: choose and run a sub-command, and report errors as one line and an exit code.
 
-Exit codes: 0 done, 1 failed (a line on standard error says why), 2 not a proper command line, 130
-interrupted. A sub-command is a file of this room, which is loaded when it is asked for, so that none waits
-for what only others need.
+Exit codes: 0 success, 1 failure (with one line on standard error), 2 invalid command line, 130 interrupted.
+A sub-command is a file of this room, imported when it is called, so that none waits for the imports of
+others.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from hinge.errors import ArgumentError, CommandLineError, HingeError, UnknownNam
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
-#: The sub-commands, and the line that `hinge --help` shows of each.
+#: The sub-commands, and their lines in `hinge --help`.
 COMMANDS = {
-    "info": "what a robot is made of: its tree, joints, limits and masses",
-    "check": "what is wrong with a robot",
-    "simulate": "let a robot move, and keep its motion",
-    "view": "look at a robot in the browser, and move its joints",
-    "play": "watch a kept motion in the browser",
-    "convert": "write a robot to another kind of file",
-    "explain": "show where the algorithm of a verb comes from, for a robot",
-    "bench": "measure how long dynamics takes for a robot on this machine",
-    "cache": "look at the compiled code kept on disk, or remove it",
+    "info": "show the tree, joints, limits and masses of a robot",
+    "check": "list the problems of a robot",
+    "simulate": "simulate a robot, and save the run",
+    "view": "show a robot in the browser, with sliders for its joints",
+    "play": "play a saved run in the browser",
+    "convert": "write a robot to another file format",
+    "explain": "show the derivation of a verb's algorithm for a robot",
+    "bench": "time dynamics for a robot on this machine",
+    "cache": "show or clear the on-disk cache of compiled code",
 }
 
 
@@ -38,7 +38,7 @@ class Command(Protocol):
 
     @property
     def DESCRIPTION(self) -> str:
-        """Return the text that its own `--help` shows, with examples."""
+        """Return the text of its `--help`, with examples."""
         ...
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ class Command(Protocol):
         ...
 
     def run(self, arguments: argparse.Namespace) -> int | None:
-        """Do it, write to standard output, and return an exit code, or raise a HingeError or OSError."""
+        """Run it, write to standard output, and return an exit code, or raise a HingeError or OSError."""
         ...
 
 
@@ -65,12 +65,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may not have the letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a name
     try:
         code = arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has gone (`hinge … | head`); what is still to be flushed goes nowhere.
+        # The reader has gone (`hinge … | head`); discard unflushed output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (HingeError, OSError, NotImplementedError, MemoryError) as error:
         sys.stderr.write(f"hinge {arguments.command}: error: {_reason(error)}\n")
@@ -82,11 +82,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of `hinge`, with the arguments of the sub-command that these words ask for."""
+    """Return the parser of `hinge`, with the arguments of the chosen sub-command."""
     parser = argparse.ArgumentParser(
         prog="hinge",
         description="Robot and multibody dynamics, compiled to native code.",
-        epilog="hinge COMMAND --help explains a command; hinge simulate is a good one to begin with.",
+        epilog="hinge COMMAND --help explains a command; hinge simulate is a good start.",
     )
     parser.add_argument("--version", action="version", version=f"hinge {import_module('hinge').__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
@@ -107,7 +107,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of an error without the number that the system gives it."""
+    """Return the message of an error, without the errno of the system."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error) or "not enough memory"

@@ -1,4 +1,4 @@
-"""How commands write: tables of names and values, JSON, and files whose places are looked at beforehand."""
+"""Output of commands: tables, JSON, and early checks of output files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from hinge.errors import CommandLineError, MissingExtraError
 
-#: Kinds of pictures that Matplotlib draws without more.
+#: Picture formats that Matplotlib writes by itself.
 PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
@@ -28,7 +28,7 @@ def write_json(data: Any) -> None:
 
 
 def plain(data: Any) -> Any:
-    """Return data as JSON can say it."""
+    """Return data as plain JSON types."""
     if isinstance(data, Mapping):
         return {str(k): plain(v) for k, v in cast("Mapping[Any, Any]", data).items()}
     if isinstance(data, list | tuple):
@@ -45,7 +45,7 @@ def rows(values: Mapping[str, str]) -> str:
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Return a table with a heading; the columns `right` are set to the right."""
+    """Return a table with a heading; the columns `right` are right-aligned."""
     width = [max(len(line[k]) for line in (head, *lines)) for k in range(len(head))]
 
     def line(cells: Sequence[str]) -> str:
@@ -59,21 +59,23 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]], *, right: Sequenc
 
 
 def needed(package: str, argument: str, extra: str) -> None:
-    """Raise a MissingExtraError unless an optional package is there that an argument asks for."""
+    """Raise a MissingExtraError unless the optional package of an argument is installed."""
     if find_spec(package) is None:
         raise MissingExtraError(f'{argument}: this needs {package}; pip install "hinge[{extra}]"')
 
 
 def writable(path: Path | None, argument: str, endings: Sequence[str]) -> None:
-    """Raise a CommandLineError unless a file of one of these kinds can be written at a path."""
+    """Raise a CommandLineError unless a file with one of these endings can be written at a path."""
     if path is None:
         return
     if path.suffix not in endings:
-        raise CommandLineError(f"{argument}: {path} came; wanted a name that ends in {' or '.join(endings)}")
+        raise CommandLineError(f"{argument}: expected a name that ends in {' or '.join(endings)}, got {path}")
     if path.is_dir():
-        raise CommandLineError(f"{argument}: {path} is a directory; wanted the name of a file")
+        raise CommandLineError(f"{argument}: expected the name of a file, got the directory {path}")
     folder = path.parent
     if not folder.is_dir():
-        raise CommandLineError(f"{argument}: there is no directory {folder}; make it, or name another")
+        raise CommandLineError(
+            f"{argument}: the directory {folder} does not exist; create it, or name another"
+        )
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise CommandLineError(f"{argument}: {path} cannot be written; name a place that is yours")
+        raise CommandLineError(f"{argument}: {path} is not writable; name another place")

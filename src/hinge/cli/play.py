@@ -1,4 +1,4 @@
-"""`hinge play`: a kept motion in the browser."""
+"""`hinge play`: play a saved run in the browser."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hinge.sim import load_run
 from hinge.view import play
 
 DESCRIPTION = """\
-Play a motion that hinge simulate --out or hinge.save_run has kept, in the browser, with a timeline.
-Of many states the first is shown, and up to eight others as ghosts. The address is printed; Ctrl-C ends it.
+Play a run saved by hinge simulate --out or hinge.save_run in the browser, with a timeline.
+Of a batch the first state is shown, and up to eight others as ghosts. The address is printed; Ctrl-C ends it.
 This needs the extra packages of the viewer: pip install "hinge[view]"
 
   hinge simulate quadruped --out fall.npz
@@ -22,16 +22,16 @@ This needs the extra packages of the viewer: pip install "hinge[view]"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge play`."""
-    parser.add_argument("file", metavar="FILE", type=Path, help="a kept motion, .npz or .parquet")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a saved run, .npz or .parquet")
     parser.add_argument(
         "--runs",
         type=int,
         nargs="+",
         metavar="K",
-        help="which of many states, counted from 0 (default: the first)",
+        help="indices of states in the batch, from 0 (default: the first)",
     )
     parser.add_argument(
-        "--folder", type=Path, metavar="DIRECTORY", help="where the robot's meshes are (default: none)"
+        "--folder", type=Path, metavar="DIRECTORY", help="folder of the robot's meshes (default: none)"
     )
     add_address(parser)
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Play the run until Ctrl-C."""
     path: Path = arguments.file
     if not path.is_file():
-        raise CommandLineError(f"FILE: there is no file {path}; hinge simulate --out {path.name} makes one")
+        raise CommandLineError(f"FILE: {path} does not exist; hinge simulate --out {path.name} makes one")
     play(
         load_run(path),
         runs=arguments.runs,

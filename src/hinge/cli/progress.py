@@ -1,4 +1,4 @@
-"""A line that says how far a long work is, how fast it goes, and how long it will still take."""
+"""A progress bar with rate and remaining time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from time import perf_counter
 from types import TracebackType
 
 WIDTH = 24
-#: Seconds between two looks, and until the first: what is done by then needs no bar.
+#: Seconds between updates, and until the first: shorter work needs no bar.
 EVERY, FIRST = 0.1, 0.4
 
 
 class Bar:
-    """A bar on standard error, drawn when that is a terminal; as a context it wipes itself out at the end.
+    """A bar on standard error, if that is a terminal; as a context manager it erases itself at the end.
 
-    It is called with what is done and what there is to do; `prepared` tells it that the work proper begins.
-    `per` says how many units of the rate one of what is done is.
+    Called with (done, total); `prepared` marks the end of the preparation. `per` converts a unit of `done` to
+    units of the rate.
     """
 
     def __init__(self, unit: str = "steps", *, per: float = 1.0, quiet: bool = False) -> None:
@@ -28,7 +28,7 @@ class Bar:
         self._wide = 0
 
     def __call__(self, done: int, total: int) -> None:
-        """Note what is done, and draw if it is time to."""
+        """Update the progress, and redraw if it is time to."""
         now = perf_counter()
         self.last = (now, done)
         if self.shown and now >= self._drawn + EVERY:
@@ -36,19 +36,19 @@ class Bar:
             self._write(line(done, total, self.rate, unit=self.unit, per=self.per))
 
     def prepared(self) -> None:
-        """Note that preparations are over."""
+        """Mark the end of the preparation."""
         self.ready = perf_counter()
         self.last = (self.ready, 0)
 
     @property
     def rate(self) -> float:
-        """How much is done in a second, preparations left out."""
+        """Units per second, preparation excluded."""
         now, done = self.last
         return done / max(now - self.began - self.preparation, 1e-9)
 
     @property
     def preparation(self) -> float:
-        """Seconds of preparations."""
+        """Seconds of preparation."""
         return 0.0 if self.ready is None else self.ready - self.began
 
     def __enter__(self) -> Bar:
@@ -78,7 +78,7 @@ def line(done: int, total: int, rate: float, *, unit: str, per: float) -> str:
 
 
 def amount(number: float) -> str:
-    """Return a number in a few letters: 1234567 is "1.23 M"."""
+    """Return a number in short form: 1234567 is "1.23 M"."""
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if abs(number) >= size:
             return f"{number / size:.3g}{letter}"
@@ -86,7 +86,7 @@ def amount(number: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a time in a few letters: 3700 is "1 h 01 min"."""
+    """Return a duration in short form: 3700 is "1 h 01 min"."""
     if not seconds < 1e7:
         return "?"
     if seconds < 60:

@@ -1,4 +1,4 @@
-"""The robot that a command line names: a built-in one, or the one in a file."""
+"""The robot of a command line: built in, or from a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = "a URDF, MJCF or robot JSON file"
 
 
 def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
-    """Add the argument ROBOT, which may be left out if there is a default, and --floating."""
+    """Add the argument ROBOT, optional if there is a default, and --floating."""
     text = f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N"
     if default is None:
         parser.add_argument("robot", metavar="ROBOT", help=text)
@@ -39,7 +39,7 @@ def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) ->
 
 def add_floating(parser: argparse.ArgumentParser) -> None:
     """Add --floating."""
-    parser.add_argument("--floating", action="store_true", help="hang the robot of a file on a free joint")
+    parser.add_argument("--floating", action="store_true", help="give the robot of a file a free base")
 
 
 def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:
@@ -47,7 +47,7 @@ def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:
     found = built_in(name, argument)
     if found is not None:
         if floating:
-            raise CommandLineError(f"--floating: is for robots of files; {name} is built in")
+            raise CommandLineError(f"--floating: expected the robot of a file, got {name}, which is built in")
         return found
     path = file_of(name, argument)
     try:
@@ -63,18 +63,21 @@ def built_in(name: str, argument: str = "ROBOT") -> Robot | None:
     if name.startswith(CHAIN):
         links = name.removeprefix(CHAIN)
         if not links.isdecimal() or not 1 <= int(links) <= MOST_LINKS:
-            raise CommandLineError(f"{argument}: {name}: wanted {CHAIN}N with N from 1 to {MOST_LINKS}")
+            raise CommandLineError(f"{argument}: expected {CHAIN}N with N from 1 to {MOST_LINKS}, got {name}")
         return chain(int(links))
     return BUILT_IN[name]() if name in BUILT_IN else None
 
 
 def file_of(name: str, argument: str = "ROBOT") -> Path:
-    """Return the path of a robot's file, which is there."""
+    """Return the path of an existing robot file."""
     path = Path(name)
     if not path.exists():
-        raise CommandLineError(f"{argument}: {name} is no file, nor one of {', '.join(BUILT_IN)}, {CHAIN}N")
+        raise CommandLineError(
+            f"{argument}: expected a file or a built-in robot, got {name}; "
+            f"the built-in robots are {', '.join(BUILT_IN)}, {CHAIN}N"
+        )
     if path.is_dir():
-        raise CommandLineError(f"{argument}: {name} is a directory; wanted {FILES}")
+        raise CommandLineError(f"{argument}: expected {FILES}, got the directory {name}")
     return path
 
 
@@ -83,10 +86,12 @@ def robot_in(path: Path, *, floating: bool, strict: bool | None) -> Robot:
     if path.suffix != ".json":
         return load(path, floating=floating, strict=strict)
     if floating:
-        raise CommandLineError("--floating: a robot JSON file says itself how the robot hangs; leave it out")
+        raise CommandLineError(
+            "--floating: not supported for robot JSON files, which state the base themselves; leave it out"
+        )
     return from_json(path.read_bytes(), source=str(path))
 
 
 def folder_of(name: str) -> Path | None:
-    """Return the folder where a robot's meshes may be: that of its file."""
+    """Return the folder of a robot's meshes: that of its file."""
     return None if name in BUILT_IN or name.startswith(CHAIN) else Path(name).resolve().parent

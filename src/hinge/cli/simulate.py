@@ -1,4 +1,4 @@
-"""`hinge simulate`: let a robot move, say how it went, and keep the motion."""
+"""`hinge simulate`: simulate a robot, print a summary, and save the run."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from hinge.errors import CommandLineError
 from hinge.sim import INTEGRATORS, Adaptive, Interrupted, Run, save_run, simulate
 from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
 
-#: What a picture may show.
+#: Kinds of pictures.
 DRAWINGS = {"strip": plot_strip, "joints": plot_joints, "energy": plot_energy, "phase": plot_phase}
 
 DESCRIPTION = """\
-Let a robot move for a while, and say how it went.
+Simulate a robot, and print a summary.
 Without arguments the built-in panda falls from a random pose.
 
   hinge simulate                                            try it
-  hinge simulate arm.urdf --t 10 --out fall.npz             keep the motion; hinge play fall.npz shows it
+  hinge simulate arm.urdf --t 10 --out fall.npz             save the run; hinge play fall.npz shows it
   hinge simulate double_pendulum --q0 2 1 --picture p.png   from a given pose, with a picture
   hinge simulate panda --control hold --qd0 0.5             pushed, and held by a controller
   hinge simulate panda --states 10000 --t 1                 many random states at once
-  hinge simulate double_pendulum --integrator adaptive      steps as long as the accuracy allows
+  hinge simulate double_pendulum --integrator adaptive      with adaptive steps
 
-Ctrl-C ends it early: what was computed until then is shown and kept all the same.
+Ctrl-C ends it early: the run so far is still shown and saved.
 
-exit codes: 0 done, 1 failed, 2 not a proper command line, 130 interrupted
+exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted
 """
 
 
@@ -41,19 +41,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge simulate`."""
     add_robot(parser, default="panda")
     add = parser.add_argument
-    add("--t", type=float, default=5.0, metavar="SECONDS", help="for how long (default: 5)")
-    add("--dt", type=float, default=1e-3, metavar="SECONDS", help="length of a step (default: 1e-3)")
+    add("--t", type=float, default=5.0, metavar="SECONDS", help="duration (default: 5)")
+    add("--dt", type=float, default=1e-3, metavar="SECONDS", help="step size (default: 1e-3)")
     names = (*INTEGRATORS, "adaptive")
-    add("--integrator", choices=names, default="rk4", help="how a step is made (default: rk4)")
-    add("--rtol", type=float, metavar="X", help="relative error of adaptive steps (default: 1e-8)")
-    add("--states", type=int, default=1, metavar="N", help="how many states at once (default: 1)")
-    add("--seed", type=int, default=0, help="for what is random (default: 0)")
+    add("--integrator", choices=names, default="rk4", help="integrator (default: rk4)")
+    add("--rtol", type=float, metavar="X", help="relative tolerance of adaptive steps (default: 1e-8)")
+    add("--states", type=int, default=1, metavar="N", help="states in the batch (default: 1)")
+    add("--seed", type=int, default=0, help="random seed (default: 0)")
     add(
         "--q0",
         nargs="+",
         default=["random"],
         metavar="X",
-        help="where it starts: nq numbers, one number for all, random (within the limits), or neutral "
+        help="initial configuration: nq numbers, one for all, random (within the limits), or neutral "
         "(default: random)",
     )
     add(
@@ -61,14 +61,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["0"],
         metavar="X",
-        help="how fast it starts: nv numbers, one for all, or random (default: 0, at rest)",
+        help="initial velocity: nv numbers, one for all, or random (default: 0)",
     )
     add(
         "--control",
         choices=CONTROLS,
         default="none",
-        help="none: no forces; gravity: forces that carry the weight; hold: springs and dampers that keep "
-        "the joints where they start, and carry the weight of a fixed robot (default: none)",
+        help="none: no forces; gravity: gravity compensation; hold: PD control to the initial configuration, "
+        "with gravity compensation for a fixed robot (default: none)",
     )
     add(
         "--gravity",
@@ -81,23 +81,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--no-passive",
         dest="passive",
         action="store_false",
-        help="leave out the springs, dampers and friction of the joints",
+        help="ignore springs, dampers and friction of the joints",
     )
     add(
         "--record",
         type=int,
         metavar="N",
-        help="keep every N-th step, 0 the first and last alone (default: about a thousand)",
+        help="record every N-th step, 0 for first and last only (default: about 1000 times in all)",
     )
-    add("--out", type=Path, metavar="FILE", help="keep the motion in this file, .npz or .parquet")
+    add("--out", type=Path, metavar="FILE", help="save the run to this file, .npz or .parquet")
     add("--picture", type=Path, metavar="FILE", help=f"draw a picture, {', '.join(PICTURES)}")
-    add("--draw", choices=DRAWINGS, default="strip", help="what the picture shows (default: strip)")
-    add("--json", action="store_true", help="write the summary as JSON, for programs to read")
+    add("--draw", choices=DRAWINGS, default="strip", help="kind of picture (default: strip)")
+    add("--json", action="store_true", help="write the summary as JSON")
     add("--quiet", action="store_true", help="show no progress")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Simulate, and show and keep what came out, also if it was interrupted."""
+    """Simulate, show the summary and save the run, also after an interruption."""
     writable(arguments.out, "--out", (".npz", ".parquet"))
     writable(arguments.picture, "--picture", PICTURES)
     if arguments.out is not None and arguments.out.suffix == ".parquet":
@@ -106,9 +106,9 @@ def run(arguments: argparse.Namespace) -> int:
         needed("matplotlib", "--picture", "view")
     robot = robot_of(arguments.robot, floating=arguments.floating)
     if arguments.states < 1:
-        raise CommandLineError(f"--states: {arguments.states} came; wanted a whole number, at least 1")
+        raise CommandLineError(f"--states: expected an integer ≥ 1, got {arguments.states}")
     if arguments.seed < 0:
-        raise CommandLineError(f"--seed: {arguments.seed} came; wanted a whole number, at least 0")
+        raise CommandLineError(f"--seed: expected an integer ≥ 0, got {arguments.seed}")
     record = every(robot, arguments)
     q0, qd0 = start_of(
         robot,
@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     adaptive = arguments.integrator == "adaptive"
     if arguments.rtol is not None and not adaptive:
-        raise CommandLineError("--rtol: is for --integrator adaptive; leave it out")
+        raise CommandLineError("--rtol: expected --integrator adaptive with it; leave it out")
     rule = Adaptive(arguments.rtol or Adaptive.rtol) if adaptive else arguments.integrator
     law = control_of(robot, arguments.control, q0)
     more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
@@ -130,31 +130,31 @@ def run(arguments: argparse.Namespace) -> int:
         "s of motion" if adaptive else "state-steps", per=arguments.states * per, quiet=arguments.quiet
     ) as bar:
         try:
-            simulate(robot, q0, qd0, t=arguments.dt, record=0, **more)  # one step: what it needs is compiled
+            simulate(robot, q0, qd0, t=arguments.dt, record=0, **more)  # one step, to compile
             bar.prepared()
             found = simulate(robot, q0, qd0, t=arguments.t, record=record, progress=bar, **more)
         except Interrupted as stop:
             if not bar.ready or len(stop.run.t) == 1:
-                raise KeyboardInterrupt("interrupted before a step was recorded; nothing is kept") from None
+                raise KeyboardInterrupt("interrupted before a step was recorded; nothing is saved") from None
             found, stopped = stop.run, True
     data = summary(found, bar, control=arguments.control, interrupted=stopped)
     if stopped:
         sys.stderr.write(f"hinge simulate: interrupted at t = {found.t[-1]:g} s of {arguments.t:g} s\n")
     if not arguments.json:
-        write(shown(data))  # before anything goes wrong with files
+        write(shown(data))  # before writing files, which may fail
     files = _kept(found, arguments)
     if arguments.json:
         write_json({**data, "files": list(files)})
     else:
         write("".join(f"wrote {path}{hint}\n" for path, hint in files.items()))
     if len(found.endings) == arguments.states:
-        sys.stderr.write("hinge simulate: error: no state came to the end; take a shorter --dt\n")
+        sys.stderr.write("hinge simulate: error: no state reached the end; take a shorter --dt\n")
         return FAILED
     return INTERRUPTED if stopped else DONE
 
 
 def _kept(found: Run, arguments: argparse.Namespace) -> dict[str, str]:
-    """Write the files that were asked for, and return their names with what to do with them."""
+    """Write the requested files, and return their names with hints for use."""
     files: dict[str, str] = {}
     if arguments.out is not None:
         save_run(found, arguments.out)

@@ -1,4 +1,4 @@
-"""What a simulation starts with: states, control, and how much of it is kept, as a command line says it."""
+"""Initial states, control and recording of a simulation, from the command line."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from hinge.sim import PD, GravityCompensation, Law
 
 Array = NDArray[np.float64]
 CONTROLS = ("none", "gravity", "hold")
-#: How quickly `hold` comes back, in rad/s.
+#: Natural frequency of `hold`, in rad/s.
 STIFF = 10.0
-#: So many times are kept if nothing is said, and no more bytes.
+#: Most recorded times and bytes by default.
 TIMES, BYTES = 1000, 200_000_000
 
 
 def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array | str:
-    """Return the numbers that words say, with spaces or commas between them, or one of these names."""
+    """Parse numbers separated by spaces or commas, or one of these names."""
     if len(words) == 1 and words[0] in names:
         return words[0]
     parts = [p for word in words for p in word.split(",") if p]
     try:
         found = np.array([float(p) for p in parts])
     except ValueError:
-        wanted = f"numbers, or {' or '.join(names)}, and ROBOT before {argument}"
-        raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted {wanted}") from None
+        raise CommandLineError(
+            f"{argument}: expected numbers, or {' or '.join(names)}, got {' '.join(words)!r}; "
+            f"ROBOT comes before {argument}"
+        ) from None
     if not len(found) or not np.isfinite(found).all():
-        raise CommandLineError(f"{argument}: {' '.join(words)!r} came; wanted finite numbers")
+        raise CommandLineError(f"{argument}: expected finite numbers, got {' '.join(words)!r}")
     return found
 
 
@@ -55,17 +57,17 @@ def start_of(
     return np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
 
 
-def _spread(x: Array, size: int, argument: str, wanted: str) -> Array:
+def _spread(x: Array, size: int, argument: str, reason: str) -> Array:
     if len(x) not in (1, size):
-        raise CommandLineError(f"{argument}: {len(x)} numbers came; wanted {size}, {wanted}, or one for all")
+        raise CommandLineError(f"{argument}: expected {size} numbers, {reason}, or one for all, got {len(x)}")
     return np.broadcast_to(x, (size,))
 
 
 def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
     """Return the control law of this name.
 
-    `hold` gives each joint the stiffness and damping that would bring back what it moves, were all others
-    free, without overshoot. A free base has no motors: it is left to itself, and falls if there is gravity.
+    `hold` is critically damped for the inertia that each joint moves while all others are free. A free base
+    has no motors: it is not controlled, and falls under gravity.
     """
     if name == "none":
         return None
@@ -79,29 +81,29 @@ def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
 
 
 def every(robot: Robot, arguments: argparse.Namespace) -> int:
-    """Return which steps are kept: what is asked for if there is memory for it, or a choice."""
+    """Return the recording interval: the given one if it fits into memory, or a default."""
     t, dt, states, record = arguments.t, arguments.dt, arguments.states, arguments.record
     for name, value in (("--t", t), ("--dt", dt)):
         if not isfinite(value) or value <= 0:
-            raise CommandLineError(f"{name}: {value:g} came; wanted seconds above zero")
+            raise CommandLineError(f"{name}: expected seconds above zero, got {value:g}")
     steps = max(1, ceil(t / dt - 1e-9))
     row = 8 * states * (robot.nq + 2 * robot.nv)
     if record is None:
         return max(1, ceil(steps / max(1, min(TIMES, BYTES // max(row, 1)))))
     if record < 0:
-        raise CommandLineError(f"--record: {record} came; wanted 1 for every step, N for every N-th, or 0")
+        raise CommandLineError(f"--record: expected 1 for every step, N for every N-th, or 0, got {record}")
     size = row * (2 if record == 0 else steps / record)
     there = _memory()
     if there is not None and size > 0.6 * there:
         raise CommandLineError(
-            f"--record: {size / 1e9:.3g} GB would be kept, and there are {there / 1e9:.3g} GB of memory; "
-            "keep fewer steps, or leave it out"
+            f"--record: the run needs {size / 1e9:.3g} GB, the machine has {there / 1e9:.3g} GB of memory; "
+            "record fewer steps, or leave it out"
         )
     return record
 
 
 def _memory() -> int | None:
-    """Return the bytes of memory that this machine has, if it says so."""
+    """Return the bytes of memory of this machine, if known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""What came of a simulation, as data and as a table."""
+"""The summary of a simulation, as data and as a table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hinge.sim import Run
 
 
 def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str, Any]:
-    """Return what is to be said of a run; `bar` saw it being made."""
+    """Return the summary of a run; `bar` measured its computation."""
     settings, states = run.settings, prod(run.batch)
     adaptive = settings["integrator"] == "adaptive"
     seconds = float(run.t[-1] - run.t[0])
@@ -42,12 +42,12 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
 
 
 def _loses(robot: Robot) -> bool:
-    """Tell whether joints have forces of their own, which change kinetic and potential energy."""
+    """Tell whether passive joint forces change kinetic and potential energy."""
     return any(x.any() for j in robot.joints for x in (j.damping, j.friction, j.stiffness))
 
 
 def _energy(run: Run) -> dict[str, float]:
-    """Return the largest change of energy since the start, of all states, and the largest kinetic energy."""
+    """Return the largest change of energy since the start, and the largest kinetic energy, of all states."""
     with np.errstate(all="ignore"):
         energy, kinetic = run.energy, run.kinetic_energy
         change = np.abs(energy - energy[..., :1])
@@ -61,20 +61,20 @@ def _energy(run: Run) -> dict[str, float]:
 
 
 def shown(data: dict[str, Any]) -> str:
-    """Return a summary as a table."""
+    """Return a summary as a table of text."""
     energy = data["energy"]
     found = {
         "robot": f"{data['robot']}, {data['nv']} degrees of freedom",
         "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
     }
     if data["steps"] is None:
-        found["steps"] = "of adapted length"
+        found["steps"] = "adaptive"
     else:
         found["steps"] = f"{data['steps']} of {data['dt']:g} s, {data['integrator']}"
     found |= {
-        "states": f"{data['states']}, {data['recorded']} times recorded of each",
+        "states": f"{data['states']}, {data['recorded']} recorded times",
         "control": data["control"],
-        "time taken": f"{span(data['wall_seconds'])}, {span(data['preparation_seconds'])} of it to prepare",
+        "time taken": f"{span(data['wall_seconds'])}, {span(data['preparation_seconds'])} of it preparation",
     }
     if data["state_steps_per_second"] is not None:
         found["speed"] = f"{amount(data['state_steps_per_second'])} state-steps per second"
@@ -83,5 +83,5 @@ def shown(data: dict[str, Any]) -> str:
     what = "energy drift" if data["conservative"] else "energy change"
     found[what] = f"{energy['change']:.3g} J, {energy['relative']:.2g} of the largest kinetic energy"
     ended = [f"{n} ended early: {reason}" for reason, n in data["endings"].items()]
-    found["endings"] = "; ".join(ended) or "none before its time"
+    found["endings"] = "; ".join(ended) or "no early endings"
     return rows(found)

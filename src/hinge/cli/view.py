@@ -1,4 +1,4 @@
-"""`hinge view`: a robot in the browser."""
+"""`hinge view`: show a robot in the browser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ This needs the extra packages of the viewer: pip install "hinge[view]"
 
   hinge view spacecraft                 a built-in robot
   hinge view arm.urdf                   the robot in a file, with its meshes
-  hinge view panda --q0 random          in some pose
+  hinge view panda --q0 random          in a random pose
 """
 
 
@@ -29,20 +29,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["neutral"],
         metavar="X",
-        help="its pose: nq numbers, one number for all, random, or neutral (default: neutral)",
+        help="configuration: nq numbers, one for all, random, or neutral (default: neutral)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="for what is random (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed (default: 0)")
     parser.add_argument(
-        "--folder", type=Path, metavar="DIRECTORY", help="where the meshes are (default: beside the file)"
+        "--folder", type=Path, metavar="DIRECTORY", help="folder of the meshes (default: that of the file)"
     )
     add_address(parser)
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
     """Add --host and --port."""
-    parser.add_argument("--port", type=int, default=PORT, help=f"of the viewer, 0 for any (default: {PORT})")
     parser.add_argument(
-        "--host", default=HOST, help="who may look: 0.0.0.0 is the whole network (default: this machine)"
+        "--port", type=int, default=PORT, help=f"port of the viewer, 0 for any free one (default: {PORT})"
+    )
+    parser.add_argument(
+        "--host",
+        default=HOST,
+        help="address to listen on: 0.0.0.0 for the whole network (default: this machine)",
     )
 
 

@@ -41,7 +41,7 @@ def flattened(value: ArrayLike, name: str, count: int, width: int, dtype: Any) -
     """Return rows (…, count, width) as flat vectors."""
     rows = as_vector(value, name, width, WHY[width], dtype=dtype)
     if rows.ndim < 2 or rows.shape[-2] != count:
-        raise ArgumentError(f"{name}: has shape {rows.shape}; wanted (…, {count}, {width})")
+        raise ArgumentError(f"{name}: expected shape (…, {count}, {width}), got {rows.shape}")
     return rows.reshape(*rows.shape[:-2], width * count)
 
 

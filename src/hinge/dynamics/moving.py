@@ -82,7 +82,7 @@ def _rotation(value: ArrayLike, dtype: type) -> Array:
     """Return rotation matrices (…, 3, 3), or raise an ArgumentError."""
     turn = as_vector(value, "base.rotation", 3, "a rotation is a 3 × 3 matrix", dtype=dtype)
     if turn.ndim < 2 or turn.shape[-2] != 3:
-        raise ArgumentError(f"base.rotation: has shape {turn.shape}; wanted (…, 3, 3)")
+        raise ArgumentError(f"base.rotation: expected shape (…, 3, 3), got {turn.shape}")
     off = np.abs(turn @ transpose(turn) - np.eye(3)).max(axis=(-1, -2))
     if (off > 1e-4).any() or (np.linalg.det(turn) < 0).any():
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""The bodies that a compiled expression works with: those of the robot, fixed ones as parts of others."""
+"""The bodies of a compiled program: those of the robot, fixed ones merged into their parents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hinge.explain.markup import shortened
 
 @dataclass(frozen=True)
 class Worked:
-    """A body as it is worked with: its number and name, what is fixed on it, and its joint."""
+    """A body of a program: its number and name, the bodies fixed on it, and its joint."""
 
     number: int
     name: str
@@ -25,13 +25,13 @@ class Worked:
 
     @property
     def title(self) -> str:
-        """The body in words, for who points at it."""
+        """The tooltip of the body."""
         carried = f", with {', '.join(self.fixed)} fixed on it" if self.fixed else ""
         return shortened(f"{self.number}: {self.name}{carried}; joint {self.joint}, {self.kind}", 300)
 
 
 def worked_bodies(binding: RobotBinding) -> list[Worked]:
-    """Return the bodies that are worked with, base first."""
+    """Return the bodies of the program, base first."""
     parts: list[list[str]] = [[] for _ in binding.tree.parents]
     for body, carrier in zip(binding.robot.bodies, binding.carriers, strict=True):
         parts[carrier].append(body.name)
@@ -46,9 +46,9 @@ def worked_bodies(binding: RobotBinding) -> list[Worked]:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names without what most of them end on and all of them begin with, if they stay different.
+    """Return the names without their common prefix and usual suffix, if they stay distinct.
 
-    Of panda_link1, panda_link2, … the numbers are of interest; of left_1_link, right_1_link, … the sides.
+    panda_link1, panda_link2, … become link1, link2; left_1_link, right_1_link, … become left_1, right_1.
     """
     ends = Counter(name[name.rfind("_") :] for name in names if name.rfind("_") > 0)
     end, count = max(ends.items(), key=lambda x: x[1], default=("", 0))

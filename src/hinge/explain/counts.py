@@ -1,4 +1,4 @@
-"""What one evaluation costs: operations for each body and each sweep, and what is compiled."""
+"""The cost of one evaluation: operations for each body and sweep, and facts on the compiled code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hinge.explain.markup import Html, join, shortened, table, tag
 from hinge.kernels import Operations
 from hinge.sweeps import Call, DenseCall, Pass
 
-#: A name of a body in a table is no longer than this.
+#: Longest name of a body in a table.
 NAME = 48
 
 
@@ -53,7 +53,7 @@ def _who(body: Worked | None) -> Html:
 
 
 def _cell(n: Operations, largest: int = 0) -> Html:
-    """Return a number of operations with a bar that is as long as its share of the largest."""
+    """Return a number of operations with a bar in proportion to the largest."""
     text = f"{n.total}" if n.total else "·"
     if not largest or not n.total:
         return tag("td", text, class_="count", title=str(n))
@@ -61,7 +61,7 @@ def _cell(n: Operations, largest: int = 0) -> Html:
 
 
 def facts_section(c: Compiled) -> Html:
-    """Return what goes in and out, and what the code that runs is like."""
+    """Return inputs, results and properties of the compiled code."""
     signature = c.program().signature
     calls = [x for x in c.code.calls if isinstance(x, Call)]
     solves = sum(isinstance(x, DenseCall) for x in c.code.calls)

@@ -14,7 +14,7 @@ from hinge.sweeps import Cost
 
 
 def derivation_section(derivation: Derivation) -> Html:
-    """Return the steps from the expression as given to the one that is computed."""
+    """Return the steps from the given expression to its final form."""
     found = [*derivation.inner, derivation]
     return join([x for d in found for x in _steps(d)] + [tag("p", derivation.reason(), class_="reason")])
 
@@ -27,7 +27,7 @@ def _steps(d: Derivation) -> Iterator[Html]:
 
 
 def _moves(d: Derivation) -> dict[str, Move]:
-    """Return the identities that steps may be made by, under the names that steps have."""
+    """Return the identities of the moves by name."""
     letters = {x for e in d.given.values() for x in leaves(e)}
     return {f"{m.name}: {m.left} = {m.right}": m for m in moves_for(letters, d.holds_on)}
 
@@ -43,7 +43,7 @@ def _chips(cost: Cost) -> list[Html]:
 
 
 def _why(before: DerivationLine, line: DerivationLine, move: Move | None) -> Html:
-    """Return the identity of a step, where it is from, and why it is so."""
+    """Return the identity of a step, its source and its proof."""
     name, _, identity = line.name.partition(": ")
     title = [tag("b", name), tag("span", line.source, class_="source")] if line.source else [tag("b", name)]
     parts = [tag("p", *join_spaced(title), class_="why")]
@@ -60,7 +60,7 @@ def _why(before: DerivationLine, line: DerivationLine, move: Move | None) -> Htm
 
 
 def join_spaced(parts: list[Html]) -> list[str]:
-    """Return pieces with spaces between them."""
+    """Join pieces by spaces."""
     return [x for part in parts for x in (part, " ")][:-1]
 
 

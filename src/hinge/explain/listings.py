@@ -12,10 +12,10 @@ from hinge.kernels import OPS, Kernel
 from hinge.sweeps import Call
 from hinge.targets import listing, target_of
 
-#: A listing is cut after this many letters, the kernels together after this many.
+#: Most characters of a listing, and of all kernels together.
 LONGEST, KERNELS = 200_000, 160_000
 
-#: What is coloured in each language: comments, words of the language, labels; in others as in kernels.
+#: Syntax colours of each language: comments, keywords, labels; other languages as kernels.
 _COLOURED = {
     "llvm": re.compile(
         r"(?P<comment>;[^\n]*)|(?P<label>^[\w.$-]+:)"
@@ -29,7 +29,7 @@ _COLOURED = {
 
 
 def listings_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
-    """Return everything that is generated, each listing folded away."""
+    """Return all generated code, each listing folded."""
     parts = [unfolds("kernels: what happens at one body", _kernels(c, bodies))]
     program = c.program()
     for language, title in target_of(program).listings.items():
@@ -64,7 +64,7 @@ def _kernels(c: Compiled, bodies: Sequence[Worked]) -> Html:
 
 
 def _lettered(kernel: Kernel, call: Call) -> Kernel:
-    """Return a kernel with names: x for what it loads, c for numbers of the model, y for results."""
+    """Return a kernel with names: x for inputs, c for model parameters, y for results."""
     count = len(call.loads)
     inputs = [f"x{k}" if k < count else f"c{k - count}" for k in range(len(kernel.inputs))]
     outputs = [o._replace(key=f"y{k}") for k, o in enumerate(kernel.outputs)]
@@ -77,7 +77,7 @@ def _stage(c: Compiled, k: int) -> str:
 
 
 def _listing(text: str, language: str, longest: int | None = None) -> Html:
-    """Return code with colours, cut at the end of a line if it is too long."""
+    """Return coloured code, truncated at the end of a line if it is too long."""
     longest = LONGEST if longest is None else longest
     shown = text if len(text) <= longest else text[: text.rfind("\n", 0, longest) + 1]
     rest = text.count("\n", len(shown))

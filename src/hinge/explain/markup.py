@@ -1,6 +1,6 @@
-"""HTML as values: text that is HTML already has a type of its own, all other text is escaped.
+"""HTML as values: markup has a type of its own, all other text is escaped.
 
-So nothing that came from a file, such as the name of a body, can be taken for markup.
+So text from a file, such as the name of a body, can never be markup.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-#: What a page cannot show: control characters, halves of surrogate pairs, and marks that turn text round.
+#: Characters replaced: control characters, lone surrogates, and bidirectional marks.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-#: Elements without an end.
+#: Void elements, without an end tag.
 VOID = {"meta", "br"}
 
 
@@ -22,12 +22,12 @@ class Html(str):
 
 
 def html(text: str) -> Html:
-    """Return text as HTML: as it is if it is HTML, else escaped."""
+    """Return text as HTML, escaped unless it is HTML."""
     return text if isinstance(text, Html) else Html(escape(UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)))
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """Return pieces one after the other, each escaped unless it is HTML."""
+    """Concatenate pieces, each escaped unless it is HTML."""
     return Html(html(between).join(map(html, parts)))
 
 
@@ -40,12 +40,12 @@ def tag(name: str, /, *content: str, **attributes: str | float) -> Html:
 
 
 def unfolds(summary: str, /, *content: str, **attributes: str | float) -> Html:
-    """Return something that shows its content when its summary is clicked."""
+    """Return a <details> element."""
     return tag("details", tag("summary", summary), *content, **attributes)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], **attributes: str | float) -> Html:
-    """Return a table in a frame that scrolls when the page is too narrow for it."""
+    """Return a table that scrolls horizontally on narrow pages."""
     top = tag("tr", *(tag("th", x) for x in head))
     body = (
         tag("tr", *(x if x.startswith("<td") and isinstance(x, Html) else tag("td", x) for x in r))
@@ -55,7 +55,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], **attributes: str 
 
 
 def shortened(text: str, length: int) -> str:
-    """Return text of at most this length, its middle left out."""
+    """Return text abbreviated in the middle to at most this length."""
     if len(text) <= length:
         return text
     half = (length - 1) // 2

@@ -1,4 +1,4 @@
-"""Pictures of the operators of an expression: which blocks, body by body, are not zero."""
+"""Pictures of the operators of an expression: their nonzero blocks, body by body."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from hinge.explain.typeset import typeset
 from hinge.model import random_configuration
 from hinge.targets import Blocks, SingularError, System, block_marks, system_of
 
-#: How wide a picture with a block for each body is, and how large a number's share of it is at most.
+#: Width of a picture with a block for each body, and the largest share of a number in it.
 WIDTH, LARGEST = 222.0, 9.0
-#: A picture that is smaller than this is drawn up to twice as large.
+#: Smaller pictures are enlarged, at most twice.
 SMALL = 140.0
-#: Blocks smaller than this have no number beside them.
+#: Smaller blocks have no number beside them.
 NUMBERED = 11.0
-#: A picture of more blocks than this has no names for who points at them.
+#: Pictures of more blocks have no tooltips.
 NAMED = 2500
-#: The matrices of more bodies than this are not made: that takes as long as the fourth power of their number.
+#: Most bodies: the matrices cost the fourth power of their number.
 MOST = 80
-#: The order in which operators are shown.
+#: The order of the operators.
 ORDER = ("H", "M", "E", "E0", "phi", "B", "Q", "R", "P", "D", "Di", "G", "K", "Es", "psi")
 
-#: Labels of rows or columns, and how long they are drawn.
+#: Labels of rows or columns, and their drawn lengths.
 Lines: TypeAlias = Sequence[tuple[str, float]]
 
 
@@ -48,9 +48,9 @@ def operators_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
 
 
 def _shown(c: Compiled) -> dict[str, Expr]:
-    """Return the operators to draw: those of all forms on the way, and what they make."""
+    """Return the operators to draw: those of all intermediate forms, and the result."""
     lines = c.derivation.lines
-    # Inverses that stay as they are have letters of their own in the derivation.
+    # Inverses that are not expanded have letters of their own in the derivation.
     inverses = c.derivation.inverses
     letters = _closure(
         (
@@ -72,7 +72,7 @@ def _shown(c: Compiled) -> dict[str, Expr]:
 
 
 def _closure(letters: Iterable[Leaf], definitions: Mapping[Leaf, Expr]) -> set[Leaf]:
-    """Return operators with those that they are defined by."""
+    """Return the operators and those in their definitions."""
     found: set[Leaf] = set()
     todo = list(letters)
     while todo:
@@ -114,7 +114,7 @@ def _kind(e: Expr) -> str:
 
 
 def _drawn(blocks: Blocks, unit: float, bodies: Sequence[Worked], kind: str) -> Html:
-    """Return the blocks as rectangles, as long as the root of their size, so that small ones are seen."""
+    """Return the blocks as rectangles, sized by the square root of their dimensions to show small ones."""
     longest = unit * max(sum(sqrt(n) for _, n in x) for x in (blocks.rows, blocks.columns))
     unit *= max(1.0, min(2.0, SMALL / longest))
     rows, columns = ([(label, unit * sqrt(n)) for label, n in x] for x in (blocks.rows, blocks.columns))
@@ -131,7 +131,7 @@ def _drawn(blocks: Blocks, unit: float, bodies: Sequence[Worked], kind: str) -> 
 def _rectangles(
     rows: Lines, columns: Lines, marks: Sequence[Sequence[str]], names: Mapping[str, str]
 ) -> Iterator[Html]:
-    """Yield a rectangle for each block that is not zero; where there are many, without names."""
+    """Yield a rectangle for each nonzero block, without tooltips where there are many."""
     named = sum(mark != "·" for line in marks for mark in line) <= NAMED
     y = 0.0
     for (row, h), line in zip(rows, marks, strict=True):
@@ -151,7 +151,7 @@ def _names(bodies: Sequence[Worked]) -> Mapping[str, str]:
 
 
 def _numbers(lines: Lines, *, across: bool) -> list[Html]:
-    """Return the numbers of bodies along an edge of a picture, where there is room."""
+    """Return the body numbers along an edge of a picture, where they fit."""
     out: list[Html] = []
     at = 0.0
     for label, length in lines:
@@ -164,7 +164,7 @@ def _numbers(lines: Lines, *, across: bool) -> list[Html]:
 
 
 def legend() -> Html:
-    """Return what the colours mean."""
+    """Return the legend of the colours."""
     kinds = {
         "diagonal": "block-diagonal: each body for itself",
         "step": "one step towards the base",

@@ -1,4 +1,4 @@
-"""A verb of a robot explained on one page of HTML that needs nothing else: no network, no script."""
+"""A verb of a robot explained on one self-contained page of HTML, without network or scripts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hinge.explain.operators import legend, operators_section
 from hinge.explain.sweeps import sweeps_section
 from hinge.explain.typeset import formula, typeset
 
-#: A browser that obeys it loads nothing and runs nothing, whatever stands in the page.
+#: Content security policy: load nothing, run nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(compiled: Compiled) -> str:
-    """Return the page that explains a compiled expression: where it comes from and what becomes of it."""
+    """Return the page that explains a compiled expression, from derivation to machine code."""
     c, bodies = compiled, worked_bodies(compiled.binding)
     sections = {
         "expression": ("The expression", _expression(c)),
@@ -66,14 +66,14 @@ def _header(c: Compiled, worked: int) -> Html:
 
 
 def _expression(c: Compiled) -> Html:
-    """Return the expression, and how it is written for a computer and for LaTeX."""
+    """Return the expression, also as Python and LaTeX source."""
     shown = [formula(f"{name} = {e}", class_="formula display") for name, e in c.given.items()]
     sources = [f"{name}: {e!r}\n{e.latex()}" for name, e in c.given.items()]
     return join([*shown, unfolds("as Python and as LaTeX", tag("pre", "\n".join(sources), class_="wrap"))])
 
 
 def _letters(c: Compiled) -> Html:
-    """Return the letters that occur anywhere, with their spaces and what they are."""
+    """Return the letters in use, with their spaces and meanings."""
     lines = [e for line in c.derivation.lines for e in line.expressions.values()]
     used = {x for e in (*c.given.values(), *lines) for x in leaves(e)}
     used |= {

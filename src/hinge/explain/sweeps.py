@@ -1,4 +1,4 @@
-"""The sweeps of a program, drawn on the robot's tree: which way each goes, and what it does at a body."""
+"""The sweeps of a program, drawn on the robot's tree: direction, and statements at a body."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hinge.explain.markup import Html, join, shortened, tag
 from hinge.explain.typeset import typeset
 from hinge.sweeps import Direction, Pass, Solve, read_off
 
-#: The widest picture that fits a page, the least and the most room between bodies, and between branches.
+#: Largest width of a picture, least and largest distance of bodies, and distance of branches.
 PAGE, NEAR, FAR, BRANCH = 960.0, 52.0, 120.0, 46.0
 RADIUS, LETTER = 11.0, 5.9
 TOP, LEFT = 22.0, 34.0
 
 
 def sweeps_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
-    """Return every stage of the program with a picture and its statements, and what comes out."""
+    """Return every stage of the program with a picture and its statements, and the results."""
     program = c.derivation.program
     places = _places(bodies)
     stages = [_stage(stage, k + 1, bodies, places) for k, stage in enumerate(program.stages)]
@@ -49,7 +49,7 @@ def _statements(stage: Pass) -> Html:
 
 
 def _places(bodies: Sequence[Worked]) -> list[tuple[float, float]]:
-    """Return where bodies are drawn: the distance from the world goes across, branches go down."""
+    """Return the positions of bodies: depth runs across, branches run down."""
     children: dict[int, list[int]] = {}
     for b in bodies:
         children.setdefault(b.parent, []).append(b.number)
@@ -71,7 +71,7 @@ def _places(bodies: Sequence[Worked]) -> list[tuple[float, float]]:
 
 
 def _in_order(children: dict[int, list[int]]) -> list[int]:
-    """Return all bodies so that those of one branch stand together."""
+    """Return all bodies, grouped by branch."""
     found: list[int] = []
     todo = [-1]
     while todo:
@@ -110,20 +110,20 @@ def _tree(stage: Pass, way: str, bodies: Sequence[Worked], places: Sequence[tupl
 
 
 def _room(names: Sequence[str], places: Sequence[tuple[float, float]]) -> int:
-    """Return how many letters of a name there is room for."""
+    """Return the number of characters of a name that fit."""
     first = min((x for x, _ in places), default=FAR + LEFT) - LEFT
     longest = max(map(len, names), default=0)
     return max(4, min(int(first / LETTER) - 1, longest))
 
 
 def _turns(way: str, places: Sequence[tuple[float, float]]) -> list[int]:
-    """Return when a sweep comes to each body, bodies of one distance from the world together."""
+    """Return the time step of each body in a sweep; bodies of one depth go together."""
     distances = sorted({x for x, _ in places}, reverse=way == "gather")
     return [distances.index(x) for x, _ in places]
 
 
 def _edge(start: tuple[float, float], end: tuple[float, float], way: str, turn: int) -> list[Html]:
-    """Return the way between two bodies, with a head at its end if anything goes along it."""
+    """Return the edge between two bodies, with an arrow head if the sweep passes it."""
     (x0, y0), (x1, y1) = (start[0] + RADIUS, start[1]), (end[0] - RADIUS, end[1])
     middle = (x0 + x1) / 2
     curve = f"M{x0:.1f} {y0:.1f}C{middle:.1f} {y0:.1f} {middle:.1f} {y1:.1f} {x1:.1f} {y1:.1f}"

@@ -1,4 +1,4 @@
-"""Formulas as HTML: what the algebra prints in Unicode, with letters slanted and marks raised or lowered."""
+"""Formulas as HTML: the algebra's Unicode output with italics, superscripts and subscripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from hinge.algebra import STANDARD
 from hinge.explain.markup import Html, html, join, tag
 
-#: What the names of vectors stand for in a formula.
+#: Meanings of vector names in a formula.
 SPELT = {"tau": "τ", "qd": "q̇", "qdd": "q̈"}
 RAISED = {"ᵀ": "T", "⁻¹": "−1"}
 LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐⱼₖₘₙₚₓ", "0123456789ajkmnpx", strict=True))
@@ -28,12 +28,12 @@ _TOKEN = re.compile(
 
 @cache
 def _meanings() -> dict[str, str]:
-    """Return what the letters are, by how they are written."""
+    """Return the meanings of letters by their notation."""
     return {x.unicode_name: x.meaning for x in STANDARD.values()}
 
 
 def typeset(text: str, *, titles: bool = True) -> Html:
-    """Return a formula as HTML; with `titles` a letter says what it is when it is pointed at."""
+    """Return a formula as HTML; with `titles` letters have tooltips."""
     out: list[str] = []
     end = 0
     for m in _TOKEN.finditer(text):

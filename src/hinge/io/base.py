@@ -1,4 +1,4 @@
-"""How a file's root hangs on the world."""
+"""The joint between the root of a file and the world."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hinge.model import Body, Joint, joints
 
 
 def hang_roots(root: Element, bodies: list[Body], moving: list[Joint], *, floating: bool) -> list[Joint]:
-    """Return the joints with one more that hangs the only root link on the world.
+    """Return the joints and one more between the world and the only root link.
 
     It is fixed, or free with `floating`, and called "root_joint" (with underscores after it if the
     file uses that name itself).

@@ -46,20 +46,16 @@ def from_dh(
     end; modified (Craig): Rx(α) Tx(a) Rz(θ) Tz(d), the joint last, its frame at the joint.
     """
     if convention not in ("standard", "modified"):
-        raise ArgumentError(f"convention: {convention!r} is unknown; wanted 'standard' or 'modified'")
+        raise ArgumentError(f"convention: expected 'standard' or 'modified', got {convention!r}")
     if not rows:
-        raise ArgumentError("rows: the table is empty; wanted one DHRow for each joint")
+        raise ArgumentError("rows: expected one DHRow for each joint, got an empty table")
     for i, row in enumerate(rows):
         if not isinstance(row, DHRow):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(
-                f"rows[{i}]: {row!r} is not a DHRow; wanted DHRow(a=…, alpha=…, d=…, theta=…)"
-            )
+            raise ArgumentError(f"rows[{i}]: expected DHRow(a=…, alpha=…, d=…, theta=…), got {row!r}")
     bodies, chain = [Body("base")], [root_joint("base", set(), floating=floating)]
     for i, row in enumerate(rows, start=1):
         if row.joint not in ("revolute", "prismatic"):
-            raise ArgumentError(
-                f"rows[{i - 1}].joint: {row.joint!r} is unknown; wanted revolute or prismatic"
-            )
+            raise ArgumentError(f"rows[{i - 1}].joint: expected 'revolute' or 'prismatic', got {row.joint!r}")
         type_ = joints.Revolute() if row.joint == "revolute" else joints.Prismatic()
         along_x = Transform.place(rotation.tidied(rotation.about((1, 0, 0), row.alpha)), (row.a, 0, 0))
         along_z = Transform.place(rotation.tidied(rotation.about((0, 0, 1), row.theta)), (0, 0, row.d))

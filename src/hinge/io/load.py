@@ -1,4 +1,4 @@
-"""One door for all files."""
+"""Load a robot from a file of any supported format."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def load(
     root: str | Path | None = None,
     couplings: Literal["record", "embed"] = "record",
 ) -> Robot:
-    """Return the robot in a URDF or MJCF file, told apart by what is in it.
+    """Return the robot in a URDF or MJCF file; the format is recognised by the content.
 
-    `floating` hangs the root body on the world by a free joint instead of a fixed one. Physics that
-    cannot be (an inertia against the triangle inequality, limits the wrong way round, …) is a
-    ModelWarning, with `strict` an error, with `strict=None` nothing; a broken file is always a
-    FormatError with its line.
-    A URDF joint that mimics another one keeps a coordinate of its own, with the relation recorded in
-    `robot.couplings`; with `couplings` "embed" it follows the other one (see `embed_couplings`).
+    `floating` connects the root body to the world by a free joint instead of a fixed one. Impossible
+    physics (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning,
+    with `strict` an error, with `strict=None` ignored; a malformed file is always a FormatError with
+    its line.
+    A mimic joint of a URDF file keeps a coordinate of its own, with the relation recorded in
+    `robot.couplings`; with `couplings` "embed" it becomes a follower (see `embed_couplings`).
     Files that an MJCF file names are read only under `root`, by default its own folder.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"path: {type(path).__name__} came; wanted the path of a URDF or MJCF file")
+        raise ArgumentError(f"path: expected the path of a URDF or MJCF file, got {type(path).__name__}")
     if couplings not in ("record", "embed"):
-        raise ArgumentError(f"couplings: {couplings!r} came; wanted 'record' or 'embed'")
+        raise ArgumentError(f"couplings: expected 'record' or 'embed', got {couplings!r}")
     path = Path(path)
     data = read_bytes(path)
     if path.suffix == ".xacro":

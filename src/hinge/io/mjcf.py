@@ -48,7 +48,7 @@ def read_mjcf(
     """Return the robot of an MJCF file.
 
     Included files, meshes and textures may lie only under `root`, by default the file's own folder.
-    `floating` gives the only body that hangs on the world without a joint a free one.
+    `floating` gives the only child of the world without a joint a free joint.
     """
     path = Path(path)
     folder = path.parent if root is None else Path(root)
@@ -72,7 +72,7 @@ def from_mujoco(
     for b in range(1, model.nbody):
         reader.add(b, bodies, chain)
     if not bodies:
-        raise FormatError("holds no body; wanted at least one in <worldbody>", source=name)
+        raise FormatError("expected at least one body in <worldbody>, got none", source=name)
     if floating:
         chain = _floated(chain, name)
     try:
@@ -97,7 +97,7 @@ def _mujoco() -> Any:
 
 
 class _Reader:
-    """Takes bodies and joints out of a compiled model."""
+    """Reads bodies and joints of a compiled model."""
 
     def __init__(self, mujoco: Any, model: Any) -> None:
         self.mujoco, self.m = mujoco, model
@@ -188,7 +188,7 @@ class _Reader:
         return found
 
     def nonzero(self, name: str) -> int:
-        """Return how many entries of a field differ from zero; none where MuJoCo has no such field."""
+        """Return the number of nonzero entries of a field; 0 if this MuJoCo has no such field."""
         return int(np.count_nonzero(getattr(self.m, name, 0)))
 
     def gravity(self) -> Array:
@@ -235,8 +235,8 @@ def _floated(chain: list[Joint], name: str) -> list[Joint]:
     welded = [j for j in roots if j.type.kind == "fixed"]
     if len(roots) != 1 or not welded:
         raise FormatError(
-            "floating: wanted one body that hangs on the world without a joint; the model has "
-            f"{len(roots)} on the world, {len(welded)} of them without a joint",
+            "floating: expected one child of the world without a joint, got "
+            f"{len(roots)} children, {len(welded)} of them without a joint",
             source=name,
         )
     free = Joint(welded[0].name, joints.Free(), None, welded[0].child, welded[0].inner)

@@ -1,7 +1,7 @@
-"""What an MJCF file must not do: reach out of its folder, or grow when MuJoCo compiles it.
+"""Refuse MJCF files that read outside their folder, or that expand without bound when compiled.
 
-MuJoCo opens every file that a model names and makes what it is told to repeat. So the file and all
-that it includes or attaches are read here first, with bounds, and refused before MuJoCo sees them.
+MuJoCo opens every file that a model names and expands every repetition. So the file and all files
+that it includes or attaches are read here first, with bounds, before MuJoCo sees them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hinge.io.xml import Element, parse, read_bytes
 
 MAX_FILES = 100
 
-#: Elements that make many of something, the attributes whose product says how many, and the bound.
+#: Repeating elements, the attributes whose product is their count, and its bound.
 BOUNDS: dict[str, tuple[tuple[str, ...], float]] = {
     "replicate": (("count",), 1_000),
     "composite": (("count",), 10_000),
@@ -23,7 +23,7 @@ BOUNDS: dict[str, tuple[tuple[str, ...], float]] = {
     "texture": (("width", "height"), 2**24),
     "hfield": (("nrow", "ncol"), 2**22),
 }
-#: The bound on each number of <size>, but for `memory`, which only a simulation takes.
+#: The bound on each number of <size> except `memory`, which only a simulation uses.
 MAX_SIZE = 1_000_000
 
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
@@ -33,7 +33,7 @@ def refuse_dangers(path: Path, root: Path) -> None:
     """Raise a FormatError when the model at `path` names files outside `root` or grows too large."""
     documents = _documents(path, root)
     if documents[0].tag != "mujoco":
-        documents[0].fail(f"has the root element <{documents[0].tag}>; an MJCF file starts with <mujoco>")
+        documents[0].fail(f"expected the root element <mujoco>, got <{documents[0].tag}>")
     elements = [e for d in documents for e in d.walk()]
     folders = {""}
     for e in elements:

@@ -1,6 +1,6 @@
 """Robots as JSON, exactly: every part by its class and fields, so that nothing is lost or rounded.
 
-A file says only which of the model's own classes a part is; nothing else is ever made from it.
+A file can name classes of the model only; nothing else is ever constructed from it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hinge.spatial import Inertia, Transform
 
 #: The key under which a part's class stands, and the version of the format.
 KIND, VERSION = "is", 1
-#: Fields that `assemble` gives.
+#: Fields set by `assemble`.
 MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
 MOST_CHARACTERS = 64_000_000
 
 
 @cache
 def _classes() -> dict[str, type[Any]]:
-    """Return the classes that may occur, by name."""
+    """Return the allowed classes by name."""
     shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]
     types = [getattr(joints, n) for n in joints.__all__]
     found = [Body, Coupling, Frame, Inertia, Joint, Transform, *shapes, *types]
@@ -40,7 +40,7 @@ def to_json(robot: Robot) -> str:
 
 
 def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
-    """Return the robot of a JSON text, or raise a FormatError that says what is wrong."""
+    """Return the robot of a JSON text, or raise a FormatError."""
     if len(text) > MOST_CHARACTERS:
         raise FormatError(f"has {len(text)} characters; at most {MOST_CHARACTERS} are read", source=source)
     try:
@@ -48,7 +48,7 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", source=source) from None
     if not isinstance(data, dict) or data.get("hinge robot") != VERSION:
-        raise FormatError(f'is not a robot: wanted an object with "hinge robot": {VERSION}', source=source)
+        raise FormatError(f'is not a robot: expected an object with "hinge robot": {VERSION}', source=source)
     given = cast("dict[str, Any]", data)
     try:
         parts = {n: _part(given[n]) for n in ("bodies", "joints", "frames", "couplings")}
@@ -56,11 +56,11 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
     except KeyError as error:
         raise FormatError(f"has no {error.args[0]!r}", source=source) from None
     except (TypeError, ValueError, AttributeError, HingeError) as error:
-        raise FormatError(f"is no robot: {error}", source=source) from None
+        raise FormatError(f"is not a robot: {error}", source=source) from None
 
 
 def _plain(x: Any) -> Any:
-    """Return a value as what JSON can say; arrays are {"array": …}, so that they are not taken for tuples."""
+    """Return a value as JSON data; arrays are {"array": …}, to tell them from tuples."""
     if isinstance(x, np.ndarray):
         return {"array": x.tolist()}
     if isinstance(x, tuple):
@@ -75,7 +75,7 @@ def _plain(x: Any) -> Any:
 
 
 def _part(x: Any) -> Any:
-    """Return the value that JSON says."""
+    """Return the value of JSON data."""
     if isinstance(x, list):
         return tuple(_part(item) for item in cast("list[Any]", x))
     if not isinstance(x, dict):
@@ -85,5 +85,5 @@ def _part(x: Any) -> Any:
         return np.array(given["array"], dtype=np.float64)
     made = _classes().get(str(given.get(KIND)))
     if made is None:
-        raise ValueError(f"a part is {given.get(KIND)!r}, which is not among the model's classes")
+        raise ValueError(f"expected a class of the model, got {given.get(KIND)!r}")
     return made(**{n: _part(value) for n, value in given.items() if n != KIND})

@@ -49,11 +49,11 @@ def parse_urdf(
 ) -> Robot:
     """Return the robot of a URDF document.
 
-    The root link hangs on the world by a fixed joint, or with `floating` by a free one. A link
+    The root link is connected to the world by a fixed joint, with `floating` by a free one. A link
     without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
     in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
-    A limit of 1e9 or more is none. Doubtful physics is a warning, or with `strict` an error, with
-    None nothing (see `hinge.model.check`).
+    A limit of 1e9 or more means no limit. Doubtful physics is a warning, with `strict` an error, with
+    None ignored (see `hinge.model.check`).
     """
     return robot_of(parse(text, source), floating=floating, strict=strict)
 
@@ -64,7 +64,7 @@ def robot_of(root: Element, *, floating: bool, strict: bool | None, embed: bool 
     _refuse_other_formats(root)
     links = _named(root, "link")
     if not links:
-        root.fail("<robot> has no <link>; wanted at least one")
+        root.fail("<robot>: expected at least one <link>, got none")
     if len(links) > MAX_LINKS:
         root.fail(f"<robot> has {len(links)} links, more than {MAX_LINKS}, the limit")
     joint_elements = _named(root, "joint")
@@ -101,7 +101,9 @@ def _refuse_other_formats(root: Element) -> None:
     if root.tag == "mujoco":
         root.fail("is MJCF, not URDF; use hinge.load on the .xml file, with the extra 'mjcf'")
     if root.tag != "robot":
-        root.fail(f"has the root element <{root.tag}>; wanted <robot> (URDF) or, in a file, <mujoco> (MJCF)")
+        root.fail(
+            f"expected the root element <robot> (URDF) or, in a file, <mujoco> (MJCF), got <{root.tag}>"
+        )
     for e in root.walk():
         if e.tag.startswith("xacro:"):
             e.fail("is a xacro macro file; expand it first: xacro model.urdf.xacro > model.urdf")
@@ -139,7 +141,7 @@ def _materials(root: Element) -> dict[str, Element]:
 
 @dataclass
 class _Reader:
-    """Reads links and joints, collecting what was doubtful."""
+    """Reads links and joints, and collects problems."""
 
     source: str
     materials: dict[str, Element]
@@ -192,7 +194,7 @@ class _Reader:
                 e.fail(f"{where}: has no <{role} link=…>")
             link = end.need("link", where)
             if link not in links:
-                end.fail(f"{where}: its {role} link {link!r} is not in the file")
+                end.fail(f"{where}: its {role} link {link!r} does not exist")
             ends.append(link)
         if ends[0] == ends[1]:
             e.fail(f"{where}: connects link {ends[0]!r} to itself")
@@ -213,7 +215,7 @@ class _Reader:
             axis = numbers(given, "xyz", 3, where)
         size = float(np.linalg.norm(axis))
         if size < 1e-12:
-            (given or e).fail(f"{where}: its axis is zero; wanted a direction")
+            (given or e).fail(f"{where}: expected a nonzero axis, got 0 0 0")
         if abs(size - 1) > 1e-4:
             message = f"its axis {tuple(float(a) for a in axis)} has length {size:.6g}; it is normalised"
             self.problems.append(Problem(where, "axis unit", message))
@@ -233,7 +235,7 @@ class _Reader:
         self.couplings.append(Coupling(name, m.need("joint", where), ratio, offset))
 
     def check_couplings(self) -> None:
-        """Keep the mimics that mean something; note the others as problems."""
+        """Keep the valid mimics; record the others as problems."""
         kept: list[Coupling] = []
         for c in self.couplings:
             bad = next((n for n in (c.joint, c.master) if self.kinds.get(n) != 1), None)
@@ -267,7 +269,7 @@ def _inertia(e: Element, name: str) -> Inertia:
         inertial.fail(f"{where}: <inertial> has no <mass value=…>")
     m = number(mass, "value", where)
     if m < 0:
-        mass.fail(f"{where}: its mass is {m:g} kg; wanted a mass ≥ 0")
+        mass.fail(f"{where}: expected a mass ≥ 0, got {m:g} kg")
     i = np.zeros((3, 3))
     if tensor is not None:
         xx, yy, zz = (number(tensor, k, where) for k in ("ixx", "iyy", "izz"))

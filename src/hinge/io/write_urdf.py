@@ -1,4 +1,4 @@
-"""Write URDF: what `parse_urdf` reads back as the same robot."""
+"""Write URDF; `parse_urdf` reads the same robot back."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def to_urdf(robot: Robot) -> str:
     base = _root_link(robot)
     if base is None:
         if any(part.name == "world" for part in (*robot.bodies, *robot.frames)):
-            raise ModelError("body or frame 'world': that name is wanted for the root link; rename it")
+            raise ModelError("body or frame 'world': the name is reserved for the root link; rename it")
         Et.SubElement(root, "link", name="world")
     for body in robot.bodies:
         _write_body(root, body)
@@ -100,7 +100,7 @@ def _left_out(robot: Robot) -> list[str]:
 
 
 def _root_link(robot: Robot) -> str | None:
-    """Return the body that can be the root link itself, if there is one."""
+    """Return the body that can be the root link, or None."""
     roots = [j for j in robot.joints if j.parent is None]
     if len(roots) != 1 or roots[0].type.kind not in ("fixed", "free"):
         return None

@@ -1,7 +1,7 @@
 """Untrusted XML as a small tree with line numbers.
 
-Built on expat with every way of growing or reaching out shut: no document type (so no entities and
-no external subsets), bounded size, depth and number of elements.
+Built on expat, without document types (hence no entities and no external subsets) and with bounded
+size, depth and number of elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_BYTES = 4 * 2**20
 MAX_DEPTH = 100
 MAX_ELEMENTS = 100_000
 
-#: Encodings that a document may declare; the others that Python knows are not all text.
+#: Encodings that a document may declare; some of Python's codecs are not text encodings.
 ENCODINGS = {
     "utf-8",
     "utf8",
@@ -57,7 +57,7 @@ class Element:
         return self.attributes.get(name, default)
 
     def need(self, name: str, where: str = "") -> str:
-        """Return an attribute that must be there; `where` names what the element belongs to."""
+        """Return a required attribute; `where` names the owner of the element in errors."""
         value = self.attributes.get(name)
         if value is None:
             self.fail(f"{where}: <{self.tag}> has no attribute {name!r}".removeprefix(": "))
@@ -77,7 +77,7 @@ class Element:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Return a file's bytes, or an error that names it when it is missing or too large."""
+    """Return a file's bytes, or raise a FormatError if it is missing or too large."""
     path = Path(path)
     try:
         with path.open("rb") as file:
@@ -98,7 +98,7 @@ def parse(data: bytes | str, source: str = "<string>") -> Element:
     if len(raw) > MAX_BYTES:
         raise FormatError(f"is larger than {MAX_BYTES // 2**20} MiB, the limit", source=source)
     if not raw.strip():
-        raise FormatError("is empty; wanted an XML document", source=source)
+        raise FormatError("expected an XML document, got an empty file", source=source)
     reader = _Reader(source)
     return reader.read(raw)
 
@@ -127,7 +127,7 @@ class _Reader:
                 raise
             raise FormatError(f"cannot be decoded: {error}", source=self.source) from None
         if self.root is None:
-            raise ArgumentError("data: holds no element")
+            raise ArgumentError("data: expected an element, got none")
         return self.root
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -148,7 +148,7 @@ class _Reader:
 
     def declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ENCODINGS:
-            self.fail(f"declares the encoding {encoding!r}; wanted one of {', '.join(sorted(ENCODINGS))}")
+            self.fail(f"expected the encoding to be one of {', '.join(sorted(ENCODINGS))}, got {encoding!r}")
 
     def refuse_doctype(self, *_: object) -> None:
         self.fail("holds a DOCTYPE or entity declaration, which is refused; remove it")

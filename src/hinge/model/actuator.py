@@ -1,4 +1,4 @@
-"""The actuator model of Featherstone section 7.4.2: efforts, what they span, and what bearings carry.
+"""The actuator model of Featherstone section 7.4.2: efforts, their subspace, and bearing forces.
 
 All spatial quantities are in the coordinates of the joint's child body; q is the joint's own.
 """

@@ -56,8 +56,8 @@ class Builder:
         unknown = set(physics) - _PHYSICS
         if unknown:
             raise ModelError(
-                f"body {name!r}: {', '.join(sorted(unknown))} is no field of a joint; "
-                f"there are {', '.join(sorted(_PHYSICS))}"
+                f"body {name!r}: expected fields of a joint, got {', '.join(sorted(unknown))}; "
+                f"the fields are {', '.join(sorted(_PHYSICS))}"
             )
         self._joints.append(Joint(label, joint or Fixed(), parent, name, inner, **physics))
         self._bodies.append(Body(name, inertia or Inertia.zero(), shapes))
@@ -80,7 +80,7 @@ class Builder:
         self._couplings.append(Coupling(joint, master, ratio, offset))
 
     def build(self, *, strict: bool | None = False) -> Robot:
-        """Return the robot; doubts are warnings, or errors with `strict`, or passed over with None."""
+        """Return the robot; doubtful physics is a warning, with `strict` an error, with None ignored."""
         robot = assemble(
             self.name,
             self._bodies,

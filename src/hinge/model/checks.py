@@ -1,4 +1,4 @@
-"""Checks of a robot: what is wrong with it, by body or joint and condition.
+"""Checks of a robot's physics, by body or joint and condition.
 
 | condition | severity |
 |---|---|
@@ -34,7 +34,7 @@ TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: where ("body 'arm'"), which condition, in words, and how badly."""
+    """A violated condition: where ("body 'arm'"), which condition, a message, and whether it is fatal."""
 
     where: str
     condition: str
@@ -56,7 +56,7 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
         values = as_configuration(robot, q)
         if values.ndim != 1:
             raise ArgumentError(
-                f"q: has shape {values.shape}; check looks at one configuration ({robot.nq},)"
+                f"q: expected one configuration of shape ({robot.nq},), got shape {values.shape}"
             )
         for j in robot.joints:
             found.extend(configuration_problems(j, j.type.own(values[j.q_slice])))
@@ -67,7 +67,7 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
     for joint, inertia in zip(robot.joints, carries, strict=True):
         found.extend(_joint_problems(joint))
         if joint.nv and joint.q_slice.start in moving:
-            continue  # what moves it, moves another one's inertia
+            continue  # it moves together with a joint that carries inertia
         if joint.nv and not inertia and not (joint.reflected_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
@@ -79,8 +79,8 @@ def enforce(
 ) -> Robot:
     """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
 
-    With `strict` every doubt is an error; with `strict=None` doubts are passed over. `found` are
-    problems that the caller has met already, such as a reader of a file that had to mend something.
+    With `strict` every doubt is an error; with `strict=None` doubts are ignored. `found` are
+    problems that the caller found already, such as values corrected by the reader of a file.
     """
     problems = [*found, *check(robot)]
     bad = [p for p in problems if p.fatal or strict]
@@ -93,7 +93,7 @@ def enforce(
 
 
 def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
-    """Check all bodies at once; the conditions hold for most, and the words are for the others."""
+    """Check all bodies at once, vectorised."""
     if not bodies:
         return
     parts = [(b.inertia.m, b.inertia.h, b.inertia.I) for b in bodies]
@@ -121,22 +121,24 @@ def inertia_problems(inertias: Inertia, name: Callable[[int], str]) -> Iterator[
         if not finite[k]:
             yield Problem(where, "inertia finite", "its mass or inertia is not finite", True)
         elif m[k] < 0:
-            yield Problem(where, "mass ≥ 0", f"its mass is {m[k]:g} kg; wanted a mass ≥ 0", True)
+            yield Problem(where, "mass ≥ 0", f"expected a mass ≥ 0, got {m[k]:g} kg", True)
         elif skewed[k]:
             yield Problem(where, "inertia symmetric", "its inertia matrix is not symmetric")
         else:
             if m[k] == 0 and h[k].any():
-                message = "it has no mass but a first moment of mass"
+                message = "its mass is zero, but its first moment of mass is not"
                 yield Problem(where, "massless has no moment", message)
             if a[k] < -slack[k]:
                 yield Problem(where, "inertia positive", f"its inertia is not positive: {moments}")
             elif a[k] + b[k] < c[k] - slack[k]:
-                message = f"no body has its inertia: {moments}, the last exceeds the others' sum"
+                message = (
+                    f"no rigid body has its inertia: {moments}; the largest exceeds the sum of the others"
+                )
                 yield Problem(where, "triangle inequality", message)
 
 
 def _placement_problems(robot: Robot) -> Iterator[Problem]:
-    """Check that every placement is finite and its rotation one."""
+    """Check that every placement is finite and its rotation proper orthogonal."""
     placed = [(f"joint {j.name!r}", "inner placement", j.inner) for j in robot.joints]
     placed += [(f"joint {j.name!r}", "outer placement", j.outer) for j in robot.joints]
     placed += [(f"frame {f.name!r}", "placement", f.placement) for f in robot.frames]
@@ -157,7 +159,7 @@ def _placement_problems(robot: Robot) -> Iterator[Problem]:
 
 
 def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
-    """Yield what is wrong with a joint's own configuration (nq,)."""
+    """Yield the problems of a joint's own configuration (nq,)."""
     where = f"joint {joint.name!r}"
     if not np.isfinite(q).all():
         yield Problem(where, "q finite", f"its configuration {q} is not finite", True)
@@ -187,11 +189,11 @@ def _joint_problems(joint: Joint) -> Iterator[Problem]:
         if not np.isfinite(getattr(joint, name)).all():
             yield Problem(where, f"{name} finite", f"its {name} is not finite", True)
     if (joint.friction_speed <= 0)[joint.friction != 0].any():
-        message = f"its friction_speed is {joint.friction_speed}; friction wants speeds > 0"
+        message = f"expected friction_speed > 0 where there is friction, got {joint.friction_speed}"
         yield Problem(where, "friction_speed > 0", message, True)
     for k in np.flatnonzero(low > high):
         label = joint.type.q_names[k]
-        message = f"its limits of {label} are the wrong way round: lower {low[k]:g}, upper {high[k]:g}"
+        message = f"expected lower ≤ upper for {label}, got lower {low[k]:g}, upper {high[k]:g}"
         yield Problem(where, "limits ordered", message)
     for name in ("velocity", "effort", *_PHYSICS):
         values = getattr(joint, name)

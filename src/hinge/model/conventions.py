@@ -101,8 +101,8 @@ def pinocchio_map(
     for j in robot.joints:
         if isinstance(j.type, Planar) and j.type.axis != (0.0, 0.0, 1.0):
             raise ArgumentError(
-                f"robot: its planar joint {j.name!r} has the axis {j.type.axis}; Pinocchio's planar joint "
-                "moves across z whatever the file says, so there is no map"
+                f"robot: expected planar joints with axis z, got {j.type.axis} for {j.name!r}; Pinocchio's "
+                "planar joint ignores the axis in the file, so no map exists"
             )
     starts = {n: (int(a), int(b)) for n, a, b in zip(names, idx_qs, idx_vs, strict=True)}
     return _peer_map("pinocchio", robot, starts, nq, nv)
@@ -125,14 +125,16 @@ def _peer_map(peer: str, robot: Robot, starts: Mapping[str, tuple[int, int]], nq
     places: list[_Place] = []
     if len(robot.independent) < len(robot.joints) and nv != robot.nv:
         raise ArgumentError(
-            f"nv: {nv} came, but robot {robot.name!r} has {robot.nv}, as joints of it follow others; wanted "
-            f"a {peer} model in which they do so too, or release_couplings(robot)"
+            f"nv: expected {robot.nv}, the nv of robot {robot.name!r} with its embedded couplings, got {nv}; "
+            f"use a {peer} model with the same couplings, or release_couplings(robot)"
         )
     for j in robot.independent:
         if j.nv == 0:
             continue
         if j.name not in starts:
-            raise ArgumentError(f"names: the {peer} model has no joint {j.name!r} of robot {robot.name!r}")
+            raise ArgumentError(
+                f"names: expected every joint of robot {robot.name!r}, got no {j.name!r} in the {peer} model"
+            )
         places.append(_Place(j, *starts[j.name]))
     return PeerMap(peer, nq, nv, tuple(places), robot)
 

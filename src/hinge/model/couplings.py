@@ -1,8 +1,8 @@
-"""Couplings that hold: joints that follow another one have no coordinate of their own.
+"""Embedded couplings: follower joints without a coordinate of their own.
 
 A coupling q = ratio · q(master) + offset is first of all data (`Coupling`). Embedded, the joint is a
-`Follower`: it keeps its name, its bodies and its physics, and its slices of q and qd are those of the joint
-that leads, the one at the end of the chain of masters.
+`Follower`: it keeps its name, its bodies and its physics, and its slices of q and qd are those of its leader,
+the joint at the end of the chain of masters.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from hinge.model.vectors import checked_robot
 
 
 def embed_couplings(robot: Robot) -> Robot:
-    """Return the robot whose coupled joints follow their masters: one coordinate for each set of them.
+    """Return the robot with its couplings embedded: one coordinate for each set of coupled joints.
 
-    All verbs of dynamics and kinematics hold for its fewer coordinates; tau of a joint that leads is
-    Σ ratio τ over the joints that move with it. Its limits of q and of |qd| are those that all of them allow
-    (its own where that is nothing), its rotor inertia Σ ratio² J. `carry_state` leads from a robot to the
-    other and back, `release_couplings` returns the robot with all coordinates.
+    All verbs of dynamics and kinematics hold for the reduced coordinates; tau of a leader is Σ ratio τ over
+    the joints of its set. Its limits of q and of |qd| are the intersection over the set (its own if that is
+    empty), its rotor inertia is Σ ratio² J. `carry_state` converts states between the two robots,
+    `release_couplings` returns the robot with all coordinates.
     """
     checked_robot(robot)
     masters = {c.joint: c for c in robot.couplings}
@@ -37,12 +37,11 @@ def embed_couplings(robot: Robot) -> Robot:
 
 
 def release_couplings(robot: Robot) -> Robot:
-    """Return the robot whose coupled joints have coordinates of their own, their couplings only recorded."""
+    """Return the robot with independent coupled joints; the couplings are recorded only."""
     return _with_types(robot, {j.name: released(j.type) for j in checked_robot(robot).joints})
 
 
 def _with_types(robot: Robot, types: dict[str, JointType]) -> Robot:
-    """Return the robot with joints of other types."""
     changed = {j.name for j in robot.joints if types.get(j.name, j.type) != j.type}
     if not changed:
         return robot

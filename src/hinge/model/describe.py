@@ -1,4 +1,4 @@
-"""A robot in words: its tree as a table."""
+"""A robot's tree as a table of text."""
 
 from __future__ import annotations
 

@@ -32,17 +32,16 @@ def attach(
     position: ArrayLike | None = None,
     prefix: str = "",
 ) -> Robot:
-    """Return `robot` with `other` hung on the frame `to`, by a joint (fixed unless given).
+    """Return `robot` with `other` attached to the frame `to` by a joint (fixed by default).
 
-    `rotation` and `position` place the joint's inner frame in `to`. The joint takes the place, and
-    the name, of the one that hung `other` on the world ("<body>_joint" if that is taken); `prefix`
-    goes before all names of `other`.
+    `rotation` and `position` place the joint's inner frame in `to`. The joint replaces the one
+    between `other` and the world and takes its name ("<body>_joint" if that is taken); `prefix` is
+    prepended to all names of `other`.
     """
     roots = [j for j in other.joints if j.parent is None]
     if len(roots) != 1:
         raise ModelError(
-            f"robot {other.name!r} hangs on the world by {len(roots)} joints; only a robot with one "
-            "can be attached"
+            f"other: expected a robot with one joint to the world, got {len(roots)} for {other.name!r}"
         )
     part = _renamed(other, prefix)
     frame = robot.frame(to)
@@ -62,7 +61,7 @@ def attach(
 def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str = "") -> Robot:
     """Return one robot that holds both side by side on the world, with the first's gravity.
 
-    `prefix` goes before all names of the second.
+    `prefix` is prepended to all names of the second.
     """
     label, part = name or f"{first.name}+{second.name}", _renamed(second, prefix)
     taken = {j.name for j in first.joints}
@@ -71,7 +70,7 @@ def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str =
 
 
 def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
-    """Return the robot without a body and all it carries, and these as a free-floating robot."""
+    """Return the robot without a body and its descendants, and these as a floating robot."""
     gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
     if len(gone) == len(robot.bodies):
         raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
@@ -85,18 +84,18 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
     """Return the robot with the named joints fixed at the given configurations."""
     frozen: dict[str, Joint] = {}
     if not isinstance(at, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"at: {at!r} is no mapping; wanted {{joint name: configuration}}")
+        raise ArgumentError(f"at: expected {{joint name: configuration}}, got {at!r}")
     for name, value in at.items():
         j = robot.joint(name)
         if j.follows:
             raise ModelError(
-                f"at: joint {name!r} follows another one and cannot be locked alone; lock the joint that "
-                "leads, or start from release_couplings(robot)"
+                f"at: joint {name!r} follows another joint and cannot be locked on its own; lock its leader, "
+                "or start from release_couplings(robot)"
             )
         given: Any = [value] if j.nq == 1 and np.ndim(value) == 0 else value
         q = as_vector(given, f"at[{name!r}]", j.nq, f"a {j.type.kind} joint has nq = {j.nq}")
         if q.ndim != 1:
-            raise ArgumentError(f"at[{name!r}]: has shape {q.shape}; wanted one configuration")
+            raise ArgumentError(f"at[{name!r}]: expected one configuration, got shape {q.shape}")
         for problem in configuration_problems(j, q):
             if problem.fatal:
                 raise ArgumentError(f"at[{name!r}]: {problem.message}")
@@ -138,7 +137,7 @@ def reduce(robot: Robot) -> Robot:
 
 
 def at_joints(robot: Robot) -> Robot:
-    """Return the robot with each body's frame moved to the outer frame of its joint.
+    """Return the robot with each body frame at the outer frame of its joint.
 
     Where that moves a frame, the old one stays as a frame called "<body>_frame". The physics and
     all coordinates are the same.
@@ -169,15 +168,15 @@ def at_joints(robot: Robot) -> Robot:
 def reroot(robot: Robot, body: str) -> Robot:
     """Return a floating robot with its free joint moved to another body.
 
-    The joints between the old and the new base are turned round; all bodies, frames and inertias
-    stay, so the physics is the same. `carry_state` gives the same motion in the new coordinates.
+    The joints between the old and the new base are reversed; all bodies, frames and inertias are kept,
+    so the physics is the same. `carry_state` gives the same motion in the new coordinates.
     """
     new = robot.body_index(body)
     base = robot.joints[robot.tree.support(new)[0]]
     if base.type.kind != "free":
         raise ModelError(
-            f"robot {robot.name!r} hangs on the world by a {base.type.kind} joint, {base.name!r}; only a "
-            "floating robot can be re-rooted: load it with floating=True"
+            f"robot: expected a floating robot, got {robot.name!r} with the {base.type.kind} joint "
+            f"{base.name!r} to the world; load it with floating=True"
         )
     for name in _PHYSICS:
         if getattr(base, name).any():
@@ -198,7 +197,7 @@ def reroot(robot: Robot, body: str) -> Robot:
     return _part(robot, robot.name, turned)
 
 
-#: What a joint does of its own, by direction of its motion.
+#: Fields with one value for each direction of motion.
 _PHYSICS = ("reflected_inertia", "damping", "friction", "stiffness")
 
 
@@ -228,7 +227,7 @@ def _reversed_physics(j: Joint) -> dict[str, Any]:
 
 
 def _cannot_turn(j: Joint, why: str) -> NoReturn:
-    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be turned round: {why}; remove it first")
+    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be reversed: {why}; remove it first")
 
 
 def _moved_joint(joint: Joint, onto: Mapping[str, tuple[str, Transform]]) -> Joint:

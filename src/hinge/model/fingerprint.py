@@ -1,4 +1,4 @@
-"""Digests of values: equal robots have equal ones, whatever file or function they came from."""
+"""Digests of values: that of a robot is independent of the file or function that made it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hinge.model.parts import Body
 from hinge.model.robot import Robot
 from hinge.model.vectors import checked_robot
 
-#: What a robot looks like, which no dynamics depends on, and what follows from the rest.
+#: Fields left out: shapes, which do not affect dynamics, and fields derived from the others.
 LEFT_OUT = {"shapes", "tree", "independent", "nq", "nv", "_body_index", "_frame_index", "_joint_index"}
 
 
@@ -31,7 +31,7 @@ def digest(value: Any) -> str:
 
 
 def _add(x: Any, parts: list[bytes]) -> None:
-    """Write a value so that different ones cannot read the same: kind and size first."""
+    """Hash a value unambiguously: type and size first."""
     if isinstance(x, float):
         parts.append(b"f" + pack("d", x))
     elif isinstance(x, np.ndarray):

@@ -1,4 +1,4 @@
-"""What a body looks like and what it can touch: shapes as data, for viewers and collision code."""
+"""Visual and collision shapes of bodies, as data."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Geometry: TypeAlias = Box | Cylinder | Capsule | Sphere | Mesh
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A geometry placed on a body, for looking at or for touching."""
+    """A geometry placed on a body, visual or for collision."""
 
     role: Literal["visual", "collision"]
     geometry: Geometry

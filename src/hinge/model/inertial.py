@@ -30,7 +30,7 @@ def with_inertial_parameters(robot: Robot, inertias: ArrayLike) -> Robot:
     """Return the robot with other inertias (bodies, 10); see `inertial_parameters` for the layout."""
     x = _checked(robot, inertias)
     if x.ndim != 2:
-        raise ArgumentError(f"inertias: has shape {x.shape}; wanted one set, ({len(robot.bodies)}, 10)")
+        raise ArgumentError(f"inertias: expected one set of shape ({len(robot.bodies)}, 10), got {x.shape}")
     bodies = tuple(
         replace(body, inertia=Inertia.from_parameters(row)) for body, row in zip(robot.bodies, x, strict=True)
     )
@@ -38,10 +38,10 @@ def with_inertial_parameters(robot: Robot, inertias: ArrayLike) -> Robot:
 
 
 def check_inertial_parameters(robot: Robot, inertias: ArrayLike) -> list[str]:
-    """Return what no rigid body can have among inertias (…, bodies, 10), by body and place in the batch.
+    """Return the physically impossible inertias among (…, bodies, 10), by body and batch index.
 
-    Masses below zero, moments that are not positive or break the triangle inequality, numbers that are not
-    finite; none of them stops a call.
+    Negative masses, moments that are not positive or violate the triangle inequality, non-finite numbers.
+    Calls do not check for these.
     """
     x = _checked(robot, inertias)
     batch = x.shape[:-2]
@@ -59,7 +59,7 @@ def _checked(robot: Robot, inertias: ArrayLike) -> Array:
     x = as_vector(inertias, "inertias", 10, "an inertia has ten numbers")
     if x.ndim < 2 or x.shape[-2] != count:
         raise ArgumentError(
-            f"inertias: has shape {x.shape}; wanted (…, {count}, 10), a row for each body of robot "
-            f"{robot.name!r}"
+            f"inertias: expected shape (…, {count}, 10), a row for each body of robot {robot.name!r}, got "
+            f"{x.shape}"
         )
     return x

@@ -1,4 +1,4 @@
-"""How far states are beyond the limits of joints: reported, never enforced."""
+"""Violations of joint limits: reported, never enforced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hinge.spatial import Array, ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class LimitReport:
-    """By how much joints are beyond their limits: above them positive, below negative, zero inside.
+    """Signed violations of joint limits: positive above, negative below, zero inside.
 
     `position` (…, nq) is in rad or m, `velocity` (…, nv) is qd beyond ±velocity, `effort` (…, nv) tau beyond
     ±effort; None where no such vector was given.
@@ -27,14 +27,14 @@ class LimitReport:
 
     @property
     def ok(self) -> Array:
-        """Whether a state is within all limits (…); a number that is not one is not."""
+        """Whether each state (…) is within all limits; NaN is not."""
         parts = [x for x in (self.position, self.velocity, self.effort) if x is not None]
         return np.logical_and.reduce([np.asarray((x == 0).all(axis=-1)) for x in parts])
 
     def __str__(self) -> str:
         if self.position.ndim != 1:
             return (
-                f"{int((~self.ok).sum())} of {self.ok.size} states are beyond limits of {self.robot.name!r}"
+                f"{int((~self.ok).sum())} of {self.ok.size} states exceed the limits of {self.robot.name!r}"
             )
         return "\n".join(self._lines()) or f"robot {self.robot.name!r} is within its limits"
 
@@ -55,9 +55,9 @@ class LimitReport:
 def limit_report(
     robot: Robot, q: ArrayLike, qd: ArrayLike | None = None, tau: ArrayLike | None = None
 ) -> LimitReport:
-    """Return by how much q, and qd and tau if given, are beyond the limits of the joints.
+    """Return by how much q, and qd and tau if given, exceed the limits of the joints.
 
-    Print it for words on one state; its arrays and `.ok` are for batches.
+    Printed, it lists the violations of one state; for batches use its arrays and `.ok`.
     """
     given = {"q": as_configuration(robot, q)}
     given |= {n: as_tangent(robot, x, n) for n, x in {"qd": qd, "tau": tau}.items() if x is not None}
@@ -73,6 +73,6 @@ def limit_report(
 
 
 def _beyond(x: Array, lower: Array, upper: Array) -> Array:
-    """Return x less the nearer limit where x is beyond it; a number that is not one stays so."""
+    """Return x minus the violated limit, zero inside; NaN stays NaN."""
     with np.errstate(invalid="ignore"):
         return np.where(x > upper, x - upper, np.where(x < lower, x - lower, np.where(np.isnan(x), x, 0.0)))

@@ -1,4 +1,4 @@
-"""Numbers of a robot as arrays, for calls that give them: placements, rotors, friction, inertias.
+"""Model parameters as arrays, for calls that take them: placements, rotors, friction, inertias.
 
 | name | shape | one row |
 |---|---|---|
@@ -7,7 +7,7 @@
 | rotors | (…, nv) | reflected inertia of the rotor, gear_ratio² rotor_inertia |
 | friction | (…, nv, 3) | damping, friction, stiffness |
 
-What belongs to none of them (limits, rest, friction_speed, outer frames) stays the robot's.
+All other fields (limits, rest, friction_speed, outer frames) are the robot's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FRICTION_NAMES = ("damping", "friction", "stiffness")
 
 
 def placement_parameters(robot: Robot) -> Array:
-    """Return where joints sit on their parents (bodies, 7): qw, qx, qy, qz, x, y, z, as a free joint's q."""
+    """Return the joint placements on the parents (bodies, 7): qw, qx, qy, qz, x, y, z as in a free joint."""
     inner = [j.inner for j in checked_robot(robot).joints]
     rows = [np.concatenate([quaternion.from_matrix(x.rotation), x.position]) for x in inner]
     return np.array(rows).reshape(-1, 7)
@@ -49,7 +49,7 @@ def with_parameters(
     rotors: ArrayLike | None = None,
     friction: ArrayLike | None = None,
 ) -> Robot:
-    """Return the robot with other numbers, one set of each that is given; gears are 1 with given rotors.
+    """Return the robot with these parameters replaced; with `rotors` the gear ratios become 1.
 
     The layouts are those of `compile(…, parameters=…)`: `inertial_parameters`, `placement_parameters`,
     `robot.reflected_inertia` and `friction_parameters`.
@@ -76,7 +76,7 @@ def check_parameters(
     rotors: ArrayLike | None = None,
     friction: ArrayLike | None = None,
 ) -> list[str]:
-    """Return what no robot can have among parameters, by joint or body and place in the batch.
+    """Return the physically impossible parameters, by joint or body and batch index.
 
     Quaternions that are not unit (they are used as given), rotors, damping, friction or stiffness below
     zero, numbers that are not finite, and what `check_inertial_parameters` says; none of it stops a call.
@@ -100,14 +100,14 @@ def _bad_placements(names: list[str], x: Array) -> Iterator[str]:
     for at in np.argwhere(~finite | (np.abs(norm - 1.0) > TOLERANCE)):
         where, place = _where(names, at), tuple(at)
         if finite[place]:
-            yield f"{where}: the quaternion of its placement has norm {norm[place]:.6g}; wanted 1"
+            yield f"{where}: expected a unit quaternion in its placement, got norm {norm[place]:.6g}"
         else:
             yield f"{where}: its placement is not finite"
 
 
 def _below_zero(names: list[str], what: str, x: Array) -> Iterator[str]:
     for at in np.argwhere(~(np.isfinite(x) & (x >= 0))):
-        yield f"{_where(names, at)}: {what} is {x[tuple(at)]:g}; wanted a finite number ≥ 0"
+        yield f"{_where(names, at)}: expected {what} finite and ≥ 0, got {x[tuple(at)]:g}"
 
 
 def _where(names: list[str], at: Array) -> str:
@@ -144,11 +144,11 @@ def _rotors(robot: Robot, x: ArrayLike) -> Array:
 def _rows(name: str, given: ArrayLike, count: int, width: int, why: str) -> Array:
     x = as_vector(given, name, width, why)
     if x.ndim < 2 or x.shape[-2] != count:
-        raise ArgumentError(f"{name}: has shape {x.shape}; wanted (…, {count}, {width}), {why}")
+        raise ArgumentError(f"{name}: expected shape (…, {count}, {width}), got {x.shape}; {why}")
     return x
 
 
 def _one_set(name: str, x: Array, ndim: int) -> Array:
     if x.ndim != ndim:
-        raise ArgumentError(f"{name}: has shape {x.shape}; wanted one set, {x.shape[-ndim:]}")
+        raise ArgumentError(f"{name}: expected one set of shape {x.shape[-ndim:]}, got {x.shape}")
     return x

@@ -1,4 +1,4 @@
-"""What a robot is made of: bodies, joints, frames, couplings. Frozen values without behaviour
+"""The parts of a robot: bodies, joints, frames, couplings. Frozen values without behaviour
 beyond their own geometry.
 """
 
@@ -15,9 +15,9 @@ from hinge.model.geometry import Shape
 from hinge.model.joints import Follower, JointType
 from hinge.spatial import Array, Inertia, Transform
 
-#: Stands for the default that follows from the joint's type; a number is spread over the joint.
+#: None stands for the default of the joint's type; a number is broadcast over the coordinates.
 _UNSET: Any = None
-#: Where smooth friction has grown to 0.7 of Coulomb's, unless a joint says otherwise; rad/s or m/s.
+#: Default speed at which smooth friction reaches 0.7 of Coulomb friction; rad/s or m/s.
 FRICTION_SPEED = 1e-3
 
 
@@ -108,7 +108,7 @@ class Joint:
     def __post_init__(self) -> None:
         t = self.type
         if not isinstance(t, JointType):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"joint {self.name!r}: {t!r} is no joint type; give a value such as Revolute()")
+            raise ModelError(f"joint {self.name!r}: expected a joint type such as Revolute(), got {t!r}")
         object.__setattr__(self, "inner", frozen_transform(self.inner, f"joint {self.name!r}: inner"))
         object.__setattr__(self, "outer", frozen_transform(self.outer, f"joint {self.name!r}: outer"))
         low, high = t.limits()
@@ -125,7 +125,7 @@ class Joint:
             f = numbers(self.effort_subspace, f"joint {self.name!r}: effort_subspace")
             if f.shape != (6, t.nv):
                 raise ModelError(
-                    f"joint {self.name!r}: effort_subspace has shape {f.shape}; wanted (6, {t.nv})"
+                    f"joint {self.name!r}: effort_subspace: expected shape (6, {t.nv}), got {f.shape}"
                 )
             object.__setattr__(self, "effort_subspace", f)
 
@@ -133,7 +133,7 @@ class Joint:
         return f"<Joint {self.name!r}: {self.type!r} from {self.parent or 'the world'!r} to {self.child!r}>"
 
     def _fill(self, name: str, size: int, default: Array) -> None:
-        """Replace a missing value by its default, a number by an array, and check its size."""
+        """Set the default, broadcast a number, and check the size."""
         given = getattr(self, name)
         value = frozen(default)
         if given is not None:
@@ -142,14 +142,14 @@ class Joint:
                 value = frozen(np.full(size, value))
             if value.shape != (size,):
                 raise ModelError(
-                    f"joint {self.name!r}: {name} has shape {value.shape}; a {self.type.kind} joint "
-                    f"wants ({size},) or one number"
+                    f"joint {self.name!r}: {name}: expected one number or shape ({size},) for a "
+                    f"{self.type.kind} joint, got shape {value.shape}"
                 )
         object.__setattr__(self, name, value)
 
     @property
     def follows(self) -> bool:
-        """Whether its coordinate is that of another joint, which its slices show."""
+        """Whether it is a follower, whose slices are those of its leader."""
         return isinstance(self.type, Follower)
 
     @property
@@ -164,7 +164,7 @@ class Joint:
 
     @property
     def reflected_inertia(self) -> Array:
-        """The rotors' inertias as the joint feels them (nv,): gear_ratio² rotor_inertia."""
+        """The reflected rotor inertias (nv,): gear_ratio² rotor_inertia."""
         return self.gear_ratio**2 * self.rotor_inertia
 
     def transform(self, q: Array) -> Transform:

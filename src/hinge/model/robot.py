@@ -1,4 +1,4 @@
-"""A robot: a frozen tree of bodies, one joint for each body, with a name for everything."""
+"""A robot: a frozen tree of named bodies, one joint for each body."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Robot:
     `nv` count the coordinates of configuration and of velocity. Nothing in a robot ever changes;
     functions such as `attach` or `lock` return new ones.
 
-    A joint that follows another one (see `embed_couplings`) has that one's slices of q and qd; `independent`
-    are the joints that have coordinates of their own.
+    A follower joint (see `embed_couplings`) has the slices of q and qd of its leader; `independent`
+    are the joints with coordinates of their own.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Robot:
 
     @property
     def _limits(self) -> tuple[Array, Array]:
-        """The limits of q: what the joint allows and those that follow it, where that is anything."""
+        """The limits of q: the intersection over a joint and its followers, its own if that is empty."""
         low, high = self._stacked("lower"), self._stacked("upper")
         own = low.copy(), high.copy()
         for at, j, k in self._followers:
@@ -92,7 +92,7 @@ class Robot:
 
     @property
     def _followers(self) -> list[tuple[int, Joint, float]]:
-        """The joints that follow others: where in q and qd, and the ratio."""
+        """The followers: their indices in q and qd, and their ratios."""
         found = [(j, j.type) for j in self.joints]
         return [(j.q_slice.start, j, t.ratio) for j, t in found if isinstance(t, Follower)]
 
@@ -176,8 +176,8 @@ def assemble(
 ) -> Robot:
     """Return the robot made of these parts, sorted base first (depth first, in the order given).
 
-    Raises ModelError when a name is used twice, a joint or frame names a body that is not there, a
-    body has no joint or several, or the joints form a loop.
+    Raises ModelError when a name is used twice, a joint or frame names an unknown body, a body has no
+    joint or several, or the joints form a loop.
     """
     bodies, joints, frames, couplings = list(bodies), list(joints), list(frames), list(couplings)
     _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
@@ -186,12 +186,12 @@ def assemble(
     carrier = _carriers(index, joints)
     for frame in frames:
         if frame.body not in index:
-            raise ModelError(f"frame {frame.name!r}: its body {frame.body!r} is not in the robot")
+            raise ModelError(f"frame {frame.name!r}: its body {frame.body!r} does not exist")
     parents = [WORLD if (p := carrier[b.name].parent) is None else index[p] for b in bodies]
     order = _order(parents, joints, [b.name for b in bodies])
     g = numbers(gravity, "gravity")
     if g.shape != (3,) or not np.isfinite(g).all():
-        raise ModelError(f"gravity: {gravity!r} is not an acceleration; give three finite numbers")
+        raise ModelError(f"gravity: expected three finite numbers, got {gravity!r}")
     robot = Robot(
         name,
         tuple(bodies[i] for i in order),
@@ -205,49 +205,49 @@ def assemble(
 
 
 def _refuse_couplings(robot: Robot) -> None:
-    """Refuse couplings that cannot be: to no joint or several coordinates, twice, in a circle, NaN."""
+    """Refuse couplings of unknown or multi-dof joints, duplicates, cycles and NaN."""
     masters: dict[str, str] = {}
     index = set(robot.joint_names)
     for c in robot.couplings:
         what = f"coupling of joint {c.joint!r} to {c.master!r}"
         for joint in (c.joint, c.master):
             if joint not in index:
-                raise ModelError(f"{what}: joint {joint!r} is not in the robot")
+                raise ModelError(f"{what}: joint {joint!r} does not exist")
             if robot.joint(joint).nv != 1:
-                raise ModelError(f"{what}: joint {joint!r} has not one coordinate")
+                raise ModelError(f"{what}: expected joints with one coordinate, got {joint!r}")
         if c.joint in masters:
-            raise ModelError(f"{what}: it is coupled to {masters[c.joint]!r} already")
+            raise ModelError(f"{what}: already coupled to {masters[c.joint]!r}")
         if not (np.isfinite(c.ratio) and np.isfinite(c.offset)):
-            raise ModelError(f"{what}: ratio {c.ratio} and offset {c.offset} must be finite")
+            raise ModelError(f"{what}: expected finite numbers, got ratio {c.ratio} and offset {c.offset}")
         masters[c.joint] = c.master
     for start in masters:
         step, joint = 0, start
         while joint in masters:
             joint, step = masters[joint], step + 1
             if step > len(masters):
-                raise ModelError(f"coupling of joint {start!r}: the couplings run in a circle")
+                raise ModelError(f"coupling of joint {start!r}: the couplings form a cycle")
 
 
 def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint]:
-    """Return the one joint that carries each body, or say which body has none or two."""
+    """Return the joint that carries each body; refuse bodies with none or two."""
     carrier: dict[str, Joint] = {}
     for joint in joints:
         for role, body in (("parent", joint.parent), ("child", joint.child)):
             if body is not None and body not in index:
                 close = difflib.get_close_matches(body, index, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
-                raise ModelError(f"joint {joint.name!r}: its {role} body {body!r} is not in the robot{hint}")
+                raise ModelError(f"joint {joint.name!r}: its {role} body {body!r} does not exist{hint}")
         if joint.child in carrier:
             raise ModelError(
                 f"body {joint.child!r} is the child of two joints, {carrier[joint.child].name!r} and "
-                f"{joint.name!r}: that closes a loop; keep one and add the other as a constraint later"
+                f"{joint.name!r}: closed loops are not supported; keep one joint"
             )
         carrier[joint.child] = joint
     for body in index:
         if body not in carrier:
             raise ModelError(
-                f"body {body!r} is not connected: no joint has it as its child; "
-                "hang it on the world by a joint with parent=None"
+                f"body {body!r} is not connected: it is the child of no joint; "
+                "connect it to the world by a joint with parent=None"
             )
     return carrier
 
@@ -263,7 +263,7 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
     except ModelError:
         loop = find_loop(shuffled)
         raise ModelError(
-            "the joints form a loop that the world does not reach, through the bodies "
+            "the joints form a loop that is not connected to the world, through the bodies "
             + ", ".join(repr(names[i]) for i in sorted(by_joint[k] for k in loop)[:6])
             + (" …" if len(loop) > 6 else "")
         ) from None
@@ -271,8 +271,8 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
 
 
 def _numbered(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> tuple[Joint, ...]:
-    """Return the joints with their slices of q and qd; those that follow have the slices of their leader."""
-    found = [copy(j) for j in joints]  # `replace` would check everything again
+    """Return the joints with their slices of q and qd; followers get those of their leader."""
+    found = [copy(j) for j in joints]  # `replace` would run all checks again
     q = v = 0
     for j in found:
         if not j.follows:
@@ -289,7 +289,7 @@ def _numbered(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> tuple[J
                 leader = known.get(masters.get(leader.name, ""), leader)
         if leader.follows or leader.nq != 1:
             raise ModelError(
-                f"joint {j.name!r} follows another one, but no coupling leads to one that it could follow; "
+                f"joint {j.name!r} follows another joint, but its coupling or leader is missing; "
                 "keep both joints and their coupling, or start from release_couplings(robot)"
             )
         object.__setattr__(j, "q_slice", leader.q_slice)

@@ -1,4 +1,4 @@
-"""Configurations of a whole robot: neutral, random, integrate, difference, and moving a state on.
+"""Configurations of a whole robot: neutral, random, integrate, difference, carry_state.
 
 q (…, nq) is a point, v (…, nv) a tangent vector; leading dimensions broadcast.
 """
@@ -20,7 +20,7 @@ from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 def neutral(robot: Robot) -> Array:
     """Return the configuration (nq,) at which every joint's two frames coincide.
 
-    Joints that follow others are where these take them.
+    Followers are at the positions given by their leaders.
     """
     return stacked([j.type.neutral() for j in robot.independent])
 
@@ -37,15 +37,13 @@ def random_configuration(
     try:
         shape = tuple(index(n) for n in (size if isinstance(size, tuple) else (size,)))
     except TypeError:
-        raise ArgumentError(f"size: {size!r} came; wanted a whole number, or a tuple of them") from None
+        raise ArgumentError(f"size: expected an integer or a tuple of integers, got {size!r}") from None
     if any(n < 0 for n in shape):
-        raise ArgumentError(f"size: {size!r} came; wanted no negative number")
+        raise ArgumentError(f"size: expected no negative numbers, got {size!r}")
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"seed: {seed!r} came ({error}); wanted a whole number from 0, or a Generator"
-        ) from None
+        raise ArgumentError(f"seed: expected an integer ≥ 0 or a Generator, got {seed!r} ({error})") from None
     found = [j.type.random(rng, shape, lower[j.q_slice], upper[j.q_slice]) for j in joints]
     return stacked(found, shape)
 
@@ -72,12 +70,11 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
 
     For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`,
     or by `embed_couplings` or `release_couplings`:
-    joints are matched by name and turned round where their bodies have changed places; a free
-    joint to the world, or between bodies that it did not join before, takes pose and velocity of its
-    body from `old`: so two robots that `merge` holds apart come to be one that `attach` has made,
-    with a free joint, and back. Another joint that `old` does not have is at its neutral
-    configuration and at rest; a joint that `lock` has fixed stays where it was locked, wherever q
-    puts it.
+    joints are matched by name and reversed where parent and child are exchanged. A free joint to the
+    world, or between bodies that it did not connect before, takes pose and velocity of its body from
+    `old`; this converts between two robots side by side (`merge`) and one robot attached by a free
+    joint (`attach`). Any other new joint is at its neutral configuration and at rest; a joint fixed by
+    `lock` stays at its locked configuration, whatever q says.
     """
     q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
     batch = common_batch({"q": q, "qd": qd})
@@ -98,12 +95,12 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
 
 
 def _own_state(joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
-    """Return a joint's own coordinates: those given, unless it follows another joint."""
+    """Return a joint's own coordinates: those given, unless it is a follower."""
     return joint.type.own(q), joint.type.ratio * qd if isinstance(joint.type, Follower) else qd
 
 
 def _hangs_anew(joint: Joint, before: Joint | None) -> bool:
-    """Tell whether a free joint is not the one that was there before."""
+    """Tell whether a free joint is new, or connects other bodies than before."""
     if joint.type.kind != "free":
         return False
     if joint.parent is not None:

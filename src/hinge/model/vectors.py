@@ -1,4 +1,4 @@
-"""Arguments that are vectors of a robot: q (…, nq) and what lives in its tangent space (…, nv)."""
+"""Vector arguments of a robot: q (…, nq) and tangent vectors (…, nv)."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from hinge.errors import ArgumentError
 from hinge.model.robot import Robot
 from hinge.spatial import Array, ArrayLike
 
-#: What NumPy can broadcast.
+#: The most dimensions that NumPy can broadcast.
 MOST_DIMENSIONS = 32
 
 
 def checked_robot(robot: Robot) -> Robot:
-    """Return the robot, or raise an ArgumentError that says what came instead."""
+    """Return the robot, or raise an ArgumentError if it is none."""
     if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(
-            f"robot: {type(robot).__name__} came; wanted a Robot, such as hinge.load(…) gives"
-        )
+        raise ArgumentError(f"robot: expected a Robot, got {type(robot).__name__}; hinge.load(…) returns one")
     return robot
 
 
 def as_configuration(robot: Robot, q: ArrayLike, name: str = "q", *, dtype: DTypeLike = np.float64) -> Array:
-    """Return q as a float array (…, nq), or raise an ArgumentError that says what came."""
+    """Return q as a float array (…, nq), or raise an ArgumentError."""
     nq = checked_robot(robot).nq
     return as_vector(q, name, nq, f"nq = {nq} of robot {robot.name!r}", dtype=dtype)
 
 
 def as_tangent(robot: Robot, v: ArrayLike, name: str) -> Array:
-    """Return v as a float array (…, nv), or raise an ArgumentError that says what came."""
+    """Return v as a float array (…, nv), or raise an ArgumentError."""
     return as_vector(v, name, checked_robot(robot).nv, f"nv = {robot.nv} of robot {robot.name!r}")
 
 
-def as_vector(x: ArrayLike, name: str, size: int, wanted: str, *, dtype: DTypeLike = np.float64) -> Array:
-    """Return x as an array of floats, doubles unless `dtype` says else, whose last dimension is `size`."""
+def as_vector(x: ArrayLike, name: str, size: int, reason: str, *, dtype: DTypeLike = np.float64) -> Array:
+    """Return x as an array (…, size) of `dtype`, or raise an ArgumentError."""
     try:
         a = np.asarray(x)
     except MemoryError:
         raise
-    except Exception as error:  # an object may raise what it likes when it is asked to be an array
-        raise ArgumentError(f"{name}: is not an array ({error}); wanted shape (…, {size})") from None
+    except Exception as error:  # `__array__` of an object may raise anything
+        raise ArgumentError(
+            f"{name}: expected an array of shape (…, {size}), but conversion failed: {error}"
+        ) from None
     if a.dtype.kind in "iub" and isinstance(x, np.ndarray):
         raise ArgumentError(
-            f"{name}: has dtype {a.dtype}, which cannot hold what it should; wanted floats of shape "
-            f"(…, {size}): make it one with {name}.astype(float)"
+            f"{name}: expected floats of shape (…, {size}), got dtype {a.dtype}, which rounds; convert with "
+            f"{name}.astype(float)"
         )
     if a.dtype.kind not in "fiu":
-        raise ArgumentError(f"{name}: has dtype {a.dtype}; wanted real numbers of shape (…, {size})")
+        raise ArgumentError(f"{name}: expected real numbers of shape (…, {size}), got dtype {a.dtype}")
     if a.ndim > MOST_DIMENSIONS:
-        raise ArgumentError(f"{name}: has {a.ndim} dimensions; wanted at most {MOST_DIMENSIONS}")
+        raise ArgumentError(f"{name}: expected at most {MOST_DIMENSIONS} dimensions, got {a.ndim}")
     if a.ndim == 0 or a.shape[-1] != size:
-        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {size}), since {wanted}")
+        raise ArgumentError(f"{name}: expected shape (…, {size}), got {a.shape}; {reason}")
     return a.astype(dtype, copy=False)
 
 
 def checked_out(out: object, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
-    """Return an array for results, or raise an ArgumentError that says why it cannot take them."""
+    """Return `out` if it can hold the results, or raise an ArgumentError."""
     if not isinstance(out, np.ndarray):
-        raise ArgumentError(f"out: {type(out).__name__} came; wanted an array of shape {shape}")
+        raise ArgumentError(f"out: expected an array of shape {shape}, got {type(out).__name__}")
     found: Array = out
     if found.shape != shape or found.dtype != dtype:
         raise ArgumentError(
-            f"out: has shape {found.shape} and dtype {found.dtype}; wanted {shape} and {np.dtype(dtype)}"
+            f"out: expected shape {shape} and dtype {np.dtype(dtype)}, got {found.shape} and {found.dtype}"
         )
     if not found.flags.writeable:
-        raise ArgumentError("out: is read-only; wanted an array that can be written")
+        raise ArgumentError("out: expected a writable array, got a read-only one")
     if any(stride == 0 and size > 1 for stride, size in zip(found.strides, found.shape, strict=True)):
-        raise ArgumentError("out: shows the same memory several times; wanted room for all results")
+        raise ArgumentError("out: expected memory for every result, got an array with overlapping entries")
     return found
 
 
@@ -80,14 +80,14 @@ def gravity_of(robot: Robot, gravity: ArrayLike | None, *, dtype: DTypeLike = np
 
 
 def stacked(parts: Sequence[Array], batch: tuple[int, ...] = ()) -> Array:
-    """Return the parts (…, nᵢ) side by side, their batch dimensions broadcast, at least to `batch`."""
+    """Concatenate the parts (…, nᵢ), their batch dimensions broadcast, at least to `batch`."""
     shape = np.broadcast_shapes(batch, *(p.shape[:-1] for p in parts))
     wide = [np.broadcast_to(p, (*shape, p.shape[-1])) for p in parts]
     return np.concatenate([np.zeros((*shape, 0)), *wide], axis=-1)
 
 
 def common_batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:
-    """Return the batch shape that vectors have together, or name those that clash."""
+    """Return the common batch shape, or raise an ArgumentError that names the vectors."""
     shapes = {name: a.shape[:-1] for name, a in arrays.items()}
     try:
         return np.broadcast_shapes(*shapes.values())

@@ -29,7 +29,7 @@ def body_forces(robot: Robot, external: Mapping[str, ArrayLike] | None) -> list[
     if external is None:
         return found
     if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
+        raise ArgumentError(f"external: expected {{frame name: [n; f]}}, got {type(external).__name__}")
     for name, force in external.items():
         frame = robot.frame(name)
         f = as_vector(force, f"external[{name!r}]", 6, "a spatial force is [n; f]")
@@ -54,9 +54,9 @@ def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
 
 
 def refuse_followers(robot: Robot, what: str) -> None:
-    """Refuse robots with joints that follow others, for algorithms that take joints one by one."""
+    """Refuse robots with follower joints, for recursions over single joints."""
     if len(robot.independent) < len(robot.joints):
         raise NotImplementedError(
-            f"{what}: robot {robot.name!r} has joints that follow others, which no recursion over single "
-            "joints can do; solve with the mass matrix, or ask hinge.dynamics"
+            f"{what}: not supported for robots with embedded couplings, such as {robot.name!r}; solve with "
+            "the mass matrix, or use hinge.dynamics"
         )

@@ -25,7 +25,7 @@ def hybrid_dynamics(
     external: Mapping[str, ArrayLike] | None = None,
     gravity: ArrayLike | None = None,
 ) -> tuple[Array, Array]:
-    """Return qdd and tau (…, nv), each completed by what the other was given for.
+    """Return qdd and tau (…, nv), each completed by the computed entries.
 
     Joints named in `prescribed` take their part of `qdd`, the others theirs of `tau`. A forced joint
     goes as in the articulated-body algorithm, (6.57)–(6.65); a prescribed one passes its child's
@@ -37,7 +37,10 @@ def hybrid_dynamics(
     refuse_followers(robot, "hybrid_dynamics")
     q, qd, tau, qdd = state(robot, q, qd=qd, tau=tau, qdd=qdd)
     if isinstance(prescribed, str):
-        raise ArgumentError(f"prescribed: the string {prescribed!r} came; wanted a list of joint names")
+        raise ArgumentError(
+            f"prescribed: expected a list of joint names, got the string {prescribed!r}; "
+            f"did you mean [{prescribed!r}]?"
+        )
     held = {robot.joint(name).name for name in prescribed}
     parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)
     v = velocities(robot, q, qd)

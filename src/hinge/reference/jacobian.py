@@ -53,8 +53,8 @@ def classical_jacobian_bias(
     """
     if expressed == "world":
         raise ArgumentError(
-            "expressed: 'world' moves the origin away from the frame; a classical acceleration wants "
-            "'body' or 'world-aligned'"
+            "expressed: expected 'body' or 'world-aligned' for a classical acceleration, got 'world', which "
+            "moves the origin away from the frame"
         )
     a = jacobian_bias(robot, q, qd, frame, expressed=expressed)
     f = robot.frame(frame)
@@ -64,11 +64,11 @@ def classical_jacobian_bias(
 
 
 def _view(target: Transform, expressed: Expressed) -> Transform:
-    """Return the transform from the frame's coordinates to those asked for."""
+    """Return the transform from the frame's coordinates to those of `expressed`."""
     if expressed == "body":
         return Transform.identity()
     if expressed == "world":
         return target.inv()
     if expressed == "world-aligned":
         return Transform(target.rotation, np.zeros(3))
-    raise ArgumentError(f"expressed: {expressed!r} is unknown; wanted 'body', 'world' or 'world-aligned'")
+    raise ArgumentError(f"expressed: expected 'body', 'world' or 'world-aligned', got {expressed!r}")

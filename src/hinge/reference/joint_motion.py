@@ -1,4 +1,4 @@
-"""What the algorithms want to know of each joint at a state."""
+"""Motion subspaces and velocity products of joints at a state."""
 
 from __future__ import annotations
 

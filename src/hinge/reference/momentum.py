@@ -23,7 +23,9 @@ def first_moment(robot: Robot, q: ArrayLike) -> Array:
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     """Return Σ mᵢ cᵢ / Σ mᵢ in world coordinates, (…, 3)."""
     if robot.mass == 0:
-        raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
+        raise ArgumentError(
+            f"robot: expected a mass above zero, got 0 for {robot.name!r}; it has no centre of mass"
+        )
     return first_moment(robot, q) / robot.mass
 
 

@@ -39,7 +39,7 @@ def double_pendulum(
 def chain(n: int, *, floating: bool = False) -> Robot:
     """Return n equal rods of 0.2 m and 1 kg in a row, joint axes by turns y and x, and "tip"."""
     if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"n: {n!r} bodies make no chain; wanted a whole number, at least 1")
+        raise ArgumentError(f"n: expected an integer ≥ 1, got {n!r}")
     b = Builder(f"chain({n})")
     length = 0.2
     rod = solid_rod(1.0, length, 0.02, (0, 0, length / 2))

@@ -29,7 +29,7 @@ def random_tree(
     """
     rng = np.random.default_rng(seed)
     if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"n: {n!r} bodies make no robot; wanted a whole number, at least 1")
+        raise ArgumentError(f"n: expected an integer ≥ 1, got {n!r}")
     kinds = _kinds(joints)
     bodies: list[Body] = []
     made: list[Joint] = []
@@ -69,7 +69,7 @@ def _kinds(given: Sequence[str] | None) -> list[str]:
     unknown = [k for k in given if k not in joints.JOINT_TYPES]
     if unknown or not given:
         known = ", ".join(joints.JOINT_TYPES)
-        raise ArgumentError(f"joints: {unknown or 'nothing'} is no joint type; there are {known}")
+        raise ArgumentError(f"joints: expected some of {known}, got {unknown or 'none'}")
     return list(given)
 
 

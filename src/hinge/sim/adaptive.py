@@ -1,8 +1,8 @@
-"""Steps of adapted length: the pair of Dormand and Prince of orders 5 and 4, with values between the steps.
+"""Adaptive step size: the Dormand–Prince pair of orders 5 and 4, with dense output.
 
-Each state has steps of its own; the states of a batch go through the stages together. The difference of the
-two orders is the error of a step, which is kept below a tenth of atol + rtol |y|, in the mean over q and q̇.
-Recorded times are read off the fourth-order polynomial of Shampine that goes with the pair.
+Each state has its own step size; the states of a batch go through the stages together. The difference of the
+two orders estimates the error of a step, which is kept below a tenth of atol + rtol |y|, in the mean over q
+and q̇. Recorded states are interpolated by Shampine's fourth-order polynomial for the pair.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ ROWS = (
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
-#: What the weights of order 5 differ by from those of order 4.
+#: Weights of order 5 minus those of order 4.
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-#: Weights at a share θ of the step, as polynomials θ, θ², θ³, θ⁴; Shampine (1986).
+#: Weights of the dense output at the fraction θ of a step, by θ, θ², θ³, θ⁴; Shampine (1986).
 BETWEEN = np.array(
     [
         [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
@@ -52,17 +52,17 @@ BETWEEN = np.array(
     ]
 )
 STAGES = len(ROWS) + 1
-#: A new step is at most so much shorter or longer, and a little shorter than the error seems to allow.
+#: Bounds on the change of step size, and a safety factor.
 SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
-#: One step may have this share of the tolerance, so that many of them meet it together.
+#: The share of the tolerance allowed for one step, so that many steps meet it together.
 SHARE = 0.1
-#: A step shorter than this share of the time is none.
+#: The shortest step, relative to the time.
 NO_STEP = 1e-14
 
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Steps whose error is kept below atol + rtol |y|; `dt` then is the time between recorded states."""
+    """Adaptive steps with an error below atol + rtol |y|; `dt` is the time between recorded states."""
 
     rtol: float = 1e-8
     atol: float = 1e-10
@@ -71,13 +71,15 @@ class Adaptive:
     def __post_init__(self) -> None:
         for what, value in (("rtol", self.rtol), ("atol", self.atol)):
             if not 0 <= value < 1:
-                raise ArgumentError(f"{what}: {value!r} came; wanted a number from 0 to 1, such as 1e-8")
+                raise ArgumentError(f"{what}: expected a number from 0 to 1, such as 1e-8, got {value!r}")
         if self.rtol < 1e-14 and self.atol == 0:
-            raise ArgumentError(f"rtol: {self.rtol!r} came with atol=0; no step is as exact: wanted 1e-13")
+            raise ArgumentError(
+                f"rtol: expected at least 1e-13 with atol=0, got {self.rtol!r}; rounding is larger"
+            )
 
 
 class AdaptiveLoop:
-    """A job in steps of adapted length."""
+    """A job with adaptive steps."""
 
     def __init__(self, job: Job, rule: Adaptive, events: tuple[Event, ...]) -> None:
         self.job, self.rule, self.events = job, rule, events
@@ -101,7 +103,7 @@ class AdaptiveLoop:
         self.done = 0
 
     def run(self, progress: Progress | None) -> None:
-        """Run until all states are at the end or have ended."""
+        """Run until every state has reached the end or has ended early."""
         job = self.job
         first = self._accelerations(0, {"q": job.q, "qd": job.qd}, self.t, self.h)
         self.h = self._first_step(first)
@@ -125,10 +127,10 @@ class AdaptiveLoop:
                 job.kept_tau[:, k] = self._asked(times[:, k], job.kept_q[:, k], job.kept_qd[:, k])
 
     def broken_off(self) -> None:
-        """Leave it at the recorded times that all states reached: they are at times of their own."""
+        """Keep the recorded times that all states have reached."""
 
     def _share(self) -> int:
-        """Return how many thousandths of the time are done by the slowest state."""
+        """Return the progress of the slowest state in thousandths."""
         job = self.job
         late = np.where(job.alive, self.t, job.stop).min(initial=job.stop)
         self.done = int((late - job.start) / job.dt + 1e-9)
@@ -142,7 +144,7 @@ class AdaptiveLoop:
         return self.job.asked(f, self.job.in_batch(t)[()], q, qd)
 
     def _accelerations(self, k: int, found: Mapping[str, Array], t: Array, h: Array) -> dict[str, Array]:
-        """Return buffers with the accelerations of a stage, for steps that begin at t."""
+        """Return the buffers with the accelerations of a stage, for steps from t."""
         job, stage = self.job, self.stages[k]
         now = t + stage.node * h
         rows = {**job.arrays, **found, **self._samples(stage, now)}
@@ -151,7 +153,7 @@ class AdaptiveLoop:
         return {**found, stage.own("qdd"): after(self.forces[k], rows)[stage.own("qdd")]}
 
     def _samples(self, stage: Stage, t: Array) -> dict[str, Array]:
-        """Return the signals of a stage at each state's own time."""
+        """Return the signals of a stage at the time of each state."""
         found: dict[str, Array] = {}
         every = np.arange(self.job.states)
         for name, x in self.job.signals.items():
@@ -160,7 +162,7 @@ class AdaptiveLoop:
         return found
 
     def _buffers(self) -> dict[str, Array]:
-        """Return arrays for what all stages leave, of all states."""
+        """Return the buffers of all stages, for all states."""
         job = self.job
         lengths = {"q": job.robot.nq, "qd": job.robot.nv, "qdd": job.robot.nv}
         found = {stage.own(n): np.empty((job.states, k)) for stage in self.stages for n, k in lengths.items()}
@@ -171,7 +173,7 @@ class AdaptiveLoop:
         }
 
     def _signals(self) -> dict[str, Array]:
-        """Return tables of one row for the signals at all stages."""
+        """Return one-row tables for the signals at all stages."""
         job, nodes = self.job, {stage.node for stage in self.stages}
         return {
             sampled(name, node): np.empty((1, job.states, x.values.shape[-1]))
@@ -180,15 +182,15 @@ class AdaptiveLoop:
         }
 
     def _native_step(self) -> Callable[[], None]:
-        """Return what runs all stages and the error, with what is in the buffers."""
+        """Return a function that runs all stages and the error estimate on the buffers."""
         job = self.job
         ops = [op for k, move in enumerate(self.moves) for op in (move, *self.forces[k + 1])]
         tape = Tape((*ops, self.error), {}, "eqd")
-        bad = np.zeros(job.states, np.int64)  # what is not finite shows in the error
+        bad = np.zeros(job.states, np.int64)  # non-finite values show in the error
         return player(tape).prepared(Stretch(job.states, 0, 1, bad, {**job.arrays, **self.rows}, self.tables))
 
     def _stages(self, first: Mapping[str, Array], h: Array) -> Mapping[str, Array]:
-        """Return the buffers of all stages, and the error."""
+        """Return the buffers of all stages and of the error estimate."""
         if self.step is not None:
             self.rows["qdd#0"][...], self.rows["h"][:, 0] = first["qdd#0"], h
             for stage in self.stages[1:]:
@@ -203,7 +205,7 @@ class AdaptiveLoop:
         return {**found, **self.error.run(found)}
 
     def _size(self, found: Mapping[str, Array]) -> Array:
-        """Return the error of a step as a share of what is allowed, for each state."""
+        """Return the error norm of a step relative to the tolerance, for each state."""
         rule, job = self.rule, self.job
         end_q, end_qd = stage_buffers(STAGES - 1)
         with np.errstate(all="ignore"):
@@ -214,7 +216,7 @@ class AdaptiveLoop:
             return np.sqrt(np.concatenate(squares, axis=-1).mean(axis=-1)) if job.robot.nv else np.zeros(1)
 
     def _first_step(self, first: Mapping[str, Array]) -> Array:
-        """Return steps over which q and q̇ change by about a hundredth; what is too long is refused anyway."""
+        """Return steps over which q and q̇ change by about one percent; longer ones would be rejected."""
         job = self.job
         with np.errstate(all="ignore"):
             quick = np.abs(job.qd).max(-1, initial=0.0)
@@ -225,7 +227,7 @@ class AdaptiveLoop:
     def _accept(
         self, good: Truths, h: Array, found: Mapping[str, Array], first: Mapping[str, Array]
     ) -> dict[str, Array]:
-        """Move states on whose step was good, and return the buffers of the first stage."""
+        """Advance the states whose step was accepted, and return the buffers of the first stage."""
         job, stop = self.job, np.where(good, self.t + h, self.t)
         stop = np.where(good & (h >= job.stop - self.t), job.stop, stop)
         self._record(good, h, stop, found)
@@ -240,14 +242,14 @@ class AdaptiveLoop:
         return {"q": job.q, "qd": job.qd, "qdd#0": qdd}
 
     def _inside(self, states: Indices, share: Array, found: Mapping[str, Array]) -> tuple[Array, Array]:
-        """Return states at shares (m,) of their steps."""
+        """Return the interpolated states at fractions (m,) of their steps."""
         powers = share[:, None] ** np.arange(1, 5)
         rows = {name: x[states] for name, x in found.items() if x.ndim > 1 and len(x) == self.job.states}
         moved = self.between.run({**rows, "weights": powers @ BETWEEN.T})
         return moved["q'"], moved["qd'"]
 
     def _record(self, good: Truths, h: Array, stop: Array, found: Mapping[str, Array]) -> None:
-        """Record all times that the steps went over."""
+        """Record the output times within the steps."""
         job = self.job
         times = np.append(job.times, np.inf)
         slack = 1e-12 * max(1.0, abs(job.stop))
@@ -270,7 +272,7 @@ class AdaptiveLoop:
 
 
 def _difference(plant: Plant) -> TapeOp:
-    """Return the program of h Σ e k, the difference of the two orders."""
+    """Return the program of h Σ e k, the error estimate."""
     inputs, given = stage_rows(range(STAGES))
 
     def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
@@ -288,7 +290,7 @@ def _difference(plant: Plant) -> TapeOp:
 
 
 def _polynomial(plant: Plant) -> TapeOp:
-    """Return the program of y + h Σ w k with weights that are inputs."""
+    """Return the program of y + h Σ w k, with the weights as inputs."""
     inputs, given = stage_rows(range(STAGES))
 
     def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:

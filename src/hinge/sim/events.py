@@ -1,4 +1,4 @@
-"""Events: functions of the state whose zeros are found while the state moves."""
+"""Events: zeros of functions of the state, located during a simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hinge.errors import ArgumentError
 from hinge.spatial import Array, ArrayLike
 
 Indices: TypeAlias = NDArray[np.int64]
-#: The states (m, nq) and (m, nv) of some of the batch at a share (m,) of their step.
+#: The states (m, nq) and (m, nv) of a part of the batch at fractions (m,) of their step.
 Between: TypeAlias = Callable[[Indices, Array], tuple[Array, Array]]
 
 MOST_ITERATIONS = 100
@@ -21,12 +21,12 @@ MOST_ITERATIONS = 100
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A function of (t, q, qd) that gives a number (…,) for each state; its zeros are the event.
+    """A function of (t, q, qd) that returns a number (…,) for each state; its zeros are the event.
 
     With a batch it gets q (…, nq) of all states or of some, so that `q[..., 0]` is the first coordinate.
 
-    `direction` 1 is for zeros where it rises, −1 where it falls, 0 for both. A `terminal` event ends the run
-    of the state. The time is found to `tolerance` seconds.
+    `direction` 1 selects rising zeros, −1 falling ones, 0 both. A `terminal` event ends the run of the
+    state. The time is located to `tolerance` seconds.
     """
 
     function: Callable[[Any, Array, Array], ArrayLike]
@@ -37,30 +37,30 @@ class Event:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ArgumentError(f"function: {self.function!r} came; wanted a function of (t, q, qd)")
+            raise ArgumentError(f"function: expected a function of (t, q, qd), got {self.function!r}")
         if self.direction not in (-1, 0, 1):
-            raise ArgumentError(f"direction: {self.direction!r} came; wanted 1, −1 or 0")
+            raise ArgumentError(f"direction: expected 1, −1 or 0, got {self.direction!r}")
         if not self.tolerance > 0:
-            raise ArgumentError(f"tolerance: {self.tolerance!r} came; wanted seconds above zero")
+            raise ArgumentError(f"tolerance: expected seconds above zero, got {self.tolerance!r}")
 
     def values(self, t: Any, q: Array, qd: Array) -> Array:
         """Return a number for each state."""
         found = np.asarray(self.function(t, q, qd), dtype=np.float64)
         if found.shape != q.shape[:-1]:
             raise ArgumentError(
-                f"event {self.name!r}: returned shape {found.shape} for q {q.shape}; wanted {q.shape[:-1]}"
+                f"event {self.name!r}: expected shape {q.shape[:-1]} for q {q.shape}, got {found.shape}"
             )
         return found
 
     def crossed(self, before: Array, after: Array) -> NDArray[np.bool_]:
-        """Tell which states went through zero."""
+        """Tell which states crossed zero."""
         rises, falls = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
         return {1: rises, -1: falls, 0: rises | falls}[self.direction]
 
 
 @dataclass(frozen=True, eq=False)
 class Hit:
-    """An event that happened: its name, the place of the state in the batch, when, and the state then."""
+    """A located event: its name, the batch index of the state, the time, and the state."""
 
     name: str
     state: tuple[int, ...]
@@ -81,9 +81,8 @@ def locate(
 ) -> tuple[Array, Array, Array]:
     """Return the times (m,) of an event in steps t … t + h, and the states then.
 
-    `ends` are the event's values at both ends of the step, of different signs; `alone` says that there is no
-    batch, and so no dimension for it in what the function gets. False position with halved
-    weights (Illinois); where that is slow, halves.
+    `ends` are the event's values at both ends of the step, of opposite signs; with `alone` there is no
+    batch dimension. False position with halved weights (Illinois), with bisection where that is slow.
     """
     low, high = np.zeros(len(states)), np.ones(len(states))
     at_low, at_high = (x.copy() for x in ends)

@@ -1,4 +1,4 @@
-"""The loop over steps of fixed length: stretches of native code, or single steps where Python is asked."""
+"""The loop over fixed steps: stretches in native code, or single steps where a Python function is called."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hinge.sim.run import Progress
 from hinge.spatial import Array
 from hinge.targets import PlainPlayer, Stretch, Tape, player
 
-#: A stretch of steps without a look at the clock takes about so many seconds, and its tables so many bytes.
+#: Target duration of a stretch in seconds, and bound on its tables in bytes.
 STRETCH_SECONDS, TABLE_BYTES = 0.5, 64_000_000
 
 
 class FixedLoop:
-    """A job in steps of fixed length."""
+    """A job with fixed steps."""
 
     def __init__(self, job: Job, rule: Integrator, events: tuple[Event, ...]) -> None:
         self.job, self.events = job, events
@@ -35,7 +35,7 @@ class FixedLoop:
         self.done = 0
 
     def run(self, progress: Progress | None) -> None:
-        """Run all steps, and tell how far it is between stretches."""
+        """Run all steps, and report progress between stretches."""
         job, length = self.job, self._guess()
         step_by_step = bool(self.events) or job.moving.ask is not None
         self.safe = job.q.copy(), job.qd.copy()
@@ -54,7 +54,7 @@ class FixedLoop:
         self._ask()
 
     def broken_off(self) -> None:
-        """Record the last state that all reached, if it is not among those that are recorded."""
+        """Record the last common state, if it is not recorded already."""
         job, count = self.job, int((self.job.recorded <= self.done).sum())
         if job.recorded[count - 1] < self.done:
             job.kept_q[:, count], job.kept_qd[:, count] = self.safe
@@ -63,19 +63,19 @@ class FixedLoop:
             job.recorded = np.append(job.recorded[:count], self.done)
 
     def _guess(self) -> int:
-        """Return how many steps a stretch may have, if an operation in native code takes 0.5 ns."""
+        """Return the number of steps of a stretch, at 0.5 ns for an operation in native code."""
         if isinstance(self.player, PlainPlayer):
             return 1
         work = 0.5e-9 * self.tape.operations * max(1, self.job.states)
         return max(1, int(STRETCH_SECONDS / 4 / max(work, 1e-9)))
 
     def _most(self) -> int:
-        """Return how many steps have tables of bearable size."""
+        """Return the number of steps whose tables stay within the bound."""
         row = sum(x.values[0].size for x in self.job.signals.values()) * len(self.nodes)
         return max(1, TABLE_BYTES // (8 * row)) if row else 1 << 40
 
     def _ask(self) -> None:
-        """Have the forces of the next step from a function, if one is to be asked."""
+        """Evaluate the control function for the next step, if there is one."""
         job, f = self.job, self.job.moving.ask
         if f is None:
             return
@@ -111,7 +111,7 @@ class FixedLoop:
     # Events.
 
     def _look(self, q: Array, qd: Array) -> None:
-        """Find the events of the last step, which began at these states."""
+        """Locate the events of the last step, which started from these states."""
         job = self.job
         t = job.start + job.dt * (self.done - 1)
 
@@ -122,7 +122,7 @@ class FixedLoop:
         job.look(self.events, start, end, job.alive, between)
 
     def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> tuple[Array, Array]:
-        """Return what a step of length h (m,) leads to."""
+        """Return the states after a step of length h (m,)."""
         rows: Mapping[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in self.job.arrays.items()}
         tables = {
             n: x if x.ndim == 2 else x[np.arange(len(states)), states]

@@ -1,8 +1,8 @@
-"""Integrators as programs: how a step from (q, q̇) to the next is made of accelerations.
+"""Integrators as programs: a step of (q, q̇) from accelerations.
 
-q moves with its rate q̇ = N(q) v in the space of its coordinates, and quaternions are brought back to length
-one at the end of a step, which changes no order of accuracy. All work on states of their own, so that any
-number of them goes through the same code.
+q is integrated by its rate N(q) v in coordinate space, and quaternions are normalised at the end of a step,
+which keeps the order of accuracy. The programs act on single states, so that a batch of any size runs the
+same code.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hinge.sim.plant import Plant, Stage
 from hinge.sweeps import Block
 from hinge.targets import TapeOp
 
-#: A row of weights of stages.
+#: Weights of stages.
 Weights = Sequence[float]
 #: The buffers of the state after the step.
 NEXT = ("q'", "qd'")
 
 
 class Integrator(ABC):
-    """A rule for a step of fixed length; `order` is that of its error over a fixed time."""
+    """A method with fixed steps; `order` is that of its global error."""
 
     name: str
     order: int
@@ -34,7 +34,7 @@ class Integrator(ABC):
     @property
     @abstractmethod
     def nodes(self) -> tuple[float, ...]:
-        """The shares of a step at which the law is asked, in order."""
+        """The fractions of a step at which the law is evaluated, in order."""
 
     @abstractmethod
     def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
@@ -56,7 +56,7 @@ def _joints(
 
 @dataclass(frozen=True)
 class RungeKutta(Integrator):
-    """An explicit Runge–Kutta method by its table: weights of earlier stages, and of all at the end."""
+    """An explicit Runge–Kutta method by its Butcher tableau: rows of stages, and final weights."""
 
     name: str
     order: int
@@ -65,11 +65,11 @@ class RungeKutta(Integrator):
 
     @property
     def nodes(self) -> tuple[float, ...]:
-        """The sums of the rows."""
+        """The row sums of the tableau."""
         return (0.0, *(sum(row) for row in self.rows))
 
     def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
-        """Return the stages one after the other."""
+        """Return the programs of all stages."""
         found: list[TapeOp] = []
         for index, node in enumerate(self.nodes):
             stage = Stage(index, node, *stage_buffers(index), signals)
@@ -82,12 +82,12 @@ class RungeKutta(Integrator):
 
 
 def stage_buffers(index: int) -> tuple[str, str]:
-    """Return the names of the buffers of a stage's state."""
+    """Return the buffer names of the state of a stage."""
     return (f"q#{index}", f"qd#{index}") if index else ("q", "qd")
 
 
 def stage_rows(stages: Iterable[int]) -> tuple[dict[str, Row], dict[str, str]]:
-    """Return the inputs of programs that take states and accelerations of stages, and their buffers."""
+    """Return the inputs for the states and accelerations of stages, and their buffers."""
     inputs: dict[str, Row] = {}
     given: dict[str, str] = {}
     for k in stages:
@@ -115,7 +115,7 @@ def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str],
 
 @dataclass(frozen=True)
 class SemiImplicitEuler(Integrator):
-    """q̇ first, then q with the new q̇: of order one, and symplectic where 𝓜 is constant."""
+    """Semi-implicit Euler: q̇ first, then q with the new q̇; order one, symplectic where 𝓜 is constant."""
 
     name: str = "semi-implicit"
     order: int = 1
@@ -141,11 +141,11 @@ class SemiImplicitEuler(Integrator):
 
 @dataclass(frozen=True)
 class Midpoint(Integrator):
-    """The implicit midpoint rule by so many iterations: of order two, the same backwards, so energy stays.
+    """The implicit midpoint rule by fixed-point iteration: order two, symmetric, without energy drift.
 
-    A method that is its own reverse keeps the energy of a reversible system near what it was for very long
-    times; the midpoint rule also keeps the length of quaternions. The iteration converges where h times the
-    largest rate of the motion is well below 2.
+    A symmetric method nearly conserves the energy of a reversible system over very long times; the midpoint
+    rule also conserves the norm of quaternions. The iteration converges where h times the largest rate of
+    the motion is well below 2.
     """
 
     iterations: int = 8
@@ -158,7 +158,7 @@ class Midpoint(Integrator):
         return (0.5,)
 
     def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
-        """Return iterations for the state in the middle, and the step with what is found there."""
+        """Return the iterations for the midpoint, and the step."""
         found: list[TapeOp] = []
         q, qd = "q", "qd"
         for index in range(self.iterations):

@@ -1,4 +1,4 @@
-"""What is simulated and what is kept of it: states as rows, the times that are recorded, endings."""
+"""A simulation job: states as rows, recorded times, endings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adap
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """What moves the robot: a law, a function that gives its forces instead, and the plant."""
+    """The source of motion: a law, or a function that returns its forces, and the plant."""
 
     law: Law
     ask: Function | None
@@ -45,7 +45,7 @@ class Moving:
 
 
 class Job:
-    """States as rows, steps, and what is recorded of them."""
+    """States as rows, steps, and recorded data."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Job:
         robot = moving.robot
         t, dt, self.start = _checked_times(*times)
         if isinstance(record, bool) or not isinstance(record, int) or record < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"record: {record!r} came; wanted 1 for every step, n for every n-th, or 0")
+            raise ArgumentError(f"record: expected 1 for every step, n for every n-th, or 0, got {record!r}")
         q = as_configuration(robot, neutral(robot) if q0 is None else q0, "q0")
         qd = as_tangent(robot, np.zeros(robot.nv) if qd0 is None else qd0, "qd0")
         self.batch = common_batch({"q0": q, "qd0": qd})
@@ -86,14 +86,14 @@ class Job:
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
 
     def _check_configurations(self) -> None:
-        """Refuse states with quaternions that are not of length one."""
+        """Refuse quaternions that are not normalised."""
         for joint in self.robot.independent:
             q = self.q[:, joint.q_slice]
             with np.errstate(all="ignore"):
                 wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
             if wrong.any():
                 raise ArgumentError(
-                    f"q0: joint {joint.name!r} has a quaternion whose length is not one, {q[wrong][0, :4]}; "
+                    f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
                     "hinge.neutral(robot) is a configuration without rotation"
                 )
 
@@ -104,16 +104,16 @@ class Job:
 
     @property
     def times(self) -> Array:
-        """The times (T,) that are recorded."""
+        """The recorded times (T,)."""
         return self.start + self.dt * self.recorded
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which states have not ended."""
+        """The states that have not ended."""
         return self.ends == inf
 
     def end(self, states: ArrayLike, t: ArrayLike, reason: str) -> None:
-        """Note that states ended, those that have not before."""
+        """Record the ending of states that have not ended before."""
         for k, when in zip(np.atleast_1d(states), np.broadcast_to(t, np.size(states)), strict=True):
             if int(k) not in self.reasons:
                 self.ends[k], self.reasons[int(k)] = when, reason
@@ -123,51 +123,52 @@ class Job:
         return np.array(wide.reshape(self.states, x.shape[-1]), order="C")
 
     def _rows(self, x: Array | Signal, name: str) -> Array | Signal:
-        """Return numbers (n,) as they are, and those of each state as rows (states, n)."""
+        """Return numbers (n,) unchanged, and a batch of them as rows (states, n)."""
         if isinstance(x, Signal):
             if x.values.ndim == 3 and x.values.shape[1] != self.states:
                 raise ArgumentError(
-                    f"{name}: its samples are for {x.values.shape[1]} states; wanted {self.states}"
+                    f"{name}: expected samples for {self.states} states, got {x.values.shape[1]}"
                 )
             return x
         if x.ndim == 1:
             return np.ascontiguousarray(x)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: has shape {x.shape}, but there are {self.batch or 'no'} states; give q0 that batch"
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
+                "give q0 that batch"
             )
         return self._own(x)
 
     def in_batch(self, x: Array) -> Array:
-        """Return rows of all states in the shape of the batch."""
+        """Reshape rows (states, …) to the batch."""
         return x.reshape((*self.batch, *x.shape[1:]))
 
     def place(self, state: int) -> tuple[int, ...]:
-        """Return the place of a state in the batch."""
+        """Return the batch index of a state."""
         return tuple(map(int, np.unravel_index(state, self.batch))) if self.batch else ()
 
     def asked(self, f: Function, t: Any, q: Array, qd: Array) -> Array:
-        """Return the forces (states, nv) that a function gives for states as rows."""
+        """Evaluate the control function; return its forces (states, nv)."""
         tau = as_vector(
             f(t, self.in_batch(q).copy(), self.in_batch(qd).copy()),
             "control",
             self.robot.nv,
             "it returns forces",
         )
-        wanted = (*self.batch, self.robot.nv)
+        expected = (*self.batch, self.robot.nv)
         try:
-            return np.broadcast_to(tau, wanted).reshape(self.states, -1)
+            return np.broadcast_to(tau, expected).reshape(self.states, -1)
         except ValueError:
-            raise ArgumentError(f"control: returned shape {tau.shape}; wanted {wanted}") from None
+            raise ArgumentError(f"control: expected a result of shape {expected}, got {tau.shape}") from None
 
     # Events.
 
     def look(
         self, events: Iterable[Event], start: Ends, end: Ends, among: NDArray[np.bool_], between: Between
     ) -> None:
-        """Find the events of a step of the states among these, and end what they end.
+        """Locate the events of a step of these states, and end the runs of terminal ones.
 
-        `start` and `end` are the times of the step, one for all or (states,), and all states then.
+        `start` and `end` are the times of the step, scalar or (states,), with all states there.
         """
         for event in events:
             before, after = (self._values(event, *x) for x in (start, end))
@@ -187,10 +188,10 @@ class Job:
         now = self.in_batch(t)[()] if isinstance(t, np.ndarray) else t
         return event.values(now, self.in_batch(q), self.in_batch(qd)).reshape(-1)
 
-    # What comes out.
+    # Results.
 
     def result(self, count: int, settings: Mapping[str, Any]) -> Run:
-        """Return the run with so many of the recorded times."""
+        """Return the run with the first recorded times."""
         if self.states and not self.alive.any():
             count = max(1, int((self.times[:count] <= self.ends.max()).sum()))
         times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
@@ -216,7 +217,7 @@ class Job:
 
 
 def after(ops: list[TapeOp] | tuple[TapeOp, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:
-    """Return buffers after programs were run on them."""
+    """Run programs on buffers, and return the buffers."""
     found = dict(buffers)
     for op in ops:
         found |= op.run(found)
@@ -224,13 +225,13 @@ def after(ops: list[TapeOp] | tuple[TapeOp, ...], buffers: Mapping[str, Array]) 
 
 
 def events_of(events: Any) -> tuple[Event, ...]:
-    """Return what to watch for; a bare function is an event that ends nothing."""
+    """Return the events; a bare function is an event that is not terminal."""
     if events is None:
         return ()
     given: list[Any] = [events] if isinstance(events, Event) or callable(events) else list(events)
     for e in given:
         if not isinstance(e, Event) and not callable(e):
-            raise ArgumentError(f"events: {e!r} is among them; wanted `Event`s or functions of (t, q, qd)")
+            raise ArgumentError(f"events: expected Event values or functions of (t, q, qd), got {e!r}")
     return tuple(e if isinstance(e, Event) else Event(e) for e in given)
 
 
@@ -238,7 +239,7 @@ def _checked_times(t: float, dt: float, start: float) -> tuple[float, float, flo
     for name, value, least in (("t", t, 0.0), ("dt", dt, 0.0), ("start", start, -inf)):
         if isinstance(value, bool) or not isinstance(value, Real) or not least <= value < inf:  # pyright: ignore[reportUnnecessaryIsInstance]
             more = ", not negative" if least == 0 else ""
-            raise ArgumentError(f"{name}: {value!r} came; wanted a number of seconds{more}")
+            raise ArgumentError(f"{name}: expected a number of seconds{more}, got {value!r}")
     if dt <= 0:
-        raise ArgumentError(f"dt: {dt!r} came; wanted a step longer than zero, such as 1e-3")
+        raise ArgumentError(f"dt: expected a step above zero, such as 1e-3, got {dt!r}")
     return float(t), float(dt), float(start)

@@ -1,8 +1,8 @@
-"""Control laws that are compiled into the loop over steps.
+"""Control laws, compiled into the loop over steps.
 
-A law says which programs make its forces from the state, and which numbers these take: arrays that stay, or
-signals, sampled at the times of an integrator's stages. Any other function of (t, q, qd) can control as well;
-it is called from Python.
+A law defines the programs that compute its forces from the state, and their parameters: constant arrays, or
+signals, sampled at the times of an integrator's stages. Any other function of (t, q, qd) can control
+as well; it is called from Python.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ class Law(ABC):
 
     @abstractmethod
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
-        """Return the numbers that it takes by the names of their buffers, checked."""
+        """Return its checked parameters by buffer name."""
 
     @abstractmethod
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
-        """Return programs that make forces, and the name of the buffer where these are."""
+        """Return the programs that compute the forces, and the name of the result buffer."""
 
     def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
-        """Return programs that make accelerations, and the name of their buffer."""
+        """Return the programs that compute the accelerations, and the name of the result buffer."""
         ops, tau = self.forces(plant, stage)
         return [*ops, plant.forward(stage, tau)], stage.own("qdd")
 
 
 @dataclass(frozen=True, eq=False)
 class Torque(Law):
-    """Forces that are given: one number for all, (nv,), (…, nv), or a `Signal` of them."""
+    """Given forces: a number, (nv,), (…, nv), or a `Signal` of them."""
 
     tau: Given
 
@@ -51,13 +51,13 @@ class Torque(Law):
         return {"tau": _tangent(self.tau, "tau", robot)}
 
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
-        """Return nothing to do: the forces are there."""
+        """Return no programs: the forces are an input."""
         return [], stage.number("tau")
 
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Law):
-    """The forces that hold the robot against gravity where it is."""
+    """The forces that balance gravity at the current configuration."""
 
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return none."""
@@ -70,11 +70,11 @@ class GravityCompensation(Law):
 
 @dataclass(frozen=True, eq=False)
 class PD(Law):
-    """τ = kp (target − q) + kd (target's velocity − q̇), on request with what gravity asks for.
+    """τ = kp (target − q) + kd (target's velocity − q̇), optionally with gravity compensation.
 
     `target` (nq,) is a configuration and `velocity` (nv,) its velocity, each for all states, for each of
-    them, or a `Signal`; `kp` and `kd` are numbers or (nv,). The difference of two rotations is the sine of
-    the angle between them along their axis, that of positions is seen from the joint's outer frame.
+    them, or a `Signal`; `kp` and `kd` are numbers or (nv,). The error of a rotation is the sine of the angle
+    along the axis between the two; that of a position is in the joint's outer frame.
     """
 
     target: Given
@@ -88,7 +88,7 @@ class PD(Law):
         return _tracking(robot, self.target, self.velocity, self.kp, self.kd)
 
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
-        """Return the feedback, and the gravity force with it."""
+        """Return the feedback, with the gravity force if asked for."""
         found = [_feedback(plant, stage, "zero", "feedback")]
         if not self.gravity_compensation:
             return found, stage.own("feedback")
@@ -116,7 +116,7 @@ class ComputedTorque(Law):
         return found | {"target_qdd": _tangent(self.acceleration, "acceleration", robot)}
 
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
-        """Return the wanted acceleration and its inverse dynamics."""
+        """Return the desired acceleration and its inverse dynamics."""
         wanted = _feedback(plant, stage, stage.number("target_qdd"), "wanted")
         verb = plant.with_own_forces("inverse_dynamics")
         inverse = plant.verb(verb, stage, {"qd": stage.qd, "qdd": stage.own("wanted")}, "tau")
@@ -125,10 +125,10 @@ class ComputedTorque(Law):
 
 @dataclass(frozen=True, eq=False)
 class Prescribed(Law):
-    """Some joints move with given accelerations, hybrid dynamics; the others follow another law.
+    """Prescribed accelerations for some joints (hybrid dynamics), and another law for the rest.
 
-    `acceleration` (nv,) is a number array or a `Signal` of full length; what it says of other joints does not
-    matter. The prescribed joints begin with the state that the simulation begins with.
+    `acceleration` (nv,) is an array or a `Signal` of full length; its entries for other joints are ignored.
+    The prescribed joints start from the initial state of the simulation.
     """
 
     joints: Sequence[str]
@@ -136,16 +136,19 @@ class Prescribed(Law):
     others: Law = Torque(0.0)
 
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
-        """Return the accelerations, and what the other law takes."""
+        """Return the accelerations, and the parameters of the other law."""
         if isinstance(self.joints, str):
-            raise ArgumentError(f"joints: the text {self.joints!r} came; wanted a list, [{self.joints!r}]")
+            raise ArgumentError(
+                f"joints: expected a list of joint names, got the string {self.joints!r}; "
+                f"did you mean [{self.joints!r}]?"
+            )
         for name in self.joints:
             robot.joint(name)
         found = {"prescribed_qdd": _tangent(self.acceleration, "acceleration", robot)}
         return found | self.others.numbers(robot)
 
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
-        """Return what the others' law makes; those of the prescribed joints come with the accelerations."""
+        """Return the forces of the other law; those of the prescribed joints come with the accelerations."""
         ops, qdd = self.accelerations(plant, stage)
         return ops, qdd.replace("qdd", "held")
 
@@ -161,8 +164,8 @@ def _tracking(
     for joint in robot.independent:
         if joint.nv and not isinstance(joint.type, VectorJoint | Free | Spherical | Planar):
             raise NotImplementedError(
-                f"joint {joint.name!r}: feedback of a {joint.type.kind} joint is not there; control with a "
-                "function of (t, q, qd)"
+                f"joint {joint.name!r}: feedback is not supported for {joint.type.kind} joints; control "
+                "with a function of (t, q, qd)"
             )
     return {
         "target_q": given_signal(target, "target", robot.nq, f"nq of robot {robot.name!r}"),
@@ -179,7 +182,7 @@ def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:
 
 
 def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> TapeOp:
-    """Return the program of kp e + kd ė + what comes ahead."""
+    """Return the program of kp e + kd ė + the feed-forward."""
     names = ("target_q", "target_qd", "kp", "kd")
     program = joint_program(
         plant.robot,

@@ -1,4 +1,4 @@
-"""What a control law and an integrator work with: the robot's dynamics as programs over named buffers."""
+"""The plant: the robot's dynamics as programs over named buffers, for laws and integrators."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hinge.targets import TapeOp
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of an integrator's step: where its state is, and at which share of the step it is.
+    """A stage of an integrator's step: the buffers of its state, and its fraction of the step.
 
-    `signals` are the numbers that change with time.
+    `signals` are the parameters that vary with time.
     """
 
     index: int
@@ -28,23 +28,23 @@ class Stage:
     signals: frozenset[str] = frozenset()
 
     def own(self, name: str) -> str:
-        """Return the name of a buffer that only this stage writes."""
+        """Return the name of a buffer of this stage."""
         return f"{name}#{self.index}"
 
     def number(self, name: str) -> str:
-        """Return the name of the buffer of a law's number: one for each share of the step if it changes."""
+        """Return the buffer name of a law's parameter; a signal has one for each fraction of the step."""
         return sampled(name, self.node) if name in self.signals else name
 
 
 def sampled(name: str, node: float) -> str:
-    """Return the name of the table with samples of a signal at a share of each step."""
+    """Return the table name of a signal's samples at a fraction of each step."""
     return f"{name}@{node}"
 
 
 class Plant:
-    """A robot under external forces [n; f] at frames and under gravity, both the same at all times.
+    """A robot under constant external forces [n; f] at frames and constant gravity.
 
-    With `passive` the joints' own springs, dampers and friction act, where there are any.
+    With `passive`, springs, dampers and friction of the joints act.
     """
 
     def __init__(
@@ -70,15 +70,15 @@ class Plant:
         if gravity is not None:
             down = gravity_of(robot, gravity)
             if not np.isfinite(down).all():
-                raise ArgumentError(f"gravity: {gravity!r} came; wanted three finite numbers (…, 3)")
+                raise ArgumentError(f"gravity: expected three finite numbers (…, 3), got {gravity!r}")
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
 
     def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> TapeOp:
-        """Return a verb's program at a stage, with its only result in a buffer of the stage."""
+        """Return a verb's program at a stage, with its result in a buffer of the stage."""
         return self._op(compiled(self.robot, verb), stage, given, {verb: stage.own(out)})
 
     def with_own_forces(self, verb: str) -> str:
-        """Return the name of a verb with the joints' own forces, if these act."""
+        """Return the name of the verb's variant with passive joint forces, if these act."""
         return f"passive_{verb}" if self.passive else verb
 
     def forward(self, stage: Stage, tau: str) -> TapeOp:

@@ -1,4 +1,4 @@
-"""What a simulation gives: times and states, and all that follows from them when it is asked for."""
+"""The result of a simulation: times, states, and derived quantities on demand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hinge.model import Robot
 from hinge.sim.events import Hit
 from hinge.spatial import Array
 
-#: Is told how much is done, and how much there is to do.
+#: A progress callback of (done, total).
 Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Why the run of one state ended before its time: its place in the batch, when, and why."""
+    """An early ending of one state: its batch index, the time, and the reason."""
 
     state: tuple[int, ...]
     t: float
@@ -31,8 +31,8 @@ class Ending:
 class Run:
     """A robot's motion: t (T,), q (…, T, nq), qd (…, T, nv), tau (…, T, nv), for one state or a batch (…).
 
-    After an ending what is recorded of a state is not a number. `events` are those that happened, in the
-    order of their times. `settings` say how the run was made.
+    After an ending the recorded state is NaN. `events` are ordered by time. `settings` record the arguments
+    of the simulation.
     """
 
     robot: Robot
@@ -72,7 +72,7 @@ class Run:
 
     @cached_property
     def elastic_energy(self) -> Array:
-        """The energy (…, T) in J of the joints' springs, zero if these do not act in the run."""
+        """The energy (…, T) in J of the joints' springs; zero if the run had no passive forces."""
         if not self.settings.get("passive") or not any(j.stiffness.any() for j in self.robot.joints):
             return np.zeros(self.q.shape[:-1])
         return elastic_energy(self.robot, self.q)

@@ -1,4 +1,4 @@
-"""Functions of time as arrays: a constant, or samples with a rule for what is between them."""
+"""Functions of time as arrays: constants, or samples with interpolation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Between: TypeAlias = Literal["linear", "hold"]
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """Samples at rising times: values (T, n), the same for all states, or (T, states, n).
+    """Samples at increasing times: values (T, n), the same for all states, or (T, states, n).
 
-    Between samples it is linear or holds the earlier one; before the first and after the last it stays.
+    Between samples it is linear or holds the earlier one; outside it holds the first or the last.
     """
 
     times: Array
@@ -27,7 +27,7 @@ class Signal:
 
     def __post_init__(self) -> None:
         if self.between not in ("linear", "hold"):
-            raise ArgumentError(f"between: {self.between!r} is unknown; wanted 'linear' or 'hold'")
+            raise ArgumentError(f"between: expected 'linear' or 'hold', got {self.between!r}")
         times = np.asarray(self.times, dtype=np.float64)
         if (
             times.ndim != 1
@@ -35,11 +35,11 @@ class Signal:
             or not (np.diff(times) > 0).all()
             or not np.isfinite(times).all()
         ):
-            raise ArgumentError("times: wanted finite, rising numbers (T,)")
+            raise ArgumentError(f"times: expected finite, increasing numbers (T,), got shape {times.shape}")
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim not in (2, 3) or len(values) != len(times):
             raise ArgumentError(
-                f"values: have shape {values.shape}; wanted (T, n) or (T, states, n), T = {len(times)}"
+                f"values: expected shape (T, n) or (T, states, n) with T = {len(times)}, got {values.shape}"
             )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
@@ -55,14 +55,14 @@ class Signal:
         return (1 - share) * self.values[k] + share * self.values[k + 1]
 
 
-#: What may change with time: numbers (n,) or (states, n), or samples.
+#: A constant (n,) or (states, n), or a signal.
 Given: TypeAlias = ArrayLike | Signal
 
 
-def given_signal(x: Given, name: str, size: int, wanted: str) -> Array | Signal:
+def given_signal(x: Given, name: str, size: int, reason: str) -> Array | Signal:
     """Return an argument as an array (…, size) or a signal of this size, or raise an ArgumentError."""
     if not isinstance(x, Signal):
-        return as_vector(x, name, size, wanted)
+        return as_vector(x, name, size, reason)
     if x.values.shape[-1] != size:
-        raise ArgumentError(f"{name}: its samples have {x.values.shape[-1]} numbers; wanted {size}, {wanted}")
+        raise ArgumentError(f"{name}: expected samples of {size} numbers, {reason}, got {x.values.shape[-1]}")
     return x

@@ -1,4 +1,4 @@
-"""The main job: a robot's motion from a state, under a control law."""
+"""`simulate`: a robot's motion from an initial state under a control law."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from hinge.sim.plant import Plant
 from hinge.sim.run import Progress, Run
 from hinge.spatial import ArrayLike
 
-#: A law, forces that stay, or any function of (t, q, qd), which is asked once a step for all states.
+#: A law, constant forces, or any function of (t, q, qd), called once a step for all states.
 Control: TypeAlias = Law | ArrayLike | Function | None
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user broke off; `run` has what was computed until then."""
+    """A simulation interrupted by the user; `run` holds the motion so far."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"interrupted at t = {run.t[-1]:g} s")
@@ -53,24 +53,24 @@ def simulate(
 ) -> Run:
     """Return the motion from a state q0, qd0 or a batch of them, over `t` seconds in steps of `dt`.
 
-    Without q0 the robot begins in its neutral configuration, without qd0 at rest. `control` is None for no
-    forces, an array (…, nv) of forces that stay, a law such as `PD` or `ComputedTorque`, which is compiled
-    into the loop over steps, or a function of (t, q, qd) that returns forces (…, nv); it is called once a
-    step with all states, and its forces stay for the step.
+    The default q0 is the neutral configuration, the default qd0 zero. `control` is None for no forces, an
+    array (…, nv) of constant forces, a law such as `PD` or `ComputedTorque`, which is compiled into the loop
+    over steps, or a function of (t, q, qd) that returns forces (…, nv); it is called once a step with all
+    states, and its forces are held for the step.
 
-    `integrator` is "rk4", "semi-implicit", "midpoint", whose energy does not drift, or "adaptive", or one
-    with other settings such as `Adaptive(rtol=1e-10)`. That chooses its steps, for each state its own;
-    `dt` is then the time between recorded states, and a function that controls is asked in every stage, with
-    the times (…,) of the states. `dt` is made a little shorter where t is no multiple of it.
+    `integrator` is "rk4", "semi-implicit", "midpoint", whose energy does not drift, or "adaptive", or a value
+    with other settings such as `Adaptive(rtol=1e-10)`. Adaptive steps are chosen for each state; `dt` is then
+    the time between recorded states, and a control function is called in every stage, with the times (…,) of
+    the states. `dt` is shortened slightly where t is no multiple of it.
 
-    `external` are forces {frame: [n; f]} that stay, `gravity` (…, 3) replaces the robot's; with `passive`, as
-    it is unless told, the joints' own springs, dampers and friction act, see `passive_force`. `events` are
-    functions of (t, q, qd) whose zeros are found, see `Event`. Every `record`-th state is kept, the first and
-    the last always, with 0 only these; where all states ended before, nothing is kept of the time after that.
-    `progress` is called with what is done and what there is to do.
+    `external` are constant forces {frame: [n; f]}, `gravity` (…, 3) replaces the robot's; with `passive`, the
+    default, springs, dampers and friction of the joints act, see `passive_force`. `events` are functions of
+    (t, q, qd) whose zeros are located, see `Event`. Every `record`-th state is recorded, the first and the
+    last always, with 0 only these; recording stops when all states have ended. `progress` is called with
+    (done, total).
 
-    A state that is not finite any more ends its own run and no other: the run's `endings` say which and when.
-    Ctrl-C raises `Interrupted`, a KeyboardInterrupt that has the run so far.
+    A state that becomes non-finite ends its own run only: the run's `endings` list which and when. Ctrl-C
+    raises `Interrupted`, a KeyboardInterrupt with the run so far.
     """
     law, ask = _law(control)
     plant = Plant(checked_robot(robot), external=external, gravity=gravity, passive=passive)
@@ -93,10 +93,10 @@ def simulate(
 
 
 def resume(run: Run, *, t: float, control: Control = None, external: External = None, **more: Any) -> Run:
-    """Return a run that goes on for `t` seconds from where it ended, as one with what was there.
+    """Return the run continued for `t` seconds, old and new part as one.
 
-    Integrator, step, gravity and what is recorded are those of the run unless given; `control` and `external`
-    are to be given again. States that ended stay ended.
+    Integrator, step, gravity and `record` are those of the run unless given; `control` and `external` must be
+    given again. States that ended stay ended.
     """
     settings = run.settings
     rule: Any = settings["integrator"]
@@ -128,39 +128,41 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
 
 
 def _name(control: Control) -> str:
-    """Return what to call a control in the settings of a run."""
+    """Return the name of a control for the settings of a run."""
     if control is None:
         return "none"
     return getattr(control, "__name__", type(control).__name__)
 
 
 def _recorded(job: Job, done: int) -> int:
-    """Return how many of the recorded times are there after so many steps."""
+    """Return the number of recorded times after a number of steps."""
     return int((job.recorded <= done).sum())
 
 
 def _law(control: Control) -> tuple[Law, Function | None]:
-    """Return the law, and the function that gives its forces if it is none of ours."""
+    """Return the law, and the control function if the control is one."""
     if isinstance(control, Law):
         return control, None
     if isinstance(control, str):
         raise ArgumentError(
-            f"control: the text {control!r} came; wanted a law such as sim.PD(q, kp, kd), or forces"
+            f"control: expected forces or a law such as sim.PD(q, kp, kd), got the string {control!r}"
         )
     if isinstance(control, type):
-        raise ArgumentError(f"control: the class {control.__name__} came; wanted one, {control.__name__}(…)")
+        raise ArgumentError(
+            f"control: expected a law, got the class {control.__name__}; did you mean {control.__name__}(…)?"
+        )
     if callable(control):
         return Torque(0.0), control
     return Torque(0.0 if control is None else control), None
 
 
 def _rule(given: Any) -> Integrator | Adaptive:
-    """Return the integrator of this name, or the one that came."""
+    """Return the integrator of this name, or the given one."""
     if isinstance(given, Integrator | Adaptive):
         return given
     if isinstance(given, str) and given == "adaptive":
         return Adaptive()
     if not isinstance(given, str) or given not in INTEGRATORS:
         names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
-        raise ArgumentError(f"integrator: {given!r} is unknown; there is {names}")
+        raise ArgumentError(f"integrator: expected one of {names}, got {given!r}")
     return INTEGRATORS[given]

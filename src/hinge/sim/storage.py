@@ -1,4 +1,4 @@
-"""Runs on disk: npz, which needs nothing else, or Parquet; and as datasets of xarray."""
+"""Runs on disk, as npz or Parquet, and as xarray datasets."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ARRAYS = ("t", "q", "qd", "tau")
 def save_run(run: Run, path: str | Path) -> Path:
     """Write a run to a file: `.npz`, or `.parquet` with one row for each state and time. Return the path.
 
-    The file has the robot in it, so that `load_run` needs nothing else. A file that is there is replaced.
+    The file contains the robot, so that `load_run` needs nothing else. An existing file is replaced.
     """
     path = Path(path)
     if path.suffix not in (".npz", ".parquet"):
-        raise ArgumentError(f"path: {str(path)!r} came; wanted a name that ends in .npz or .parquet")
+        raise ArgumentError(f"path: expected a name that ends in .npz or .parquet, got {str(path)!r}")
     head = json.dumps(_head(run))
     if path.suffix == ".npz":
         with path.open("wb") as file:
@@ -41,23 +41,23 @@ def save_run(run: Run, path: str | Path) -> Path:
 
 
 def load_run(path: str | Path, *, robot: Robot | None = None) -> Run:
-    """Return the run of a file; `robot` must be the one that it was made with, and is not needed."""
+    """Return the run of a file; `robot`, which is optional, must be the robot of the run."""
     path = Path(path)
     read = {".npz": _read_npz, ".parquet": _read_parquet}.get(path.suffix)
     if read is None:
-        raise ArgumentError(f"path: {str(path)!r} came; wanted a name that ends in .npz or .parquet")
+        raise ArgumentError(f"path: expected a name that ends in .npz or .parquet, got {str(path)!r}")
     head, arrays = read(path)
     if head.get("hinge run") != VERSION:
         raise FormatError(f"is not a run of version {VERSION}", source=str(path))
     if robot is not None and fingerprint(robot) != head["fingerprint"]:
-        raise ArgumentError(f"robot: {robot.name!r} is not the robot of the run {str(path)!r}")
+        raise ArgumentError(f"robot: expected the robot of the run {str(path)!r}, got {robot.name!r}")
     found = robot or from_json(head["robot"], source=str(path))
     times, batch = len(arrays["t"]), tuple(head["batch"])
-    wanted = {"q": found.nq, "qd": found.nv, "tau": found.nv}
-    for name, n in wanted.items():
+    sizes = {"q": found.nq, "qd": found.nv, "tau": found.nv}
+    for name, n in sizes.items():
         if arrays[name].shape != (*batch, times, n):
             shape = arrays[name].shape
-            raise FormatError(f"{name} has shape {shape}; wanted {(*batch, times, n)}", source=str(path))
+            raise FormatError(f"{name}: expected shape {(*batch, times, n)}, got {shape}", source=str(path))
     endings = tuple(Ending(tuple(s), t, why) for s, t, why in head["endings"])
     events = tuple(
         Hit(name, tuple(s), t, np.array(q, float), np.array(qd, float))
@@ -83,14 +83,14 @@ def to_xarray(run: Run) -> Any:
 
 
 def coordinate_names(robot: Robot) -> tuple[list[str], list[str]]:
-    """Return a name for each coordinate of q and of qd: the joint's, and its own where there are several."""
+    """Return names for the coordinates of q and of qd: joint, and coordinate if it has several."""
     q = [j.name if j.nq == 1 else f"{j.name}.{n}" for j in robot.independent for n in j.type.q_names]
     qd = [j.name if j.nv == 1 else f"{j.name}.{n}" for j in robot.independent for n in j.type.qd_names]
     return q, qd
 
 
 def _head(run: Run) -> dict[str, Any]:
-    """Return everything of a run but its arrays, as JSON can say it."""
+    """Return all of a run but its arrays, as JSON data."""
     return {
         "hinge run": VERSION,
         "robot": to_json(run.robot),
@@ -107,7 +107,7 @@ def _plain(x: Any) -> Any:
 
 
 def _columns(run: Run) -> dict[str, Any]:
-    """Return a column for the state's number, the time, and each coordinate."""
+    """Return the columns: index of the state, time, and each coordinate."""
     q, qd = coordinate_names(run.robot)
     states, times = int(np.prod(run.batch)), len(run.t)
     found: dict[str, Any] = {

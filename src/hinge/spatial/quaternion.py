@@ -89,5 +89,5 @@ def from_matrix(r: Array) -> Array:
 
 
 def random(rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
-    """Return quaternions spread evenly over all rotations."""
+    """Return uniformly distributed random quaternions."""
     return normalize(rng.standard_normal((*shape, 4)))

@@ -1,4 +1,4 @@
-"""Subspaces of motion and force: a joint's freedoms, what it constrains, and dual bases.
+"""Subspaces of motion and force: joint freedoms, constraint forces, and dual bases.
 
 A subspace is the matrix (…, 6, r) of a basis: Featherstone section 3.10. Motion and force live in
 dual coordinates, so his spatial transpose is the ordinary one.
@@ -13,9 +13,9 @@ from hinge.spatial.vector3 import Array, matvec, transpose
 
 
 def reciprocal(s: Array) -> Array:
-    """Return an orthonormal basis T (…, 6, 6 − r) of what is reciprocal to s: sᵀ T = 0, (3.25).
+    """Return an orthonormal basis T (…, 6, 6 − r) of the reciprocal of s: sᵀ T = 0, (3.25).
 
-    For a motion subspace these are the constraint forces that do no work, and the other way round.
+    For a motion subspace these are the constraint forces, which do no work on it, and vice versa.
     """
     s = np.asarray(s, dtype=np.float64)
     r = s.shape[-1]

@@ -25,14 +25,14 @@ def as_array(x: ArrayLike) -> Array:
 
 
 def shaped(name: str, given: ArrayLike, *last: int) -> Array:
-    """Return an array whose last dimensions are these, or say what came."""
+    """Return x as an array with these last dimensions, or raise an ArgumentError."""
     try:
         a = as_array(given)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{name}: {given!r} is not an array of numbers") from None
+        raise ArgumentError(f"{name}: expected an array of numbers, got {given!r}") from None
     if a.shape[len(a.shape) - len(last) :] != last:
-        wanted = ", ".join(map(str, last))
-        raise ArgumentError(f"{name}: has shape {a.shape}; wanted (…, {wanted})")
+        expected = ", ".join(map(str, last))
+        raise ArgumentError(f"{name}: expected shape (…, {expected}), got {a.shape}")
     return a
 
 

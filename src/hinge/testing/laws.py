@@ -1,7 +1,7 @@
-"""Laws of mechanics as numbers: each returns how far a robot is from obeying, relative to its size.
+"""Laws of mechanics as relative errors, one function for each law.
 
-They hold whatever computes the dynamics: pass any implementation with the verbs' signatures.
-`check_laws` raises LawError with the robot, the law and the figure when one is above its bound.
+They hold for any implementation of dynamics: pass one with the verbs' signatures.
+`check_laws` raises LawError with the robot, the law and the error when one exceeds its bound.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hinge.testing.states import State, random_state
 
 
 class LawError(HingeError, AssertionError):
-    """Report a law that a robot's dynamics does not obey."""
+    """Report a law that is violated."""
 
 
 @dataclass(frozen=True)
 class Dynamics:
-    """The verbs that the laws are about; by default those of the book."""
+    """The verbs under test; by default those of `hinge.reference`."""
 
     inverse: Callable[..., Array] = reference.inverse_dynamics
     forward: Callable[..., Array] = reference.forward_dynamics
@@ -54,9 +54,9 @@ def mass_matrix_error(robot: Robot, s: State, d: Dynamics = BOOK) -> float:
 
 
 def round_trip_error(robot: Robot, s: State, d: Dynamics = BOOK) -> float:
-    """Compare q̈ with forward dynamics of the forces that inverse dynamics gives for it.
+    """Compare q̈ with the forward dynamics of its inverse dynamics.
 
-    Relative to what the condition of the mass matrix lets a float64 keep.
+    Relative to the rounding of float64 amplified by the condition of the mass matrix.
     """
     if robot.nv == 0:
         return 0.0
@@ -95,7 +95,9 @@ def momentum_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 
     Joint forces are inner forces, so only those across the base joint are zero.
     """
     if not _floats(robot):
-        raise ArgumentError(f"robot: {robot!r} does not float on one free joint; its momentum may change")
+        raise ArgumentError(
+            f"robot: expected one that floats on one free joint, got {robot!r}; its momentum may change"
+        )
     tau = s.tau.copy()
     tau[..., robot.joints[0].qd_slice] = 0
     qdd = d.forward(robot, s.q, s.qd, tau, gravity=np.zeros(3))
@@ -107,7 +109,7 @@ def momentum_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 
 
 
 def configuration_error(robot: Robot, s: State) -> float:
-    """Compare v with the difference between q and where v leads from it, and back."""
+    """Compare v with difference(q, integrate(q, v)), and the reverse."""
     v = 0.5 * s.qd
     there = integrate(robot, s.q, v)
     forth = np.abs(difference(robot, s.q, there) - v).max(initial=0.0)
@@ -127,9 +129,9 @@ LAWS: dict[str, tuple[Callable[..., float], float]] = {
 
 
 def check_laws(robot: Robot, *, seed: int = 0, size: int = 3, dynamics: Dynamics = BOOK) -> dict[str, float]:
-    """Return how far the robot is from each law at random states, or raise LawError.
+    """Return the largest error of each law at random states, or raise LawError.
 
-    Conservation of momentum is asked of floating robots only.
+    Conservation of momentum is checked for floating robots only.
     """
     s = random_state(robot, seed, size)
     held = {name: law for name, (law, _) in LAWS.items() if law is not momentum_error or _floats(robot)}
@@ -144,7 +146,7 @@ def check_laws(robot: Robot, *, seed: int = 0, size: int = 3, dynamics: Dynamics
 
 
 def _floats(robot: Robot) -> bool:
-    """Tell whether the robot hangs on the world by one free joint, which then is its first."""
+    """Tell whether the robot's only joint to the world is a free joint, which then is its first."""
     return [j.type.kind for j in robot.joints if j.parent is None] == ["free"]
 
 

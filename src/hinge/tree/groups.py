@@ -1,4 +1,4 @@
-"""Sets of bodies that are worked with as one, such that what is left of the tree is a tree.
+"""Aggregates: disjoint sets of bodies such that the quotient of the tree by them is a tree.
 
 Joints that share a coordinate must be hinges of one aggregate. With the bodies of such joints go those on the
 paths between them, up to their nearest common ancestor, which stays outside unless it is one of them: then
@@ -13,7 +13,7 @@ from hinge.tree.tree import WORLD, Tree, base_first_order
 
 
 def grouped(tree: Tree, together: Iterable[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the smallest sets of bodies, in order, whose quotient is a tree; base first, as the tree is."""
+    """Return the smallest aggregates that contain these sets, base first."""
     group = list(range(len(tree)))
     for bodies in together:
         number = {group[i] for i in _spanned(tree, bodies)}
@@ -27,7 +27,7 @@ def grouped(tree: Tree, together: Iterable[Sequence[int]]) -> tuple[tuple[int, .
 
 
 def _spanned(tree: Tree, bodies: Sequence[int]) -> set[int]:
-    """Return bodies and those between them."""
+    """Return the bodies and all bodies on the paths between them."""
     top = bodies[0]
     for i in bodies[1:]:
         top = WORLD if top == WORLD else tree.common_ancestor(top, i)

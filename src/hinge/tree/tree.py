@@ -24,8 +24,8 @@ class Tree:
         for child, parent in enumerate(self.parents):
             if not WORLD <= parent < child:
                 raise ModelError(
-                    f"parents[{child}] = {parent}: a parent must be the world (-1) or a body "
-                    f"numbered below its child; sort with base_first_order() first"
+                    f"parents[{child}]: expected -1 (the world) or a body before its child, got {parent}"
+                    "; sort with base_first_order() first"
                 )
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ def base_first_order(parents: Sequence[int]) -> tuple[int, ...]:
     for child, parent in enumerate(parents):
         if not WORLD <= parent < len(parents):
             raise ModelError(
-                f"parents[{child}] = {parent}: there is no such body; wanted -1 … {len(parents) - 1}"
+                f"parents[{child}]: expected a number from -1 to {len(parents) - 1}, got {parent}"
             )
         children.setdefault(parent, []).append(child)
     order: list[int] = []

@@ -1,4 +1,4 @@
-"""What is drawn of each body: its own shapes, or sticks and an ellipsoid of inertia where it has none."""
+"""The drawn pieces of each body: its shapes, or sticks and an ellipsoid of inertia if it has none."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import Ellipsoid, ellipsoid, sticks
 
 Solid: TypeAlias = Box | Cylinder | Capsule | Sphere | Ellipsoid | Surface
-#: A shape of the robot; a stick; the inertia of a body that has no shape; that of one that has.
+#: A shape of the robot; a stick; the inertia of a body without shapes; that of one with shapes.
 Layer: TypeAlias = Literal["shape", "stick", "body", "inertia"]
 
-#: Sizes in parts of the robot's.
+#: Sizes relative to the robot.
 STICK, JOINT, PLACEHOLDER = 0.008, 0.016, 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A solid on a body, its placement, its colour, how opaque it is, and why it is there."""
+    """A solid on a body: placement, colour, opacity, and kind."""
 
     body: int
     solid: Solid
@@ -39,7 +39,7 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Appearance:
-    """The pieces of a robot, its size in m, and what could not be drawn."""
+    """The pieces of a robot, its size in m, and messages on what could not be drawn."""
 
     pieces: tuple[Piece, ...]
     size: float
@@ -47,7 +47,7 @@ class Appearance:
 
 
 def appearance(robot: Robot, q: Array, folder: str | Path | None = None) -> Appearance:
-    """Return what a robot looks like; meshes are read from inside the folder only."""
+    """Return the appearance of a robot; meshes are read from inside the folder only."""
     meshes, messages = Meshes(folder), list[str]()
     shaped: list[Piece] = []
     missing: list[Piece] = []
@@ -65,7 +65,7 @@ def appearance(robot: Robot, q: Array, folder: str | Path | None = None) -> Appe
 
 
 def bounds(robot: Robot, pieces: list[Piece], poses: Poses) -> tuple[Array, Array]:
-    """Return the corners of the box, along the world's axes, that holds a robot in its poses (…)."""
+    """Return the corners of the axis-aligned bounding box of a robot in poses (…)."""
     lines = sticks(robot)
     points: dict[int, list[Array]] = {i: [b.inertia.com[None]] for i, b in enumerate(robot.bodies)}
     for i, ends in zip(lines.bodies.tolist(), lines.ends, strict=True):
@@ -79,7 +79,7 @@ def bounds(robot: Robot, pieces: list[Piece], poses: Poses) -> tuple[Array, Arra
 
 
 def _outermost(points: Array) -> Array:
-    """Return the points that are the farthest in one of 26 directions."""
+    """Return the extreme points in 26 directions."""
     steps = (-1.0, 0.0, 1.0)
     directions = np.array([[x, y, z] for x in steps for y in steps for z in steps])
     return points[np.unique((points @ directions.T).argmax(0))]
@@ -88,7 +88,7 @@ def _outermost(points: Array) -> Array:
 def _drawable(i: int, body: Body, meshes: Meshes, messages: list[str]) -> tuple[list[Piece], list[Piece]]:
     """Return the pieces of a body's shapes, and placeholders for meshes that cannot be read.
 
-    Shapes for looking at come first; those for touching stand in if there are none or a mesh is missing.
+    Visual shapes come first; collision shapes replace them if there are none or a mesh is missing.
     """
     lost: list[Piece] = []
     found: list[Piece] = []

@@ -1,4 +1,4 @@
-"""Which runs of a batch a picture shows, and their spread."""
+"""Selection of runs of a batch for a picture, and their spread."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from hinge.errors import ArgumentError
 from hinge.sim import Run
 from hinge.spatial import Array
 
-#: One run of a batch by its place, several, or None for what suits the picture.
+#: One run of a batch by its index, several, or None for the picture's default.
 Runs: TypeAlias = int | tuple[int, ...] | Sequence[int | tuple[int, ...]] | None
 
-#: What a band shows, from and to.
+#: The quantiles at the edges of a band.
 BAND = (0.05, 0.95)
 
 
 def checked_run(run: Run) -> Run:
-    """Return the run, or raise an ArgumentError that says what came instead."""
+    """Return the run, or raise an ArgumentError if it is none or empty."""
     if not isinstance(run, Run):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"run: {type(run).__name__} came; wanted a Run, such as hinge.simulate(…) gives")
+        raise ArgumentError(f"run: expected a Run, got {type(run).__name__}; hinge.simulate(…) returns one")
     if 0 in run.batch or not len(run.t):
-        raise ArgumentError(f"run: its batch {run.batch} with {len(run.t)} times is empty; wanted a motion")
+        raise ArgumentError(f"run: expected a motion, got an empty batch {run.batch} with {len(run.t)} times")
     return run
 
 
 def chosen(run: Run, runs: Runs) -> list[int]:
-    """Return the places of runs in the flattened batch; all of them for None.
+    """Return the indices of runs in the flattened batch; all of them for None.
 
-    A number counts through the flattened batch, a tuple is a place in it, and a list several of either.
+    A number indexes the flattened batch, a tuple the batch itself, and a list has several of either.
     """
     total = int(np.prod(run.batch, dtype=int))
     if runs is None:
@@ -40,12 +40,14 @@ def chosen(run: Run, runs: Runs) -> list[int]:
     wanted = runs if isinstance(runs, Sequence) and not isinstance(runs, tuple | str) else [runs]
     found = [_place(run, x, total) for x in wanted]
     if not found:
-        raise ArgumentError("runs: is empty; wanted the place of a run in the batch, or several, or None")
+        raise ArgumentError(
+            "runs: expected the index of a run in the batch, a list of them, or None, got an empty list"
+        )
     return found
 
 
 def flat(run: Run, x: Array) -> Array:
-    """Return what a run has, (…, T) or (…, T, n), with its batch as one first dimension."""
+    """Flatten the batch of (…, T) or (…, T, n) to one first dimension."""
     return x.reshape(-1, *x.shape[len(run.batch) :])
 
 
@@ -59,15 +61,15 @@ def run_gravity(run: Run, place: int) -> Array:
 
 
 def spread(x: Array) -> tuple[Array, Array, Array]:
-    """Return the low quantile, the median and the high one over the first dimension, without what is NaN."""
+    """Return low quantile, median and high quantile over the first dimension, ignoring NaN."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # where all runs have ended there is nothing
+        warnings.simplefilter("ignore", RuntimeWarning)  # all-NaN columns, where every run has ended
         low, middle, high = np.nanquantile(x, (BAND[0], 0.5, BAND[1]), axis=0)
     return low, middle, high
 
 
 def draw(ax: Any, t: Array, x: Array, *, band: bool, **options: Any) -> None:
-    """Draw histories x (runs, T) as lines, or as the line of their median in a band; one label for all."""
+    """Draw histories x (runs, T) as lines, or as their median in a band, under one label."""
     if band:
         low, middle, high = spread(x)
         ax.fill_between(t, low, high, color=options.get("color"), alpha=0.2, linewidth=0)
@@ -80,7 +82,7 @@ def draw(ax: Any, t: Array, x: Array, *, band: bool, **options: Any) -> None:
 
 
 def subtitle(run: Run, places: Sequence[int], *, band: bool) -> str:
-    """Return which runs are shown, or nothing if there is one alone."""
+    """Return the subtitle that names the runs, empty for a single run."""
     if not run.batch:
         return ""
     if band:
@@ -105,6 +107,6 @@ def _place(run: Run, x: Any, total: int) -> int:
         place = total
     if not -total <= place < total:
         raise ArgumentError(
-            f"runs: {x!r} came; wanted a number below {total}, or a place in the batch {run.batch}"
+            f"runs: expected a number below {total} or an index into the batch {run.batch}, got {x!r}"
         )
     return place % total

@@ -1,4 +1,4 @@
-"""What the panel of the viewer calls when something in it is touched."""
+"""Callbacks of the viewer's panel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def calling(act: Callable[[], object]) -> Callable[[object], None]:
-    """Return a callback that does something, whatever the event says."""
+    """Return a callback that ignores the event."""
 
     def answer(_: object) -> None:
         act()

@@ -1,4 +1,4 @@
-"""The clock of a run that is played: where it is, how fast, and which frame that is."""
+"""The clock of a played run: time, speed and frame."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hinge.spatial import Array
 
 
 class Clock:
-    """Play, pause, speed and place in the times (T,) of a run; time passes only when `advance` is called."""
+    """Playback state over the times (T,) of a run; time passes only in `advance`."""
 
     def __init__(self, times: Array) -> None:
         self.times = times
@@ -18,13 +18,13 @@ class Clock:
         self.loop = True
 
     def play(self) -> None:
-        """Go on, from the beginning if it is at the end."""
+        """Start, from the beginning if it is at the end."""
         if self.t >= self.times[-1]:
             self.t = float(self.times[0])
         self.playing = len(self.times) > 1
 
     def pause(self) -> None:
-        """Stop where it is."""
+        """Pause at the current time."""
         self.playing = False
 
     def seek(self, t: float) -> None:
@@ -32,7 +32,7 @@ class Clock:
         self.t = float(np.clip(t, self.times[0], self.times[-1]))
 
     def advance(self, seconds: float) -> None:
-        """Let real time pass; at the end go round, or stop."""
+        """Advance by real time; at the end loop, or stop."""
         if not self.playing:
             return
         first, last = float(self.times[0]), float(self.times[-1])
@@ -45,7 +45,7 @@ class Clock:
 
     @property
     def frame(self) -> int:
-        """The number of the time that is nearest."""
+        """The index of the nearest time."""
         right = int(np.clip(np.searchsorted(self.times, self.t), 1, max(len(self.times) - 1, 1)))
         if len(self.times) == 1:
             return 0

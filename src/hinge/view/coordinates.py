@@ -1,4 +1,4 @@
-"""What the coordinates of a robot are called, what they are measured in, and which belong in one picture."""
+"""Names and units of a robot's coordinates, and their grouping into pictures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hinge.model import Joint, Robot
 from hinge.model.joints import VectorJoint
 
-#: More lines than this cannot be told apart by their colours.
+#: Most lines that can be told apart by colour.
 MOST_LINES = 7
 
 _RATES = {"rad": "rad/s", "m": "m/s"}
@@ -17,7 +17,7 @@ _EFFORTS = {"rad": "N m", "m": "N"}
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A coordinate of q or qd: its place in the vector, its name, and rad, m or nothing as the unit of q."""
+    """A coordinate of q or qd: index, name, and unit of q (rad, m or none)."""
 
     index: int
     name: str
@@ -36,9 +36,9 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Group:
-    """Coordinates with one unit that share a picture: of the configuration, and of the velocity.
+    """Configuration and velocity coordinates with one unit, in one picture.
 
-    What rolls has fewer velocities than coordinates, and may have none of a unit.
+    Rolling joints have fewer velocities than coordinates, possibly none of a unit.
     """
 
     title: str
@@ -54,14 +54,14 @@ def position_coordinates(joint: Joint) -> list[Coordinate]:
 
 
 def velocity_coordinates(joint: Joint) -> list[Coordinate]:
-    """Return the coordinates of a joint's qd, with the units of what they are the rates of."""
+    """Return the coordinates of a joint's qd, with the units of their integrals."""
     t, start = joint.type, joint.qd_slice.start
     units = _vector_units(joint) or [_unit_of(n) for n in t.qd_names]
     return _named(joint, t.qd_names, units, start)
 
 
 def has_quaternion(joint: Joint) -> bool:
-    """Tell whether the first four coordinates of q are a quaternion; the others stand for themselves."""
+    """Tell whether the first four coordinates of q are a quaternion."""
     return joint.type.q_names[:1] == ("qw",)
 
 
@@ -71,7 +71,7 @@ def has_rates(joint: Joint) -> bool:
 
 
 def groups(joints: Sequence[Joint]) -> list[Group]:
-    """Return the coordinates of joints in groups of one unit and at most MOST_LINES lines.
+    """Return the coordinates of joints, grouped by unit, at most MOST_LINES in a group.
 
     Joints with one coordinate share a group with their neighbours; a joint with several has groups of its
     own, a quaternion goes with the angular velocity.

@@ -1,4 +1,4 @@
-"""The energy of a motion, and how well it is kept."""
+"""The energy of a motion, and its drift."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hinge.view.palette import BLACK, BLUE, GREEN, VERMILION
 def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     """Return a Matplotlib figure of the energies of a run, and of the drift of their sum below it.
 
-    The drift is what the sum has gained besides the work of the joint forces, as a part of the largest
-    kinetic energy of the run; in J if nothing moves. That work is found by the trapezoidal rule, whose error
-    shows up too. External forces are no part of a run: their work is drift here.
+    The drift is the gain of the sum beyond the work of the joint forces, relative to the largest kinetic
+    energy of the run; in J if nothing moves. The work is integrated by the trapezoidal rule, whose error is
+    included. External forces are not part of a run: their work appears as drift.
     Of a batch the median and the band from 5 to 95 % are shown, or the chosen `runs`.
     """
     checked_run(run)
@@ -56,14 +56,14 @@ def plot_energy(run: Run, *, runs: Runs = None) -> Any:
 
 
 def joint_work(run: Run) -> Array:
-    """Return the work (runs, T) of the joint forces since the beginning, in J."""
+    """Return the accumulated work (runs, T) of the joint forces in J."""
     power = (flat(run, run.tau) * flat(run, run.qd)).sum(-1)
     steps = np.diff(run.t) * (power[:, 1:] + power[:, :-1]) / 2
     return np.concatenate([np.zeros((len(power), 1)), np.cumsum(steps, axis=1)], axis=1)
 
 
 def _drift(kinetic: Array, kept: Array) -> tuple[Array, bool]:
-    """Return how far what ought to be kept has gone, and whether that is a part of the kinetic energy."""
+    """Return the drift of the conserved quantity, and whether it is relative to the kinetic energy."""
     largest = np.max(kinetic, axis=1, keepdims=True, initial=0.0, where=np.isfinite(kinetic))
     relative = bool((largest > 0).all())
     return (kept - kept[:, :1]) / (largest if relative else 1.0), relative

@@ -1,4 +1,4 @@
-"""The energies of a run beside the robot that moves, with a mark where the time is."""
+"""The energies of a run beside the moving robot, with a time marker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hinge.view.batches import flat
 from hinge.view.palette import BLACK, BLUE, GREY, VERMILION, Rgb, as_bytes
 from hinge.view.poses import thinned
 
-#: So many points has a line of the plot.
+#: Points of a line of the plot.
 POINTS = 300
 
 
@@ -46,7 +46,7 @@ class EnergyPlot:
                 )
 
     def mark(self, t: float) -> None:
-        """Move the mark to a time."""
+        """Move the time marker."""
         if self.handle is None:
             return
         k = int(np.abs(self._t - t).argmin())
@@ -55,7 +55,7 @@ class EnergyPlot:
             self._marked = k
 
     def _spike(self, k: int) -> Array:
-        """Return a line along the bottom that goes up to the top at one place; a plot has no marks."""
+        """Return a line with a spike as the time marker, since viser's plots have none."""
         line = np.full(len(self._t), self._low)
         line[k] = self._high
         return line

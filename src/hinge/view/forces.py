@@ -1,4 +1,4 @@
-"""Forces as arrows: the weight of each body, and what the joints exert."""
+"""Forces as arrows: weights of bodies, and joint efforts."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from hinge.model import Joint, Robot, effort_subspace
 from hinge.spatial import Array, matvec, transpose
 from hinge.view.poses import Poses
 
-#: The longest arrow, and the shortest that is drawn, in parts of the robot's size and of the longest.
+#: Longest arrow relative to the robot's size, and shortest relative to the longest.
 LONGEST, SHORTEST = 0.25, 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """Vectors (…, n, 3) that begin at points (…, n, 3) in the world."""
+    """Vectors (…, n, 3) at points (…, n, 3) in the world."""
 
     starts: Array
     vectors: Array
 
     def ends(self, frame: int | None, size: float, largest: float | None = None) -> Array:
-        """Return the ends (k, 2, 3) of the arrows of one frame that are long enough to be seen.
+        """Return the end points (k, 2, 3) of the visible arrows of one frame.
 
-        The length `LONGEST` of the robot's size stands for `largest`, by default the largest of all frames.
+        An arrow of length `LONGEST` × size means `largest`, by default the largest vector of all frames.
         """
         top = self.largest if largest is None else largest
         if not top > 0:
@@ -37,7 +37,7 @@ class Arrows:
 
     @property
     def largest(self) -> float:
-        """The size of the largest vector, 0 if there is none."""
+        """The norm of the largest vector, 0 if there is none."""
         sizes = np.linalg.norm(self.vectors, axis=-1)
         return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
 
@@ -56,9 +56,9 @@ def weights(robot: Robot, poses: Poses, gravity: Array) -> Arrows:
 
 
 def joint_efforts(robot: Robot, poses: Poses, q: Array, tau: Array) -> tuple[Arrows, Arrows]:
-    """Return the moments in N m and the forces in N that joints exert on what they carry, at the joints.
+    """Return the actuator moments in N m and forces in N at the joints, as exerted on the child bodies.
 
-    What the bearings carry is no part of them.
+    Bearing forces are not included.
     """
     starts, moments, pushes = list[Array](), list[Array](), list[Array]()
     for i, joint in enumerate(robot.joints):

@@ -25,21 +25,21 @@ def plot_joints(
     what: str | Sequence[str] | None = None,
     runs: Runs = None,
 ) -> Any:
-    """Return a Matplotlib figure of the joints' histories: a column each for q, qd and tau, if it is not 0.
+    """Return a Matplotlib figure of joint histories: columns for q, qd and, unless it is zero, tau.
 
     Joints with the same unit share a row, at most seven in each; a joint with several coordinates has rows of
-    its own. `joints` are names, all that move by default; `what` are the columns. Of a batch the median and
-    the band from 5 to 95 % are shown, or the `runs` that are chosen, as lines.
+    its own. `joints` are names, by default all moving joints; `what` are the columns. Of a batch the median
+    and the band from 5 to 95 % are shown, or the selected `runs` as lines.
     """
     checked_run(run)
     if what is None:
         what = ("q", "qd", "tau") if np.nan_to_num(run.tau).any() else ("q", "qd")
     columns = [what] if isinstance(what, str) else list(what)
     if not columns or not set(columns) <= set(_WHAT):
-        raise ArgumentError(f"what: {what!r} came; wanted some of {', '.join(map(repr, _WHAT))}")
+        raise ArgumentError(f"what: expected some of {', '.join(map(repr, _WHAT))}, got {what!r}")
     rows = groups(described(run.robot, joints))
     if not rows:
-        raise ArgumentError(f"joints: {joints!r} do not move; wanted joints with coordinates")
+        raise ArgumentError(f"joints: expected joints with coordinates, got {joints!r}")
     places, band = chosen(run, runs), runs is None and len(flat(run, run.q)) > 1
     figure = new_figure(3.4 * len(columns) + 1.4, 1.9 * len(rows) + 0.8)
     axes = figure.subplots(len(rows), len(columns), sharex=True, squeeze=False)
@@ -74,7 +74,7 @@ def _panel(ax: Any, name: str, group: Group, t: Array, x: Array, *, band: bool) 
 
 
 def _no_noise(ax: Any, x: Array) -> None:
-    """Show numbers that do not change, up to rounding, as a straight line."""
+    """Draw values that are constant up to rounding as a straight line."""
     seen = x[np.isfinite(x)]
     if not seen.size:
         return
@@ -84,13 +84,13 @@ def _no_noise(ax: Any, x: Array) -> None:
 
 
 def _colors(coordinates: Sequence[Coordinate]) -> list[Rgb]:
-    """Return a colour for each line; a quaternion's last three have those of the angular velocity."""
+    """Return a colour for each line; the vector part of a quaternion matches the angular velocity."""
     first = [] if coordinates[0].unit else [BLACK]
     return [*first, *(line(k) for k in range(len(coordinates) - len(first)))]
 
 
 def _legend(ax: Any, group: Group, columns: Sequence[str]) -> None:
-    """Name the lines of a row at its right end."""
+    """Put the legend of a row at its right end."""
     shown = group.q if "q" in columns or not group.v else group.v
     for c, color in zip(shown, _colors(shown), strict=True):
         ax.plot([], [], color=color, label=c.name if c.unit else c.name.removeprefix("q"))

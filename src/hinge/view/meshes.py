@@ -1,8 +1,8 @@
 """Meshes of a robot, read only from inside its own folder.
 
-A robot's file is not trusted: what it names as a mesh may be any path. A path that leads out of the folder,
-by '..', as an absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large
-or not a plain file. A mesh is read from its bytes alone, so that it cannot name further files.
+A robot's file is not trusted: its mesh names may be any path. A path out of the folder, by '..', as an
+absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large or not a
+regular file. A mesh is read from its bytes alone, so that it cannot name further files.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hinge.model import Mesh
 from hinge.spatial import Array
 from hinge.view.extras import trimesh
 
-#: The largest file that is read, all files of a robot together, in bytes; and the most triangles of a mesh.
+#: Most bytes of a file and of all files of a robot, and most triangles of a mesh.
 LARGEST_FILE, LARGEST_ALL, MOST_FACES = 50_000_000, 300_000_000, 2_000_000
-#: A file's name in a robot's file has at most so many characters.
+#: Most characters of a mesh's file name.
 LONGEST_NAME = 1000
 
-#: What is read, by the file's ending.
+#: Supported formats by file extension.
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
@@ -33,7 +33,7 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles: corners (n, 3) in m, numbers of corners (m, 3), and a colour if the file has one."""
+    """A triangle mesh: vertices (n, 3) in m, faces (m, 3), and a colour if the file has one."""
 
     vertices: Array
     faces: Array
@@ -49,7 +49,7 @@ class Meshes:
         self._bytes = 0
 
     def surface(self, mesh: Mesh) -> Surface:
-        """Return a mesh in the coordinates of its shape, or raise a ModelError that says why not."""
+        """Return a mesh in the coordinates of its shape, or raise a ModelError."""
         if self._folder is None:
             raise ModelError(
                 f"mesh {mesh.filename!r}: give folder=, the folder that the robot's files are in"
@@ -64,15 +64,13 @@ class Meshes:
     def _load(self, path: Path, name: str) -> Surface:
         kind = path.suffix.lower().lstrip(".")
         if kind not in FORMATS:
-            raise ModelError(
-                f"mesh {name!r}: files of kind {kind!r} are not read; wanted {', '.join(FORMATS)}"
-            )
+            raise ModelError(f"mesh {name!r}: expected a file of type {', '.join(FORMATS)}, got {kind!r}")
         data = _bytes_of(path, name)
         self._bytes += len(data)
         if self._bytes > LARGEST_ALL:
             raise ModelError(f"mesh {name!r}: the meshes have more than {LARGEST_ALL:,} bytes together")
         if kind == "dae" and (b"<!" in data.replace(b"<!--", b"") or b"\0" in data):
-            raise ModelError(f"mesh {name!r}: has a document type of its own, which is not read")
+            raise ModelError(f"mesh {name!r}: document type declarations are not supported")
         try:
             return _surface(trimesh().load_mesh(BytesIO(data), file_type=kind))
         except HingeError:
@@ -82,15 +80,15 @@ class Meshes:
                 f"mesh {name!r}: COLLADA files need pycollada, which is not installed; "
                 'pip install "hinge[view]"'
             ) from None
-        except Exception as error:  # a reader may stumble over anything
+        except Exception as error:  # a reader may raise anything
             raise ModelError(f"mesh {name!r}: cannot be read ({type(error).__name__}: {error})") from None
 
 
 def locate(filename: str, folder: Path) -> Path:
-    """Return the file that a mesh's name means inside a folder, or raise a ModelError.
+    """Return the path of a mesh's file inside a folder, or raise a ModelError.
 
-    `package://name/path` is looked for as name/path, then as path, and so on without the first parts:
-    the folder may be that of the package, or one above or below it.
+    `package://name/path` is resolved as name/path, then as path, and so on without leading parts: the
+    folder may be that of the package, or one above or below it.
     """
     if len(filename) > LONGEST_NAME:
         raise ModelError(f"mesh {filename[:40]!r} …: its name is too long")
@@ -98,11 +96,11 @@ def locate(filename: str, folder: Path) -> Path:
     candidates = [filename]
     if scheme is not None:
         if scheme[1].lower() not in ("package", "model") or not filename[scheme.end() :].startswith("//"):
-            raise ModelError(f"mesh {filename!r}: is an address; wanted a path inside the robot's folder")
+            raise ModelError(f"mesh {filename!r}: expected a path inside the robot's folder, got an address")
         parts = filename[scheme.end() + 2 :].split("/")
         candidates = ["/".join(parts[k:]) for k in range(len(parts)) if parts[k]]
     if "\\" in filename or "\0" in filename:
-        raise ModelError(f"mesh {filename!r}: has a character that paths of robots do not have")
+        raise ModelError(f"mesh {filename!r}: expected a path, got a character that is not allowed in one")
     root = folder.resolve()
     for candidate in candidates:
         path = _inside(candidate, root, filename)
@@ -112,26 +110,28 @@ def locate(filename: str, folder: Path) -> Path:
 
 
 def checked_folder(folder: str | Path) -> Path:
-    """Return a folder that is there, or raise an ArgumentError."""
+    """Return an existing folder, or raise an ArgumentError."""
     if not isinstance(folder, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"folder: {type(folder).__name__} came; wanted the path of the robot's folder")
+        raise ArgumentError(f"folder: expected the path of the robot's folder, got {type(folder).__name__}")
     path = Path(folder)
     if not path.is_dir():
         raise ArgumentError(
-            f"folder: {str(folder)!r} is no folder; wanted the one that the robot's files are in"
+            f"folder: expected the folder with the robot's files, got {str(folder)!r}, which is no folder"
         )
     return path
 
 
 def _inside(candidate: str, root: Path, filename: str) -> Path | None:
-    """Return the path with all links followed, None if there is no plain file; it must be in the folder."""
+    """Return the resolved path, None if it is no regular file; refuse paths outside the folder."""
     if Path(candidate).is_absolute():
-        raise ModelError(f"mesh {filename!r}: is an absolute path; wanted one inside the robot's folder")
+        raise ModelError(
+            f"mesh {filename!r}: expected a path inside the robot's folder, got an absolute path"
+        )
     try:
         path = (root / candidate).resolve()
         plain = path.is_file()
     except (OSError, RuntimeError, ValueError) as error:
-        raise ModelError(f"mesh {filename!r}: is no path ({error})") from None
+        raise ModelError(f"mesh {filename!r}: expected a path ({error})") from None
     if not path.is_relative_to(root):
         raise ModelError(f"mesh {filename!r}: leads out of the robot's folder")
     return path if plain else None
@@ -151,9 +151,9 @@ def _bytes_of(path: Path, name: str) -> bytes:
 def _surface(mesh: Any) -> Surface:
     vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
     if not len(faces) or not np.isfinite(vertices).all():
-        raise ModelError("there are no triangles, or their corners are not finite")
+        raise ModelError("expected triangles with finite corners")
     if len(faces) > MOST_FACES:
-        raise ModelError(f"there are {len(faces):,} triangles; at most {MOST_FACES:,} are shown")
+        raise ModelError(f"expected at most {MOST_FACES:,} triangles, got {len(faces):,}")
     return Surface(vertices, faces, _color(mesh))
 
 
@@ -164,6 +164,6 @@ def _color(mesh: Any) -> tuple[float, float, float] | None:
     try:
         found = visual if hasattr(visual, "main_color") else visual.to_color()
         r, g, b = (float(x) / 255 for x in found.main_color[:3])
-    except Exception:  # a colour that cannot be read is none
+    except Exception:  # an unreadable colour is ignored
         return None
     return r, g, b

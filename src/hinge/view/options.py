@@ -1,4 +1,4 @@
-"""The switches that both viewers have: frames, names, inertias, weights, and what joints exert."""
+"""The switches of both viewers: frames, names, inertias, weights, and joint efforts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hinge.view.puppet import Puppet
 
 
 class ArrowLayer:
-    """Arrows of one kind in the scene, drawn when they are asked for."""
+    """Arrows of one kind in the scene, drawn on demand."""
 
     def __init__(self, scene: Any, name: str, rgb: Rgb, size: float) -> None:
         self._scene, self._name, self._rgb, self._size = scene, f"/forces/{name}", as_bytes(rgb), size
         self.handle: Any = None
 
     def draw(self, ends: Array) -> None:
-        """Show arrows (k, 2, 3), and no others."""
+        """Replace the shown arrows by (k, 2, 3)."""
         if not len(ends):
             self.hide()
         elif self.handle is None:
@@ -37,13 +37,13 @@ class ArrowLayer:
             self.handle.visible = True
 
     def hide(self) -> None:
-        """Show none."""
+        """Hide all arrows."""
         if self.handle is not None:
             self.handle.visible = False
 
 
 class Options:
-    """The switches, and the arrows that they bring up; `refresh` is called when what they show may change."""
+    """The switches and their arrows; `refresh` is called when the arrows may change."""
 
     def __init__(
         self,
@@ -88,10 +88,10 @@ class Options:
 
     @property
     def wants_weights(self) -> bool:
-        """Whether weights are asked for."""
+        """Whether weights are shown."""
         return self.weight_switch is not None and bool(self.weight_switch.value)
 
     @property
     def wants_efforts(self) -> bool:
-        """Whether joint forces are asked for."""
+        """Whether joint efforts are shown."""
         return self.effort_switch is not None and bool(self.effort_switch.value)

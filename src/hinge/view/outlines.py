@@ -1,4 +1,4 @@
-"""Outlines of solids in a plane: the convex hulls of the points that they are made of."""
+"""Outlines of solids in a plane, as convex hulls of their points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLANES = {
 
 
 def surface_points(solid: Geometry | Ellipsoid) -> Array:
-    """Return points (n, 3) whose convex hull is the solid, nearly; none for a mesh."""
+    """Return points (n, 3) whose convex hull approximates the solid; none for a mesh."""
     match solid:
         case Box():
             return np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * solid.size / 2
@@ -50,15 +50,13 @@ def plane_axes(plane: str | ArrayLike | None, points: Array, gravity: Array) -> 
     """
     if isinstance(plane, str):
         if plane not in _PLANES:
-            raise ArgumentError(f"plane: {plane!r} came; wanted two axes such as 'xz', or a vector")
+            raise ArgumentError(f"plane: expected two axes such as 'xz', or a vector, got {plane!r}")
         return _PLANES[plane]
     up = -gravity / np.linalg.norm(gravity) if gravity.any() else np.array([0.0, 0.0, 1.0])
     if plane is not None:
         eye = np.asarray(plane, dtype=np.float64)
         if eye.shape != (3,) or not np.isfinite(eye).all() or not eye.any():
-            raise ArgumentError(
-                f"plane: {plane!r} came; wanted two axes such as 'xz', or a vector that is not 0"
-            )
+            raise ArgumentError(f"plane: expected two axes such as 'xz', or a nonzero vector, got {plane!r}")
         return _facing(eye / np.linalg.norm(eye), up)
     flat = points.reshape(-1, 3)
     flat = flat[np.isfinite(flat).all(-1)]
@@ -87,7 +85,7 @@ def _any_across(direction: Array) -> Array:
 
 
 def _snapped(direction: Array) -> Array:
-    """Return the coordinate axis that is within some ten degrees of a direction, or the direction."""
+    """Return the coordinate axis within some ten degrees of a direction, or the direction itself."""
     k = int(np.abs(direction).argmax())
     return np.eye(3)[k] if abs(direction[k]) > 0.985 * np.linalg.norm(direction) else direction
 

@@ -1,4 +1,4 @@
-"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008)."""
+"""A palette that is safe for colour-blind readers (Okabe and Ito, 2008)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLUE, VERMILION, GREEN = _rgb("0072B2"), _rgb("D55E00"), _rgb("009E73")
 ORANGE, SKY, PINK = _rgb("E69F00"), _rgb("56B4E9"), _rgb("CC79A7")
 BLACK, GREY = _rgb("000000"), _rgb("7F7F7F")
 
-#: The colours of lines, in the order in which they are used.
+#: The colours of lines, in order.
 LINES: tuple[Rgb, ...] = (BLUE, VERMILION, GREEN, ORANGE, PINK, SKY, BLACK)
 
 

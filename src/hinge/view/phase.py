@@ -16,15 +16,15 @@ from hinge.view.coordinates import described, has_rates, position_coordinates, v
 from hinge.view.extras import line_collection, new_figure
 from hinge.view.palette import line
 
-#: In a batch no more runs than this are drawn unless they are chosen.
+#: Most runs of a batch drawn by default.
 MOST_RUNS = 20
 
 
 def plot_phase(run: Run, joint: str | Sequence[str] | None = None, *, runs: Runs = None) -> Any:
     """Return a Matplotlib figure with the phase portrait of each coordinate of these joints.
 
-    `joint` is a name or several; by default all whose qd is the rate of their q, but no more than twelve
-    coordinates. A line's colour is the time if there is one run, otherwise each run has its own.
+    `joint` is one name or several; the default is all joints whose qd is the rate of q, at most twelve
+    coordinates. The colour of a line is the time for a single run, otherwise it tells the runs apart.
     """
     checked_run(run)
     joints = _wanted(run.robot, joint)
@@ -53,7 +53,7 @@ def plot_phase(run: Run, joint: str | Sequence[str] | None = None, *, runs: Runs
 
 
 def _portrait(ax: Any, t: Array, q: Array, qd: Array) -> Any:
-    """Draw the lines, a ring at each beginning, and return what carries the colours of time, if anything."""
+    """Draw the lines with a ring at each start; return the mappable of the colour bar, if any."""
     collection = None
     if len(q) == 1:
         points = np.stack([q[0], qd[0]], axis=-1)
@@ -78,8 +78,10 @@ def _wanted(robot: Robot, names: str | Sequence[str] | None) -> list[Joint]:
     for j in joints:
         if not has_rates(j):
             raise ArgumentError(
-                f"joint: {j.name!r} is a {j.type.kind} joint; wanted one whose qd is the rate of its q"
+                f"joint: expected joints whose qd is the rate of q, got the {j.type.kind} joint {j.name!r}"
             )
     if not joints:
-        raise ArgumentError(f"run: robot {robot.name!r} has no joint whose qd is the rate of its q")
+        raise ArgumentError(
+            f"run: expected joints whose qd is the rate of q, got none in robot {robot.name!r}"
+        )
     return joints

@@ -23,17 +23,17 @@ from hinge.view.poses import Poses, body_poses, held, thinned
 from hinge.view.puppet import Puppet
 from hinge.view.server import HOST, PORT, Server
 
-#: So many times of a run are kept for the viewer, so many are drawn in a second of the viewer's.
+#: Most frames of a run in the viewer, and frames per second.
 MOST_FRAMES, RATE = 3000, 30
-#: No more runs than this are shown besides the first.
+#: Most ghosts.
 MOST_GHOSTS = 8
-#: How opaque a ghost is.
+#: Opacity of a ghost.
 GHOST = 0.3
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "10")
 
 
 class RunViewer(Server):
-    """A viewer that plays a run, others of its batch as ghosts; `clock` says where it is."""
+    """A viewer that plays a run, others of its batch as ghosts; `clock` is the playback state."""
 
     def __init__(
         self, run: Run, places: list[int], *, folder: str | Path | None, host: str, port: int
@@ -43,7 +43,7 @@ class RunViewer(Server):
         shown = places[: MOST_GHOSTS + 1]
         q = held(flat(run, run.q)[shown])[:, at]
         if not np.isfinite(q).all():
-            raise ArgumentError("run: begins with a state that is not finite; wanted a motion")
+            raise ArgumentError("run: expected a motion, got a first state that is not finite")
         look = appearance(robot, q[0, 0], folder)
         super().__init__(robot.name, host=host, port=port)
         self.robot, self.size, self.clock = robot, look.size, Clock(run.t[at])
@@ -63,13 +63,13 @@ class RunViewer(Server):
         self._thread.start()
 
     def stop(self) -> None:
-        """End the playing and the server."""
+        """Stop the playback and the server."""
         super().stop()
         if self._thread is not threading.current_thread():
             self._thread.join(timeout=2.0)
 
     def refresh(self) -> None:
-        """Show the frame that the clock is at."""
+        """Show the clock's current frame."""
         with self._lock, self.viser.atomic():
             k = self.clock.frame
             for i, puppet in enumerate(self.puppets):
@@ -85,13 +85,13 @@ class RunViewer(Server):
             self._drawn = k
 
     def play(self) -> None:
-        """Let it run."""
+        """Start the playback."""
         with self._lock:
             self.clock.play()
             self._label()
 
     def pause(self) -> None:
-        """Hold it."""
+        """Pause the playback."""
         with self._lock:
             self.clock.pause()
             self._label()
@@ -152,7 +152,7 @@ class RunViewer(Server):
                 layer.hide()
 
     def _turn(self) -> None:
-        """Let the clock go with real time until the viewer is stopped."""
+        """Advance the clock by real time until the viewer is stopped."""
         before = time.monotonic()
         while self.running:
             time.sleep(1 / RATE)
@@ -178,8 +178,8 @@ def play(
 ) -> RunViewer:
     """Play a run in the browser, and return the viewer when it has ended.
 
-    Of a batch the first run is shown, and up to eight more as ghosts; `runs` chooses which, the first of
-    them is the one that is not a ghost. A run that ended early stays where it was. The other arguments are
+    Of a batch the first run is shown, and up to eight more as ghosts; `runs` selects the runs, the first of
+    which is not a ghost. A run that ended early stays at its last state. The other arguments are
     those of `show`.
     """
     checked_run(run)
@@ -191,7 +191,7 @@ def play(
 
 
 def _moving(poses: Poses) -> Array:
-    """Tell which bodies (runs, n) move in which run."""
+    """Return a mask (runs, n) of the bodies that move in each run."""
     shift = np.ptp(poses.positions, axis=1).max(-1)
     turn = np.ptp(poses.rotations, axis=1).max((-1, -2))
     return (shift > 1e-12) | (turn > 1e-12)

@@ -23,7 +23,7 @@ from hinge.view.sliders import STEP, Slider, configuration, sliders
 
 
 class RobotViewer(Server):
-    """A viewer in which sliders move a robot; `q` is where they are."""
+    """A viewer in which sliders move a robot; `q` is their configuration."""
 
     def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, host: str, port: int) -> None:
         look = appearance(robot, q, folder)
@@ -52,20 +52,20 @@ class RobotViewer(Server):
 
     @property
     def q(self) -> Array:
-        """The configuration that the sliders stand for."""
+        """The configuration of the sliders."""
         return configuration(self.robot, [handle.value for _, handle in self.sliders])
 
     def move(self, q: ArrayLike) -> None:
-        """Put the sliders, as far as their ranges go, and the robot at q."""
+        """Set the robot to q, and the sliders within their ranges."""
         at = as_configuration(self.robot, q)
         if at.ndim != 1 or not np.isfinite(at).all():
             raise ArgumentError(
-                f"q: has shape {at.shape}; wanted one finite configuration ({self.robot.nq},)"
+                f"q: expected one finite configuration ({self.robot.nq},), got shape {at.shape}"
             )
         self._put([s.start for s in sliders(self.robot, at)])
 
     def refresh(self) -> None:
-        """Put the robot where the sliders are."""
+        """Set the robot to the configuration of the sliders."""
         if self._batch:
             return
         with self._lock, self.viser.atomic():
@@ -147,15 +147,15 @@ def show(
 ) -> RobotViewer:
     """Show a robot in the browser, with sliders for its joints, and return the viewer when it has ended.
 
-    `q` is where it starts, by default the neutral configuration. Meshes are read only from inside `folder`,
-    the folder of the robot's files. The viewer listens at `host`, which only this machine can reach by
-    default, and at `port`, or at another one if that is taken; it prints its address. Without `wait` it
+    `q` is the initial configuration, by default neutral. Meshes are read only from inside `folder`,
+    the folder of the robot's files. The viewer listens on `host`, by default reachable from this machine
+    only, and on `port`, or another one if that is taken; it prints its address. Without `wait` it
     returns at once, and runs until `stop()`.
     """
     checked_robot(robot)
     start = as_configuration(robot, neutral(robot) if q is None else q)
     if start.ndim != 1 or not np.isfinite(start).all():
-        raise ArgumentError(f"q: has shape {start.shape}; wanted one finite configuration ({robot.nq},)")
+        raise ArgumentError(f"q: expected one finite configuration ({robot.nq},), got shape {start.shape}")
     viewer = RobotViewer(robot, start, folder=folder, host=host, port=port)
     viewer.serve(wait=wait)
     return viewer

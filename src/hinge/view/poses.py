@@ -1,4 +1,4 @@
-"""The poses of all bodies, worked out once for all times."""
+"""The poses of all bodies at all times, computed at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hinge.spatial import Array, quaternion, transpose
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Where bodies are in the world: positions (…, n, 3) and rotations (…, n, 3, 3)."""
+    """Poses of bodies in the world: positions (…, n, 3) and rotations (…, n, 3, 3)."""
 
     positions: Array
     rotations: Array
@@ -41,7 +41,7 @@ def body_poses(robot: Robot, q: Array) -> Poses:
 
 
 def held(q: Array) -> Array:
-    """Return q (…, T, nq) with what is not a number replaced by the last state that is one."""
+    """Return q (…, T, nq) with NaN replaced by the last valid state."""
     good = np.isfinite(q).all(-1)
     at = np.where(good, np.arange(q.shape[-2]), 0)
     last = np.maximum.accumulate(at, axis=-1)
@@ -49,5 +49,5 @@ def held(q: Array) -> Array:
 
 
 def thinned(count: int, most: int) -> Array:
-    """Return the numbers of at most `most` times of `count`, evenly spread, with the first and the last."""
+    """Return at most `most` evenly spaced indices below `count`, first and last included."""
     return np.unique(np.round(np.linspace(0, count - 1, min(count, most))).astype(int))

@@ -1,4 +1,4 @@
-"""A robot in the scene of the web viewer: a node for each body, which its pieces hang on."""
+"""A robot in the scene of the web viewer: a node for each body, with its pieces as children."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Puppet:
             self._add_frames(robot, length)
 
     def place(self, positions: Array, quaternions: Array, moving: Array | None = None) -> None:
-        """Put the bodies where they belong: positions (n, 3), quaternions (n, 4); only those that move."""
+        """Set the poses of the moving bodies: positions (n, 3), quaternions (n, 4)."""
         bodies = range(len(self.nodes)) if moving is None else np.flatnonzero(moving).tolist()
         for i in bodies:
             self.nodes[i].position = positions[i]
@@ -119,5 +119,5 @@ def _all_names(robot: Robot) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """Return a name that the tree of the scene does not take for a path."""
+    """Return a name that is not a path in the scene tree."""
     return name.replace("/", "∕")

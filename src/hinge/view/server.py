@@ -1,4 +1,4 @@
-"""The server of the web viewer: where it listens, what it shows besides the robot, and how it ends."""
+"""The server of the web viewer: address, camera, messages, shutdown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from hinge.spatial import Array
 from hinge.view.extras import viser
 from hinge.view.palette import BLUE, as_bytes
 
-#: Where the viewer listens unless it is told otherwise: this machine alone can reach it.
+#: Default address, reachable from this machine only.
 HOST, PORT = "127.0.0.1", 8080
 
 
 class Server:
     """A running viewer: `url` is its address, `stop` ends it, `wait` waits for Ctrl-C and ends it then.
 
-    `messages` say what could not be shown. It is a context manager, too.
+    `messages` list what could not be shown. It is also a context manager.
     """
 
     def __init__(self, title: str, *, host: str, port: int) -> None:
@@ -45,7 +45,7 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port of the server."""
         return int(self.viser.get_port())
 
     @property
@@ -56,11 +56,11 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """Whether it has not been stopped."""
+        """Whether the server is running."""
         return not self._ended.is_set()
 
     def stop(self) -> None:
-        """End the server and close its port; to stop twice is no mistake."""
+        """Stop the server and close its port; safe to call twice."""
         if not self._ended.is_set():
             self._ended.set()
             with _quiet():
@@ -83,7 +83,7 @@ class Server:
         self.stop()
 
     def serve(self, *, wait: bool) -> None:
-        """Write the address to standard output, and wait for Ctrl-C if that is wanted."""
+        """Print the address, and wait for Ctrl-C if asked to."""
         try:
             self._announce()
             if wait:
@@ -101,7 +101,7 @@ class Server:
         sys.stdout.flush()
 
     def notes(self, lines: Sequence[str]) -> None:
-        """Show lines of text in the panel; names in them come from files and are escaped."""
+        """Show lines of text in the panel, escaped since names come from files."""
         if lines:
             items = "".join(f"<li>{html.escape(line)}</li>" for line in lines[:20])
             more = f"<li>… and {len(lines) - 20} more</li>" if len(lines) > 20 else ""
@@ -109,7 +109,7 @@ class Server:
             self.note = self.viser.gui.add_html(f'<ul style="{style}">{items}{more}</ul>')
 
     def look_at(self, low: Array, high: Array, gravity: Array) -> None:
-        """Turn the camera to a box in the world, with gravity downwards and, if there is any, a floor."""
+        """Point the camera at a box in the world, gravity downwards; with gravity, add a floor."""
         up = -gravity / np.linalg.norm(gravity) if gravity.any() else np.array([0.0, 0.0, 1.0])
         scene, middle = self.viser.scene, (low + high) / 2
         size = max(float(np.linalg.norm(high - low)), 1e-3)
@@ -131,9 +131,9 @@ class Server:
 
 
 def free_port(host: str, port: int) -> int:
-    """Return the port if it is free, otherwise one that is; raise an ArgumentError without such a host."""
+    """Return the port if it is free, otherwise a free one; raise an ArgumentError for an invalid host."""
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port < 65536:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"port: {port!r} came; wanted a number from 0, for any, to 65535")
+        raise ArgumentError(f"port: expected a number from 1 to 65535, or 0 for any free port, got {port!r}")
     try:
         family, kind, *_, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
         for wanted in (port, 0):
@@ -146,14 +146,12 @@ def free_port(host: str, port: int) -> int:
                 else:
                     return int(probe.getsockname()[1])
     except (OSError, UnicodeError) as error:
-        raise ArgumentError(
-            f"host: cannot listen at {host!r} ({error}); wanted an address of this machine"
-        ) from None
+        raise ArgumentError(f"host: expected an address of this machine, got {host!r} ({error})") from None
     raise AssertionError
 
 
 def _aside(up: Array) -> Array:
-    """Return the direction from what is looked at to the camera: to the front, the right, and up a little."""
+    """Return the direction from the target to the camera: front, right, slightly up."""
     front = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     front = front - (front @ up) * up
     front = front / np.linalg.norm(front)
@@ -168,12 +166,12 @@ def _is_local(host: str) -> bool:
 
 
 def _refuse_to_share(*_: object, **__: object) -> None:
-    """Do nothing: a page may ask for a tunnel to the outside, which nobody here has agreed to."""
+    """Ignore a page's request for a public tunnel, which the user has not agreed to."""
 
 
 @contextlib.contextmanager
 def _quiet() -> Generator[None]:
-    """Keep viser from writing its own words to the terminal."""
+    """Silence viser's own output to the terminal."""
     try:
         from rich import get_console  # noqa: PLC0415 (comes with viser)
     except ImportError:

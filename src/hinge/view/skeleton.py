@@ -1,4 +1,4 @@
-"""A robot as sticks from joint to joint, and bodies as ellipsoids with the same inertia."""
+"""A robot as sticks from joint to joint, and bodies as ellipsoids of equal inertia."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from hinge.model import Body, Robot
 from hinge.spatial import Array, Inertia, Transform
 from hinge.view.poses import Poses
 
-#: Below this part of the robot's size a stick is a point.
+#: Shorter sticks, relative to the robot's size, are points.
 SHORTEST = 1e-6
 
 
 @dataclass(frozen=True)
 class Sticks:
-    """Lines fixed on bodies: the bodies' numbers (n,) and the ends (n, 2, 3) in their coordinates."""
+    """Lines fixed on bodies: body indices (n,) and end points (n, 2, 3) in body coordinates."""
 
     bodies: Array
     ends: Array
 
     def placed(self, poses: Poses) -> Array:
-        """Return the ends (…, n, 2, 3) in the world, for the poses of all bodies."""
+        """Return the end points (…, n, 2, 3) in the world."""
         found = [poses.points(i, ends) for i, ends in zip(self.bodies.tolist(), self.ends, strict=True)]
         return np.stack(found, axis=-3) if found else np.zeros((*poses.positions.shape[:-2], 0, 2, 3))
 
@@ -56,9 +56,9 @@ class Ellipsoid:
 
 
 def ellipsoid(body: Body) -> Ellipsoid | None:
-    """Return the solid ellipsoid of even density that has a body's mass and inertia; None without extent.
+    """Return the homogeneous ellipsoid with a body's mass and inertia; None without extent.
 
-    From I = m/5 (b² + c²) … the semi-axes are a² = 5/(2 m) (J + K − I); a moment that breaks the triangle
+    From I = m/5 (b² + c²) … the semi-axes are a² = 5/(2 m) (J + K − I); a moment that violates the triangle
     inequality gives a flat one.
     """
     inertia: Inertia = body.inertia

@@ -1,4 +1,4 @@
-"""The coordinates of a robot as sliders: their ranges, and the configuration that their values mean."""
+"""A robot's coordinates as sliders: ranges, and the configuration of given values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hinge.model import Joint, Robot
 from hinge.spatial import Array, quaternion, rotation
 from hinge.view.coordinates import has_quaternion, position_coordinates
 
-#: Where a coordinate has no limits, it goes so far to each side, in rad and m.
+#: Range of a coordinate without limits, ± in rad and m.
 SPAN = {"rad": np.pi, "m": 1.0}
-#: Ends of ranges are rounded to it, towards the inside.
+#: Ends of ranges are rounded inwards to multiples of this.
 STEP = 1e-3
-#: A range wider than this is none.
+#: A wider range counts as no limit.
 WIDEST = 1e4
 
 _ANGLES = (("roll", np.pi), ("pitch", np.pi / 2), ("yaw", np.pi))
@@ -23,7 +23,7 @@ _ANGLES = (("roll", np.pi), ("pitch", np.pi / 2), ("yaw", np.pi))
 
 @dataclass(frozen=True)
 class Slider:
-    """A slider: the joint it belongs to, its name, its unit, its range and where it starts."""
+    """A slider: joint, name, unit, range and initial value."""
 
     joint: str
     name: str
@@ -36,15 +36,14 @@ class Slider:
 def sliders(robot: Robot, q: Array) -> list[Slider]:
     """Return the sliders of a robot at q, in the order of its joints.
 
-    A quaternion is shown as roll, pitch and yaw. A joint that is coupled to another one follows that and has
-    no slider.
+    A quaternion is shown as roll, pitch and yaw. A coupled joint follows its master and has no slider.
     """
     coupled = {c.joint for c in robot.couplings}
     return [s for j in robot.joints if j.name not in coupled for s in _of_joint(j, q[j.q_slice])]
 
 
 def configuration(robot: Robot, values: Sequence[float]) -> Array:
-    """Return the q that the values of a robot's sliders mean, in the order of `sliders`."""
+    """Return q for the values of a robot's sliders, in the order of `sliders`."""
     q = np.zeros(robot.nq)
     rest = list(values)
     coupled = {c.joint: c for c in robot.couplings}
@@ -63,7 +62,7 @@ def configuration(robot: Robot, values: Sequence[float]) -> Array:
 
 
 def _coupled(robot: Robot, q: Array) -> Array:
-    """Return q with coupled joints where their masters put them, also along chains of couplings."""
+    """Return q with the coupled joints at the positions given by their masters, along chains too."""
     for _ in robot.couplings:
         for c in robot.couplings:
             q[robot.joint(c.joint).q_slice] = c.ratio * q[robot.joint(c.master).q_slice] + c.offset
@@ -84,7 +83,7 @@ def _of_joint(joint: Joint, q: Array) -> list[Slider]:
 
 
 def _slider(joint: Joint, name: str, unit: str, lower: float, upper: float, start: float) -> Slider:
-    """Return a slider within the limits, wide enough for where it starts."""
+    """Return a slider within the limits, widened to its initial value."""
     span = SPAN[unit]
     if np.isfinite(upper - lower) and upper - lower > WIDEST:
         lower, upper = -np.inf, np.inf

@@ -20,7 +20,7 @@ from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
 from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import ellipsoid, sticks
 
-#: Side by side, so many figures go into a row.
+#: Figures in a row, side by side.
 ACROSS = 6
 
 
@@ -35,10 +35,10 @@ def plot_strip(
 ) -> Any:
     """Return a Matplotlib figure of the robot at several instants, as sticks from joint to joint.
 
-    `instants` is how many, evenly spread, or the times themselves, of which the nearest recorded are taken.
-    `plane` is what it is projected on: two axes that point right and up ("xz"), or a vector towards the eye;
-    by default the plane in which the motion spreads most, with gravity downwards. Side by side, or with
-    `overlay` in one picture, the later the darker. Shapes that are not meshes are drawn as outlines,
+    `instants` is a count of evenly spaced instants, or times, rounded to the nearest recorded ones. `plane`
+    is the plane of projection: two axes that point right and up ("xz"), or a vector towards the viewer; by
+    default the plane of largest spread of the motion, with gravity downwards. Side by side, or with
+    `overlay` in one picture, later instants darker. Shapes that are not meshes are drawn as outlines,
     `ellipsoids` adds those of inertia. Of a batch the run `run_index` is shown.
     """
     checked_run(run)
@@ -68,22 +68,22 @@ def plot_strip(
 
 
 def _instants(t: Array, q: Array, instants: int | ArrayLike) -> Array:
-    """Return the places in t of the instants, of those at which there is a state."""
+    """Return the indices of the instants in t, among the finite states."""
     alive = np.flatnonzero(np.isfinite(q).all(-1))
     if not len(alive):
-        raise ArgumentError("run: has no state that is finite; wanted a motion")
+        raise ArgumentError("run: expected a motion, got no finite state")
     if np.ndim(instants) == 0:
         try:
             count = index(instants)  # pyright: ignore[reportArgumentType]
         except TypeError:
             count = 0
         if count < 1:
-            raise ArgumentError(f"instants: {instants!r} came; wanted how many, at least 1, or times in s")
+            raise ArgumentError(f"instants: expected a count ≥ 1 or times in s, got {instants!r}")
         wanted = np.linspace(t[alive[0]], t[alive[-1]], count)
     else:
         wanted = np.asarray(instants, dtype=np.float64).ravel()
         if not wanted.size or not np.isfinite(wanted).all():
-            raise ArgumentError("instants: wanted how many, or finite times in s")
+            raise ArgumentError(f"instants: expected a count or finite times in s, got {instants!r}")
     return alive[np.abs(t[alive] - wanted[:, None]).argmin(-1)]
 
 
@@ -101,7 +101,7 @@ def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
 
 
 def _world_marks(robot: Robot) -> Array:
-    """Return where joints hang bodies that cannot move away on the world."""
+    """Return the positions of the joints to the world that do not translate."""
     hanging = [j for j in robot.joints if j.parent is None]
     marks = [j.inner.position for j in hanging if all(c.unit != "m" for c in position_coordinates(j))]
     return np.array(marks).reshape(-1, 3)
@@ -116,7 +116,7 @@ def _corners(points: Array) -> tuple[Array, Array]:
 
 
 def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: tuple[Array, Array]) -> None:
-    """Draw one instant, the paler the smaller its weight."""
+    """Draw one instant, paler for smaller weights."""
     alpha = 0.15 + 0.85 * weight**1.5
     for points in solids:
         outline = hull(points)
@@ -134,7 +134,7 @@ def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: 
 
 
 def _marks(axes: Sequence[Any], robot: Robot, axes_3d: Array) -> None:
-    """Mark where the robot hangs on the world."""
+    """Mark the robot's attachment to the world."""
     marks = _world_marks(robot) @ axes_3d
     for ax in axes:
         ax.plot(marks[:, 0], marks[:, 1], "s", color=GREY, ms=5, zorder=0, mew=0)
@@ -171,7 +171,7 @@ def _row(count: int, corners: tuple[Array, Array]) -> tuple[Any, list[Any]]:
 
 
 def _named(eye: Array) -> str:
-    """Return the name of the direction from the eye."""
+    """Return the name of the viewing direction."""
     k = int(np.abs(eye).argmax())
     if abs(eye[k]) > 1 - 1e-6:
         return f"{'−' if eye[k] > 0 else ''}{'xyz'[k]}"

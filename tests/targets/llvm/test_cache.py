@@ -506,7 +506,7 @@ def test_owners_are_not_asked_for_where_there_are_none(
 
 def test_directory_that_cannot_be_made_turns_the_cache_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "mkdir", refuse)
-    assert_off("cannot be made: Permission denied", "HINGE_CACHE_DIR")
+    assert_off("cannot be created: Permission denied", "HINGE_CACHE_DIR")
 
 
 @posix
@@ -517,7 +517,7 @@ def test_missing_home_turns_the_cache_off(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("HOME")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr("pwd.getpwuid", unknown)
-    assert_off("home directory is not known", "HINGE_CACHE_DIR")
+    assert_off("home directory is unknown", "HINGE_CACHE_DIR")
     assert cache.location() is None
     assert cache.entries() == []
 
@@ -527,7 +527,7 @@ def test_relative_home_turns_the_cache_off(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "relative")
-    assert_off("home directory is not known")
+    assert_off("home directory is unknown")
 
 
 # The environment
@@ -551,14 +551,14 @@ def test_environment_leaves_the_cache_on(entry: Path, value: str, monkeypatch: p
 
 def test_unknown_switch_turns_the_cache_off(entry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HINGE_CACHE", "maybe")
-    assert_off("HINGE_CACHE is 'maybe'", "wanted 1 (on) or 0 (off)")
+    assert_off("HINGE_CACHE: expected 1 (on) or 0 (off), got 'maybe'")
 
 
 @pytest.mark.parametrize("value", ["many", "0", "-1", "nan", "inf", "1e999", "1e305", "512 MB"])
 def test_bad_limit_turns_the_cache_off(entry: Path, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HINGE_CACHE_LIMIT", value)
     assert cache.limit() is None
-    assert_off(f"HINGE_CACHE_LIMIT is {value!r}", "megabytes")
+    assert_off("HINGE_CACHE_LIMIT: expected a number of megabytes above 0", f"got {value!r}")
 
 
 @pytest.mark.parametrize(

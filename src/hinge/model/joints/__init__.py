@@ -1,4 +1,4 @@
-"""Joint types, one file each; `contract` says what a type must answer."""
+"""Joint types, one file each; `contract` lists what a type must define."""
 
 from hinge.model.joints.continuous import Continuous
 from hinge.model.joints.contract import Axis, JointType, VectorJoint
@@ -18,7 +18,7 @@ from hinge.model.joints.translational import Translational
 from hinge.model.joints.universal import Universal
 from hinge.model.joints.wheeled import Wheeled
 
-#: Every joint type by its kind, but for `Follower`, which is one of these at another joint's coordinate.
+#: Joint types by kind; `Follower`, which wraps one of these, is not among them.
 JOINT_TYPES: dict[str, type[JointType]] = {
     t.kind: t
     for t in (

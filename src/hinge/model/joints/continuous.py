@@ -1,4 +1,4 @@
-"""Continuous: a revolute joint that turns without end."""
+"""Continuous: a revolute joint without limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a joint type must say, and nothing else: the contract that every file here fulfils.
+"""The contract of joint types: all that a joint type must define.
 
 A joint leads from its inner frame (on the parent body) to its outer frame (on the child body):
 Featherstone section 8.2.2. A joint type is a frozen value that knows only its own geometry; where
@@ -24,7 +24,7 @@ X: Axis = (1.0, 0.0, 0.0)
 Y: Axis = (0.0, 1.0, 0.0)
 Z: Axis = (0.0, 0.0, 1.0)
 
-#: Where a coordinate has no limits: the half-width of what `random` draws, in rad or m.
+#: Half-width of the range of `random` for a coordinate without limits, in rad or m.
 SPAN_ANGLE = np.pi
 SPAN_LENGTH = 1.0
 
@@ -47,7 +47,7 @@ class JointType(ABC):
         return len(self.qd_names)
 
     def own(self, q: Array) -> Array:
-        """Return the joint's own coordinates: its q, unless it follows another joint."""
+        """Return the joint's own coordinates: q itself, unless the joint is a follower."""
         return q
 
     @abstractmethod
@@ -70,7 +70,7 @@ class JointType(ABC):
         """Return dq/dt (…, nq) for the velocity qd."""
 
     def normalized(self, q: Array) -> Array:
-        """Return the q near this one that is a configuration: with quaternions of length one."""
+        """Return q with its quaternions normalised."""
         return q
 
     @abstractmethod
@@ -79,7 +79,7 @@ class JointType(ABC):
 
     @abstractmethod
     def integrate(self, q: Array, v: Array) -> Array:
-        """Return the q that is reached from q by the constant velocity v in unit time."""
+        """Return the q reached by the constant velocity v in unit time."""
 
     @abstractmethod
     def difference(self, q0: Array, q1: Array) -> Array:
@@ -136,9 +136,9 @@ class VectorJoint(JointType):
 def uniform(
     rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array, span: Array
 ) -> Array:
-    """Return numbers (*shape, n) between the limits, or, where there are none, within ±span.
+    """Return uniform random numbers (*shape, n) between the limits, or within ±span where there are none.
 
-    With a limit on one side only they lie within 2 span of it, or on the nearer side of ±span.
+    With one limit only, they lie within 2 span of it, or on its side of ±span.
     """
     low = np.where(np.isfinite(lower), lower, np.minimum(-span, upper - 2 * span))
     high = np.where(np.isfinite(upper), upper, np.maximum(span, low + 2 * span))
@@ -155,12 +155,12 @@ def unit(axis: object, what: str = "axis") -> Axis:
     try:
         a = np.asarray(axis, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f"{what}: {axis!r} is not a vector; give three numbers") from None
+        raise ModelError(f"{what}: expected three numbers, got {axis!r}") from None
     if a.shape != (3,) or not np.isfinite(a).all():
-        raise ModelError(f"{what}: {axis!r} is not a vector; give three finite numbers")
+        raise ModelError(f"{what}: expected three finite numbers, got {axis!r}")
     largest = float(np.abs(a).max())
     if largest < 1e-12:
-        raise ModelError(f"{what}: {axis!r} has no direction; give a vector that is not zero")
+        raise ModelError(f"{what}: expected a nonzero vector, got {axis!r}")
     if largest > 1e100:
         a = a / largest
     size = float(np.linalg.norm(a))

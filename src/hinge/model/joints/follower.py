@@ -1,4 +1,4 @@
-"""Follower: a joint of one degree of freedom whose coordinate is ratio · q + offset of another joint's q."""
+"""Follower: a one-dof joint at ratio · q + offset, where q is the coordinate of another joint."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hinge.spatial import Array, Transform
 
 @dataclass(frozen=True)
 class Follower(VectorJoint):
-    """The motion of `type` at x = ratio q + offset, where q is the coordinate of the joint that leads.
+    """The motion of `type` at x = ratio q + offset, where q is the leader's coordinate.
 
-    All methods take that joint's q and qd; `own` returns x. Such joints are made by `embed_couplings`.
+    All methods take the leader's q and qd; `own` returns x. Made by `embed_couplings`.
     """
 
     type: JointType = field(default_factory=Revolute)
@@ -31,9 +31,9 @@ class Follower(VectorJoint):
 
     def __post_init__(self) -> None:
         if self.type.nv != 1 or not isinstance(self.type, VectorJoint) or isinstance(self.type, Follower):
-            raise ModelError(f"type: {self.type!r} cannot follow; wanted a joint type with one coordinate")
+            raise ModelError(f"type: expected a joint type with one coordinate, got {self.type!r}")
         if not (np.isfinite(self.ratio) and np.isfinite(self.offset)):
-            raise ModelError(f"ratio, offset: {self.ratio} and {self.offset} came; wanted finite numbers")
+            raise ModelError(f"ratio, offset: expected finite numbers, got {self.ratio} and {self.offset}")
 
     def own(self, q: Array) -> Array:
         """Return ratio q + offset."""

@@ -1,4 +1,4 @@
-"""What rolling and wheeled joints share: velocities of fewer dimensions than configurations.
+"""Non-holonomic joints: fewer velocity than configuration coordinates.
 
 Featherstone section 7.4.4. A non-holonomic joint reaches more configurations than it has directions to
 move in: qd holds independent velocity variables, S(q) qd is the velocity across the joint, and q follows
@@ -19,15 +19,15 @@ from hinge.errors import ArgumentError
 from hinge.model.joints.contract import JointType
 from hinge.spatial import Array, Transform
 
-#: How far, in rad or m, `difference` may miss where it is asked to lead.
+#: Largest miss of `difference`, in rad or m.
 MISS = 1e-9
 
 
 @dataclass(frozen=True)
 class Nonholonomic(JointType):
-    """A joint with more configurations than velocities; `turned` if it leads from the moving frame back.
+    """A joint with more configuration than velocity coordinates; `turned` if reversed.
 
-    q and qd are the same either way.
+    Both directions have the same q and qd.
     """
 
     turned: bool = field(default=False, kw_only=True)
@@ -46,10 +46,10 @@ class Nonholonomic(JointType):
 
     @abstractmethod
     def step(self, q0: Array, q1: Array) -> Array:
-        """Return the v that leads from q0 to q1 if any does."""
+        """Return the candidate v from q0 to q1; exact if any constant v is."""
 
     def placement(self, q: Array) -> Transform:
-        """Return where the moving frame is, or where it sees the other."""
+        """Return the placement of the moving frame, or its inverse if turned."""
         return self.forth(q).inv() if self.turned else self.forth(q)
 
     def subspace(self, q: Array) -> Array:
@@ -63,17 +63,17 @@ class Nonholonomic(JointType):
         return -self.forth(q).inv().motion(rate) if self.turned else rate
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the v with integrate(q0, v) = q1, or raise an ArgumentError if no constant v leads there."""
+        """Return the v with integrate(q0, v) = q1, or raise an ArgumentError if there is none."""
         v = self.step(q0, q1)
         there = self.integrate(q0, v)
         off = np.abs(there[..., -2:] - q1[..., -2:]).max(axis=-1, initial=0.0)
         if (off > MISS * (1 + np.abs(q1[..., -2:] - q0[..., -2:]).max(axis=-1, initial=0.0))).any():
             raise ArgumentError(
-                f"q1: a {self.kind} joint does not come from q0 to q1 by one constant velocity, the nearest "
-                f"misses by {float(np.max(off)):.3g} m; ask for differences along its motion only"
+                f"q1: no constant velocity of a {self.kind} joint leads from q0 to q1 (the nearest misses by "
+                f"{float(np.max(off)):.3g} m); take differences along its motion only"
             )
         return v
 
     def reversed(self) -> Nonholonomic:
-        """Return the joint that leads the other way, with the same coordinates."""
+        """Return the reversed joint, with the same coordinates."""
         return replace(self, turned=not self.turned)

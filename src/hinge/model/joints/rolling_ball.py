@@ -35,7 +35,7 @@ class RollingBall(Nonholonomic):
         except (TypeError, ValueError):
             radius = np.nan
         if not (np.isfinite(radius) and radius > 0):
-            raise ModelError(f"radius: {self.radius!r} is no size of a ball; give a length in m above zero")
+            raise ModelError(f"radius: expected a length in m above zero, got {self.radius!r}")
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "axis", unit(self.axis))
 
@@ -91,7 +91,7 @@ class RollingBall(Nonholonomic):
         return np.concatenate([turned, there], axis=-1)
 
     def step(self, q0: Array, q1: Array) -> Array:
-        """Return log(q0⁻¹ q1) with as many whole turns as the way is long."""
+        """Return log(q0⁻¹ q1), plus the whole turns that fit the distance."""
         p = q0[..., :4]
         w = quaternion.log(quaternion.multiply(quaternion.conjugate(p), q1[..., :4]))
         way = q1[..., 4:] - q0[..., 4:]

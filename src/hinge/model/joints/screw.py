@@ -27,7 +27,9 @@ class Screw(VectorJoint):
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
         if not (np.isreal(self.pitch) and np.ndim(self.pitch) == 0 and np.isfinite(self.pitch)):
-            raise ModelError(f"pitch: {self.pitch!r} is not a finite number; use Prismatic for no rotation")
+            raise ModelError(
+                f"pitch: expected a finite number, got {self.pitch!r}; use Prismatic for no rotation"
+            )
 
     def placement(self, q: Array) -> Transform:
         """Return the rotation by q and the shift by pitch q along the same axis."""

@@ -60,5 +60,5 @@ class Spherical(JointType):
         return self
 
     def reverse_state(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return the inverse rotation and −R ω: the same motion seen from the other side."""
+        """Return the inverse rotation and −R ω."""
         return quaternion.conjugate(q), -quaternion.rotate(q, qd)

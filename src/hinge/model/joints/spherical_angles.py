@@ -29,7 +29,7 @@ class SphericalAngles(SuccessiveRotations):
         try:
             first, second, third = self.axes
         except (TypeError, ValueError):
-            raise ModelError(f"axes: {self.axes!r} was given; three angles need three axes") from None
+            raise ModelError(f"axes: expected three axes, got {self.axes!r}") from None
         names = ("axes[0]", "axes[1]", "axes[2]")
         object.__setattr__(self, "axes", crossing((first, second, third), names))
 

@@ -1,6 +1,6 @@
-"""Successive rotations about given axes: what the universal and the three-angle joint share.
+"""Successive rotations about given axes: the base of the universal and three-angle joints.
 
-R = R(n₁, q₁) R(n₂, q₂) …; each axis is fixed in the frame that the rotations before it have made.
+R = R(n₁, q₁) R(n₂, q₂) …; each axis is fixed in the frame after the rotations before it.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class SuccessiveRotations(VectorJoint):
 
 
 def crossing(axes: tuple[object, ...], names: tuple[str, ...]) -> tuple[Axis, ...]:
-    """Return the axes as unit vectors, none parallel to the one before it."""
+    """Return the axes as unit vectors; refuse parallel neighbours."""
     found = tuple(unit(n, name) for n, name in zip(axes, names, strict=True))
     for k in range(len(found) - 1):
         if np.linalg.norm(np.cross(found[k], found[k + 1])) < 1e-6:
             raise ModelError(
-                f"{names[k]}, {names[k + 1]}: {found[k]} and {found[k + 1]} are parallel; successive "
-                "rotations need axes that cross"
+                f"{names[k]}, {names[k + 1]}: expected axes that are not parallel, got {found[k]} and "
+                f"{found[k + 1]}"
             )
     return found

@@ -63,7 +63,7 @@ class Wheeled(Nonholonomic):
         return Planar(self.axis).integrate(q, _plane_velocity(v))
 
     def step(self, q0: Array, q1: Array) -> Array:
-        """Return the arc by q1's angle less q0's that ends nearest to q1; for whole turns one on the spot."""
+        """Return the arc by the difference of angles that ends nearest to q1; whole turns are on the spot."""
         w = q1[..., 0] - q0[..., 0]
         way = matvec(transpose(turn_in_plane(q0[..., 0])), q1[..., 1:] - q0[..., 1:])
         chord = arc(w)[..., :, 0]

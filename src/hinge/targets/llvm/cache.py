@@ -1,13 +1,13 @@
-"""Compiled objects kept on disk, so that the next process need not compile them again.
+"""On-disk cache of compiled objects, shared by processes.
 
 Each entry is one file in a directory that belongs to the user alone:
 
     magic, key, SHA-256 of the payload, lengths | label | HMAC of all before it | payload
 
-A payload is code that will be run, so an entry counts only if nobody but this user can have written it:
-directory and file must be the user's own and closed to the writing of others, and the HMAC is made with a
-random secret that lies in the directory and that nobody else can read. Whatever is wrong with an entry, the
-directory or the disk, the remedy is to compile again: neither `load` nor `store` raises.
+A payload is code to be executed, so an entry is valid only if no other user can have written it: directory
+and file must belong to the user and not be writable by others, and the HMAC uses a random secret in the
+directory that only the user can read. Any fault of an entry, the directory or the disk means that the code is
+compiled again: neither `load` nor `store` raises.
 
 The environment is read at each call: `HINGE_CACHE` (0 turns the cache off), `HINGE_CACHE_DIR` (another
 directory) and `HINGE_CACHE_LIMIT` (megabytes, 512 if not set).
@@ -33,11 +33,11 @@ from typing import BinaryIO
 
 MEGABYTE = 10**6
 DEFAULT_LIMIT = 512
-#: A full cache is emptied to this part of its limit, so that not every new entry costs an old one.
+#: A full cache is trimmed to this fraction of its limit, so that not every store evicts.
 KEPT = 0.9
 STALE_SECONDS = 3600.0
 LONGEST_LABEL = 200
-#: The label of an entry whose header does not hold; `load` removes it when it is asked for.
+#: The label of an entry with an invalid header; `load` removes such an entry.
 DAMAGED = "(damaged)"
 
 _ON = {"", "1", "on", "yes", "true"}
@@ -52,7 +52,7 @@ _HEADER = struct.Struct(">16s32s32sQH")
 _MAC_BYTES = 32
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_ANY = stat.S_IRWXG | stat.S_IRWXO
-#: Not every platform has these. Without blocking, so that a named pipe cannot hold `load` up.
+#: Flags that not every platform has. Non-blocking, so that a named pipe cannot block `load`.
 _SAFELY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NONBLOCK"))
 _READ = os.O_RDONLY | _SAFELY
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
@@ -60,7 +60,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFELY
 
 @dataclass(frozen=True)
 class Entry:
-    """What is kept under a key: its label, the file's bytes, and when it was last used (POSIX seconds)."""
+    """A cache entry: key, label, size of the file in bytes, and time of last use (POSIX seconds)."""
 
     key: str
     label: str
@@ -79,7 +79,7 @@ def key(*parts: bytes | str) -> str:
 
 
 def load(key: str) -> bytes | None:
-    """Return the payload kept under a key, or None; an entry that cannot be trusted is removed."""
+    """Return the payload of a key, or None; an invalid entry is removed."""
     if _switched_off() is not None or not _KEY.fullmatch(key):
         return None
     try:
@@ -100,9 +100,9 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, payload: bytes, label: str) -> bool:
-    """Keep a payload under a key, and say whether that went well; old entries make room for it.
+    """Store a payload under a key, and return whether it succeeded; old entries are evicted.
 
-    The label says what it is to whoever lists the cache.
+    The label describes the entry in listings.
     """
     bound = limit()
     if _switched_off() is not None or bound is None or not _KEY.fullmatch(key):
@@ -122,7 +122,7 @@ def store(key: str, payload: bytes, label: str) -> bool:
 
 
 def entries() -> list[Entry]:
-    """Return what is kept, the last used first; also when the cache is switched off."""
+    """Return all entries, most recently used first; also when the cache is off."""
     try:
         folder = _folder()
         found = [(name, status) for name, status in _scan(folder) if _is_entry(name)]
@@ -139,10 +139,10 @@ def entries() -> list[Entry]:
 
 
 def clear() -> int:
-    """Remove every entry, the secret and what broken-off writes left; return the number of entries.
+    """Remove every entry, the secret and temporary files; return the number of entries.
 
-    Works also when the cache is switched off. Raises an OSError that says why when the directory is not
-    the user's own or a file cannot be removed.
+    Works also when the cache is off. Raises an OSError if the directory belongs to another user or a file
+    cannot be removed.
     """
     removed = 0
     try:
@@ -152,12 +152,12 @@ def clear() -> int:
                 (folder / name).unlink(missing_ok=True)
                 removed += _is_entry(name)
     except FileNotFoundError:
-        pass  # nothing was ever kept
+        pass  # no cache yet
     return removed
 
 
 def location() -> Path | None:
-    """Return where the entries lie or would lie, on or off; None if there is no home directory."""
+    """Return the directory of the cache, on or off; None if there is no home directory."""
     try:
         return _places()[-1]
     except OSError:
@@ -165,12 +165,12 @@ def location() -> Path | None:
 
 
 def directory() -> Path | None:
-    """Return the directory of the entries, made if need be; None when the cache is off."""
+    """Return the directory of the entries, created if needed; None when the cache is off."""
     return location() if why_off() is None else None
 
 
 def why_off() -> str | None:
-    """Say why the cache is off, or None when it is on."""
+    """Return why the cache is off, or None when it is on."""
     reason = _switched_off()
     if reason is None:
         try:
@@ -181,7 +181,7 @@ def why_off() -> str | None:
 
 
 def limit() -> int | None:
-    """Return how many bytes the entries may take together; None if `HINGE_CACHE_LIMIT` is no such number."""
+    """Return the limit of the cache in bytes; None if `HINGE_CACHE_LIMIT` is invalid."""
     text = os.environ.get("HINGE_CACHE_LIMIT", "").strip()
     try:
         megabytes = float(text) if text else float(DEFAULT_LIMIT)
@@ -191,15 +191,15 @@ def limit() -> int | None:
 
 
 def _switched_off() -> str | None:
-    """Say how the environment turns the cache off, or None."""
+    """Return why the environment turns the cache off, or None."""
     switch = os.environ.get("HINGE_CACHE", "")
     if switch.strip().lower() in _OFF:
         return f"HINGE_CACHE is {switch!r}; unset it to turn the cache on"
     if switch.strip().lower() not in _ON:
-        return f"HINGE_CACHE is {switch!r}; wanted 1 (on) or 0 (off)"
+        return f"HINGE_CACHE: expected 1 (on) or 0 (off), got {switch!r}"
     if limit() is None:
         given = os.environ["HINGE_CACHE_LIMIT"]
-        return f"HINGE_CACHE_LIMIT is {given!r}; wanted a number of megabytes above 0, as in 512"
+        return f"HINGE_CACHE_LIMIT: expected a number of megabytes above 0, such as 512, got {given!r}"
     return None
 
 
@@ -207,19 +207,19 @@ def _switched_off() -> str | None:
 
 
 def _places() -> tuple[Path, ...]:
-    """Return the directories that must be the user's own, outermost first; the last holds the entries."""
+    """Return the directories that must belong to the user, outermost first; the last holds the entries."""
     chosen = os.environ.get("HINGE_CACHE_DIR")
     try:
         if chosen:
             return (Path(chosen).expanduser().absolute(),)
         ours = _user_caches() / "hinge"
     except RuntimeError:
-        raise OSError("the home directory is not known; set HINGE_CACHE_DIR to a directory") from None
+        raise OSError("the home directory is unknown; set HINGE_CACHE_DIR to a directory") from None
     return (ours, ours / "objects-v1")
 
 
 def _user_caches() -> Path:
-    """Return where this platform keeps a user's caches; a RuntimeError if there is no home."""
+    """Return the platform's cache directory of the user; a RuntimeError if there is no home."""
     name, usual = {
         "win32": ("LOCALAPPDATA", "AppData/Local"),
         "darwin": (None, "Library/Caches"),
@@ -232,7 +232,7 @@ def _user_caches() -> Path:
 
 
 def _folder(make: bool = False) -> Path:
-    """Return the directory of the entries if it is safe, else raise an OSError that says why it is not."""
+    """Return the directory of the entries if it is safe, else raise an OSError."""
     places = _places()
     for path in places:
         if make:
@@ -247,15 +247,15 @@ def _make(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except FileExistsError:
-        pass  # a file or a link: refused by what comes next
+        pass  # a file or a link: refused below
     except OSError as error:
         raise OSError(
-            f"{path} cannot be made: {error.strerror}; set HINGE_CACHE_DIR to a directory"
+            f"{path} cannot be created: {error.strerror}; set HINGE_CACHE_DIR to a directory"
         ) from error
 
 
 def _unfit_directory(status: os.stat_result) -> str | None:
-    """Say what is wrong with a directory and the remedy, or None."""
+    """Return the fault of a directory with its remedy, or None."""
     if stat.S_ISLNK(status.st_mode):
         return "is a symbolic link; replace it by a directory"
     if not stat.S_ISDIR(status.st_mode):
@@ -272,7 +272,7 @@ def _own(status: os.stat_result) -> bool:
 
 
 def _closed(status: os.stat_result, bits: int) -> bool:
-    """Tell whether none of these permission bits is set, where they mean anything."""
+    """Tell whether none of these permission bits is set, on platforms that have them."""
     return not hasattr(os, "getuid") or not status.st_mode & bits
 
 
@@ -281,7 +281,7 @@ def _closed(status: os.stat_result, bits: int) -> bool:
 
 @contextmanager
 def _opened(path: Path, bits: int) -> Generator[tuple[BinaryIO, int] | None]:
-    """Give a file and its size, or None if it is a link, another user's or open to others by these bits."""
+    """Yield a file and its size, or None if it is a link, another user's or has these permission bits."""
     if path.is_symlink():
         yield None
         return
@@ -299,7 +299,7 @@ def _opened(path: Path, bits: int) -> Generator[tuple[BinaryIO, int] | None]:
 
 @contextmanager
 def _temporary(folder: Path, *parts: bytes) -> Generator[Path]:
-    """Give a new file that holds these parts and is the user's alone; gone afterwards if not renamed."""
+    """Yield a new private file with these parts; it is removed afterwards unless renamed."""
     path = folder / f"{_TEMPORARY}{secrets.token_hex(16)}"
     descriptor = os.open(path, _WRITE, 0o600)
     try:
@@ -320,7 +320,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _remove(path: Path) -> bool:
-    """Remove a file if it can be, and say whether it is gone."""
+    """Try to remove a file, and return whether it is gone."""
     try:
         path.unlink(missing_ok=True)
     except OSError:
@@ -343,7 +343,7 @@ def _is_entry(name: str) -> bool:
 
 
 def _tidy(folder: Path, bound: int, keep: str) -> None:
-    """Remove what broken-off writes left, and the least recently used entries if all are above the bound."""
+    """Remove stale temporary files, and the least recently used entries above the limit."""
     files = _scan(folder)
     for name, status in files:
         if name.startswith(_TEMPORARY) and time.time() - status.st_mtime > STALE_SECONDS:
@@ -363,7 +363,7 @@ def _tidy(folder: Path, bound: int, keep: str) -> None:
 
 
 def _secret(folder: Path) -> bytes:
-    """Return the directory's secret; a new one if there is none or if others could read it."""
+    """Return the directory's secret; create one if there is none or others could read it."""
     path = folder / _SECRET
     try:
         found = _read_secret(folder)
@@ -375,14 +375,14 @@ def _secret(folder: Path) -> bytes:
         _make_secret(path)
         found = _read_secret(folder)
     if found is None:
-        raise PermissionError(f"{path} is not fit to be used")
+        raise PermissionError(f"{path} is not safe to use")
     return found
 
 
 def _make_secret(path: Path) -> None:
     with _temporary(path.parent, secrets.token_bytes(_SECRET_BYTES)) as temporary:
         try:
-            os.link(temporary, path)  # unlike a renaming, it never undoes what another process has done
+            os.link(temporary, path)  # unlike rename, link never replaces the file of another process
         except FileExistsError:
             pass
         except OSError:  # a file system without links
@@ -390,7 +390,7 @@ def _make_secret(path: Path) -> None:
 
 
 def _read_secret(folder: Path) -> bytes | None:
-    """Return the directory's secret, or None if the file that is there is not fit to hold one."""
+    """Return the directory's secret, or None if its file is missing or unsafe."""
     with _opened(folder / _SECRET, _OTHERS_ANY) as opened:
         secret = b"" if opened is None else opened[0].read(_SECRET_BYTES + 1)
     return secret if len(secret) == _SECRET_BYTES else None
@@ -400,7 +400,7 @@ def _read_secret(folder: Path) -> bytes | None:
 
 
 def _pack(key: str, payload: bytes, label: str, secret: bytes) -> bytes:
-    """Return what stands before the payload."""
+    """Return the header of an entry."""
     shown = "".join(c if c.isprintable() else "?" for c in label[:LONGEST_LABEL]).encode()
     digest = sha256(payload).digest()
     head = _HEADER.pack(_MAGIC, bytes.fromhex(key), digest, len(payload), len(shown)) + shown
@@ -408,7 +408,7 @@ def _pack(key: str, payload: bytes, label: str, secret: bytes) -> bytes:
 
 
 def _read_head(file: BinaryIO, size: int, key: str, secret: bytes) -> tuple[bytes, int, str] | None:
-    """Return digest and length of the payload and the label, or None if the header does not hold."""
+    """Return digest and length of the payload and the label, or None if the header is invalid."""
     fixed = file.read(_HEADER.size)
     if len(fixed) != _HEADER.size:
         return None
@@ -424,7 +424,7 @@ def _read_head(file: BinaryIO, size: int, key: str, secret: bytes) -> tuple[byte
 
 
 def _read_entry(path: Path, key: str, secret: bytes) -> bytes | None:
-    """Return the payload of a file, or None if anything about the file is not as `store` made it."""
+    """Return the payload of a file, or None if the file is not exactly as `store` wrote it."""
     with _opened(path, _OTHERS_WRITE) as opened:
         head = None if opened is None else _read_head(*opened, key, secret)
         if opened is None or head is None:
