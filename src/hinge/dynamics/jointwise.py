@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hinge.binding import Formula, Row, jointwise, of_this_package
+from hinge.binding import Formula, Row, jointwise
 from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
 from hinge.model import Robot
 from hinge.pipeline import build
@@ -20,20 +20,21 @@ def joint_program(
     *,
     target: str | None = None,
 ) -> Executable:
-    """Return the program of a formula at every joint; its name and the joints' types tell it from others.
+    """Return the program of a formula at every joint.
 
-    Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then as given.
+    The formula is traced at each call, and its code tells the program from others, in memory and on disk;
+    `name` is only what the cache calls it. Inputs are taken in the order in which `build` puts them: q, qd,
+    qdd, tau, then as given.
     """
-    types = [(j.type, j.q_slice, j.qd_slice) for j in robot.independent if j.nv]
-    ours = of_this_package(t for t, *_ in types)
-    identity = repr((name, dict(inputs), dict(results), types))
+    code = jointwise(robot, inputs, results, formula)
+    identity = code.identity()
     key = identity, target or best_target()
     if key not in JOINT_PROGRAMS:
         make_room(JOINT_PROGRAMS)
         JOINT_PROGRAMS[key] = build(
-            lambda: jointwise(robot, inputs, results, formula),
+            lambda: code,
             target=target,
-            identity=(lambda: identity) if ours else None,
+            identity=lambda: identity,
             label=f"{name} at the joints of {robot.name}",
         )
     return JOINT_PROGRAMS[key]
