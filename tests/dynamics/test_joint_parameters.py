@@ -14,10 +14,10 @@ from hinge.robots import random_tree
 from hinge.spatial import quaternion
 from hinge.targets import system_of
 from hinge.testing import random_state
-from tests.dynamics.passives import SEED, SIZE, SPRUNG, passive_force, with_physics
+from tests.dynamics.passives import passive_force, sprung, with_physics
 
 TREE, PANDA = with_physics(random_tree(6, 5)), robots.panda()
-EVERY = with_physics(random_tree(SIZE, SEED, SPRUNG))
+EVERY = sprung()
 NAMES = ["inertias", "placements", "rotors", "friction"]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from hinge.binding.poses import Pose, Vector, about_z, euler, pose_of, turned
 from hinge.binding.steps import Link, Shift, turns
+from hinge.errors import ModelError
 from hinge.model import Joint, Robot
 from hinge.model.joints import JointType
 from hinge.spatial import Inertia, Transform, cross
@@ -168,9 +169,17 @@ def _moving_children(
 @lru_cache(maxsize=1024)
 def _upright(kind: JointType) -> tuple[Pose, JointType]:
     """Return the turn that takes a joint's axis to z, and the type about z."""
-    if kind.axial is None:
+    axial = kind.axial
+    if axial is None:
         return Pose(), kind
-    z = np.array(kind.axial.axis)
+    q = 0.5 + np.arange(kind.nq)
+    stated, own = axial.placement(q).matrix(), kind.placement(q).matrix()
+    if not np.allclose(stated, own) or not np.allclose(axial.subspace(q), kind.subspace(q)):
+        raise ModelError(
+            f"joint type {kind!r}: expected the placement and subspace that its `axial` states, got others; "
+            "state the motion that it has, or None"
+        )
+    z = np.array(axial.axis)
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - (x @ z) * z
     x = x / np.linalg.norm(x)

@@ -14,12 +14,11 @@ from hinge.model.joints.contract import (
     JointType,
     VectorJoint,
     Z,
-    constant,
     opposite,
     random_axes,
     unit,
 )
-from hinge.spatial import Array, Transform, rotation
+from hinge.spatial import Array, Transform
 
 
 @dataclass(frozen=True)
@@ -42,20 +41,11 @@ class AxialJoint(VectorJoint):
 
     def placement(self, q: Array) -> Transform:
         """Return the turn by the angle and the shift along the axis."""
-        a = self.axial
-        turn = None if a.turn is None else rotation.about(self.axis, q[..., a.turn])
-        shift = None if a.slide is None else a.pitch * q[..., a.slide, None] * np.array(self.axis)
-        return Transform.place(turn, shift)
+        return self.axial.placement(q)
 
     def subspace(self, q: Array) -> Array:
-        """Return n above where a coordinate turns, and pitch times n below where it slides."""
-        a = self.axial
-        s = np.zeros((6, self.nv))
-        if a.turn is not None:
-            s[:3, a.turn] = self.axis
-        if a.slide is not None:
-            s[3:, a.slide] = a.pitch * np.array(self.axis)
-        return constant(s, q)
+        """Return the axis above where a coordinate turns, pitch times it below where one slides."""
+        return self.axial.subspace(q)
 
     @classmethod
     def random_type(cls, rng: np.random.Generator) -> Self:

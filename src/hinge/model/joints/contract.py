@@ -54,6 +54,21 @@ class Axial:
         """Whether there is a shift and it is not just a coordinate."""
         return self.slide is not None and self.pitch != 1.0
 
+    def placement(self, q: Array) -> Transform:
+        """Return the turn by the angle and the shift along the axis."""
+        turn = None if self.turn is None else rotation.about(self.axis, q[..., self.turn])
+        shift = None if self.slide is None else self.pitch * q[..., self.slide, None] * np.array(self.axis)
+        return Transform.place(turn, shift)
+
+    def subspace(self, q: Array) -> Array:
+        """Return S: the axis above where a coordinate turns, pitch times it below where one slides."""
+        s = np.zeros((6, q.shape[-1]))
+        if self.turn is not None:
+            s[:3, self.turn] = self.axis
+        if self.slide is not None:
+            s[3:, self.slide] = self.pitch * np.array(self.axis)
+        return constant(s, q)
+
 
 class JointType(ABC):
     """The motion that a joint allows, in the coordinates of its outer frame."""
