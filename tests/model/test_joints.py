@@ -411,6 +411,8 @@ def test_the_smooth_difference_of_traced_numbers_is_that_of_floats(joint):
             values |= {("q", k): float(x) for k, x in enumerate(other)}
             found = kernel.evaluate({key: values[key] for key in kernel.inputs})
             assert_allclose([found[k] for k in range(joint.nv)], expected, rtol=1e-13, atol=1e-15)
+            boxed = joint.smooth_difference(q.astype(object), other.astype(object))
+            assert_allclose(boxed.astype(float), expected, rtol=1e-13, atol=1e-15)
 
 
 def test_the_smooth_difference_is_finite_at_half_a_turn():

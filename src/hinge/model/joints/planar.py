@@ -85,7 +85,8 @@ class Planar(JointType):
         """Return the angle 2h, and the step turned back by h, h / sin h times as long as its chord."""
         half = 0.5 * (q1[..., 0] - q0[..., 0])
         x, y = q1[..., 1] - q0[..., 1], q1[..., 2] - q0[..., 2]
-        c, s = np.cos(q0[..., 0]), np.sin(q0[..., 0])
+        angle = q0[..., 0][()]  # a number where there is no batch
+        c, s = np.cos(angle), np.sin(angle)
         x, y = c * x + s * y, c * y - s * x
         size = np.sqrt(half * half + TINY)
         even = size * np.cos(size) / np.sin(size)

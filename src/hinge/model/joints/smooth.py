@@ -35,19 +35,23 @@ def screw(p0: Array, x0: Array, p1: Array, x1: Array) -> Array:
     omega, v, w = _turn(p0, p1)
     step = quaternion.rotate(quaternion.conjugate(p0), x1 - x0)
     k = _polynomial(_coefficients()[1], w) / (1.0 + w)
-    linear = step - 0.5 * cross(omega, step) + k * cross(v, cross(v, step))
+    linear = step - 0.5 * cross(omega, step) + np.expand_dims(k, -1) * cross(v, cross(v, step))
     return np.concatenate([omega, linear], axis=-1)
 
 
-def _turn(p0: Array, p1: Array) -> tuple[Array, Array, Array]:
-    """Return log(p0⁻¹ p1), v of that quaternion with w ≥ 0, and that w as (…, 1)."""
+def _turn(p0: Array, p1: Array) -> tuple[Array, Array, Any]:
+    """Return log(p0⁻¹ p1), v of that quaternion with w ≥ 0, and that w (…).
+
+    Without a batch w is a number, of which there is a root also where an array of objects holds floats.
+    """
     whole = quaternion.multiply(quaternion.conjugate(p0), p1)
-    size = np.sqrt(whole[..., :1] * whole[..., :1] + TINY)
-    v = (whole[..., :1] / size) * whole[..., 1:]
-    return 2.0 * _polynomial(_coefficients()[0], size) * v, v, size
+    w = whole[..., 0]
+    size = np.sqrt(w * w + TINY)
+    v = np.expand_dims(w / size, -1) * whole[..., 1:]
+    return 2.0 * np.expand_dims(_polynomial(_coefficients()[0], size), -1) * v, v, size
 
 
-def _polynomial(coefficients: tuple[float, ...], w: Array) -> Any:
+def _polynomial(coefficients: tuple[float, ...], w: Any) -> Any:
     """Return a polynomial in 2w − 1, the last coefficient that of its highest power."""
     t = 2.0 * w - 1.0
     total: Any = coefficients[-1]
