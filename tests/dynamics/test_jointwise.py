@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hinge
 from hinge import robots
 from hinge.dynamics import joint_program
 from hinge.model import Builder
@@ -56,6 +57,19 @@ def test_constants_that_differ_in_the_last_digit_differ():
         program(lambda _, v, by=by: {"z": by * v["x"]}) for by in (0.1, float(np.nextafter(0.1, 1.0)))
     )
     assert one is not other
+
+
+def test_formulas_of_the_package_are_traced_once(monkeypatch):
+    calls = []
+    module = sys.modules["hinge.dynamics.jointwise"]
+    plain = module.jointwise
+    monkeypatch.setattr(module, "jointwise", lambda *given: calls.append(given) or plain(*given))
+    for _ in range(3):
+        hinge.simulate(PANDA, t=2e-3, control=hinge.sim.PD(np.zeros(7), 1.0, 1.0), integrator="midpoint")
+    assert len(calls) == 3  # the feedback, the way to the middle, and the step
+    for _ in range(2):
+        program(lambda _, v: {"z": v["x"] + 3.0 * v["y"]})
+    assert len(calls) == 5  # others' formulas may have changed
 
 
 EDITED = """

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from types import FunctionType
 from typing import cast
 
-from hinge.binding import Formula, Row, jointwise
-from hinge.dynamics.compiled import of_this_package
+from hinge.binding import Formula, Row, jointwise, of_this_package
 from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
 from hinge.model import Robot
 from hinge.pipeline import build
@@ -26,8 +25,8 @@ def joint_program(
     """Return the program of a formula at every joint.
 
     The formula is traced, and its code tells the program from others, in memory and on disk; `name` is only
-    what the cache calls it. Inputs are taken in the order in which `build` puts them: q, qd,
-    qdd, tau, then as given.
+    what the cache calls it. Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then
+    as given.
     """
     target = target or best_target()
     known = _known_by(robot, inputs, results, formula)
@@ -46,7 +45,7 @@ def _traced(
     inputs: Mapping[str, Row],
     results: Mapping[str, Row],
     formula: Formula,
-    target: Target,
+    target: str,
 ) -> Executable:
     code = jointwise(robot, inputs, results, formula)
     identity = code.identity()
