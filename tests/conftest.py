@@ -18,6 +18,10 @@ NATIVE = (
 )
 
 
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing")
+
+
 def pytest_configure(config):
     """Keep compiled code away from the user's own cache, from before the first import to the end.
 
