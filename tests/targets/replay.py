@@ -1,8 +1,8 @@
 """A digest of the LLVM text of every verb on four robots: python -m tests.targets.replay > digests.txt.
 
-A change that must not change the code that comes out is judged by the difference of two such files. Nothing but
-`hinge.compile` and the text it gives is used, so that the same script runs beside older sources too: the lanes
-are fixed, the shape is what the compiler chooses, and no robot is drawn at random.
+A change that must not change the code that comes out is judged by the difference of two such files. Nothing
+but `hinge.compile` and the text it gives is used, so that the same script runs beside older sources too: the
+lanes are fixed, the shape is what the compiler chooses, and no robot is drawn at random.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LANES = 4
 
 
 def every_joint() -> Robot:
-    """Return a tree with every joint type, turned and shifted, with rotors on some of them."""
+    """Return a tree with every joint type, some with rotors, springs, dampers and friction."""
     b = Builder("every_joint", gravity=(0.5, -1.0, -9.0))
     tree = {
         "hull": (None, joints.Free()),
@@ -54,7 +54,10 @@ def every_joint() -> Robot:
             inertia=inertia,
             position=(0.1 + 0.03 * k, 0.2 - 0.04 * k, 0.05 * k),
             rotation=rotation.from_rpy((0.3 * k, 1.1 - 0.2 * k, 0.7 + 0.1 * k)),
-            rotor_inertia=tuple(0.01 * (k + n) for n in range(kind.nv)) if k % 3 == 2 else None,
+            rotor_inertia=tuple(0.01 * (k + n) * (k % 3 == 2) for n in range(kind.nv)),
+            damping=tuple(0.1 * (k + n) * (k % 2) for n in range(kind.nv)),
+            friction=tuple(0.2 * (k + n) * (k % 5 == 2) for n in range(kind.nv)),
+            stiffness=tuple(3.0 * (k + n) * (k in (3, 6, 9, 10)) for n in range(kind.nv)),
         )
     b.frame("tip", "wrist", position=(0.1, 0.2, 0.3), rotation=rotation.from_rpy((0.3, -0.4, 0.5)))
     return b.build()
