@@ -20,6 +20,7 @@ NATIVE = (
 
 def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing")
+    parser.addoption("--room", help="run the tests of this room and of those that import it")
 
 
 def pytest_configure(config):
@@ -34,14 +35,50 @@ def pytest_configure(config):
         config.add_cleanup(patch.undo)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave out the folders of tests that a change in one room cannot break."""
+    room = config.getoption("room")
+    if room is None or collection_path.is_dir():
+        return None
+    from tests.rooms import above, folders_of
+
+    parts = collection_path.relative_to(config.rootpath / "tests").parts
+    return True if parts[0] not in folders_of(above(room)) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Let a worker change the target once, and compile for a robot, or for a file, what no other does."""
+    items.sort(key=is_native)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+
+
+def is_native(item):
+    return item.module.__name__.startswith(NATIVE)
+
+
+def group(item):
+    """Return what shares its compiled code with a test: those of the same robot, else of the same file."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    robot = next((params[p] for p in ("robot", "name") if isinstance(params.get(p), str)), "")
+    return f"{item.module.__name__} {robot}".strip()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def one_target(request):
-    """Run the verbs of a file on one target."""
+    """Run the verbs of a file on one target; what was compiled for another one is forgotten."""
     from hinge import dynamics
+    from hinge.pipeline import best_target
 
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.startswith(NATIVE):
             patch.setenv("HINGE_TARGET", "numpy")
-        dynamics.forget()
+        if LAST.get("target") != best_target():
+            dynamics.forget()
+        LAST["target"] = best_target()
         yield
-        dynamics.forget()
+
+
+#: The target of the last file.
+LAST: dict[str, str] = {}
