@@ -18,22 +18,20 @@ from pathlib import Path
 import pytest
 
 import hinge
-from hinge.algebra import E0, B, H, Ha, Hp, M, a, b, f_ext, g, passive, phi, qdd, tau, whole
+from hinge.algebra import E0, B, H, a, b, f_ext, g, passive, qdd, tau
 from hinge.pipeline import derive
 from hinge.sweeps import Call
+from tests.expressions import COMPLIANCE, LOADED, M_AA, M_AP, MASS, bias
 from tests.targets.replay import every_joint, options, verbs
 
 HERE = Path(__file__).parent
-node = B.T @ phi.T @ H.T
-M_ap = Ha @ phi @ M @ phi.T @ Hp.T
-bias = H @ phi @ (M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext)
 
 PRINTED = {
-    "forward_dynamics": whole.mass.inv() @ (tau - bias),
-    "inverse_dynamics": H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext),
-    "mass_matrix": whole.mass,
-    "operational_space_compliance": node @ whole.mass.inv() @ node.T,
-    "hybrid_S_aa": Ha @ phi @ M @ phi.T @ Ha.T - M_ap @ passive.mass.inv() @ M_ap.T,
+    "forward_dynamics": MASS.inv() @ (tau - LOADED),
+    "inverse_dynamics": bias(H, H.T @ qdd + a + E0.T @ g, b - B @ f_ext),
+    "mass_matrix": MASS,
+    "operational_space_compliance": COMPLIANCE,
+    "hybrid_S_aa": M_AA - M_AP @ passive.mass.inv() @ M_AP.T,
 }
 
 VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "hybrid_dynamics")
