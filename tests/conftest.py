@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -62,7 +63,7 @@ def group(item):
     """Return what shares its compiled code with a test: those of the same robot, else of the same file."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     robot = next((params[p] for p in ("robot", "name") if isinstance(params.get(p), str)), "")
-    return f"{item.module.__name__} {robot}".strip()
+    return re.sub(r"\W+", "_", f"{item.module.__name__} {robot}".strip())
 
 
 @pytest.fixture(scope="module", autouse=True)
