@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# What shares compiled code runs on the same worker, in the order of the groups.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(if $(ROOM),--room=$(ROOM)) --durations=30
+# What shares compiled code runs on the same worker (tests/conftest.py).
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder $(if $(ROOM),--room=$(ROOM)) --durations=30
 
 .PHONY: demo test test-all lint format bench sweep clean
 

@@ -17,6 +17,13 @@ NATIVE = (
     "tests.sim.",
     "tests.test_",
 )
+#: Files whose tests are shared out between workers, by robot or by expression.
+LARGE = (
+    "tests/binding/test_merge.py",
+    "tests/dynamics/test_targets.py",
+    "tests/dynamics/test_verbs.py",
+    "tests/sim/test_simulate.py",
+)
 
 
 def pytest_addoption(parser):
@@ -47,23 +54,28 @@ def pytest_ignore_collect(collection_path, config):
     return True if parts[0] not in folders_of(above(room)) else None
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Let a worker change the target once, and compile for a robot, or for a file, what no other does."""
-    items.sort(key=is_native)
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
+    """Let a worker change the target once: what runs on NumPy comes first."""
+    items.sort(key=lambda item: item.module.__name__.startswith(NATIVE))
 
 
-def is_native(item):
-    return item.module.__name__.startswith(NATIVE)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let --dist loadscope mean that what shares compiled code goes to the same worker."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return scope(nodeid)
+
+    return Scheduler(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
-def group(item):
-    """Return what shares its compiled code with a test: those of the same robot, else of the same file."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    robot = next((params[p] for p in ("robot", "name") if isinstance(params.get(p), str)), "")
-    return re.sub(r"\W+", "_", f"{item.module.__name__} {robot}".strip())
+def scope(nodeid):
+    """Return what shares compiled code with a test: its file, in large files the first of its parameters."""
+    file, _, rest = nodeid.partition("::")
+    name, _, values = rest.partition("[")
+    return f"{file}::{re.split(r'-|]', values)[0] or name}" if file in LARGE else file
 
 
 @pytest.fixture(scope="module", autouse=True)
