@@ -3,17 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# What shares compiled code runs on the same worker (tests/conftest.py).
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder $(if $(ROOM),--room=$(ROOM)) --durations=30
 
 .PHONY: demo test test-all lint format bench sweep clean
 
 demo: $(VENV)/view.stamp
 	$(BIN)/python examples/demo.py
 
+# make test ROOM=rules: the tests of a room and of those above it.
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-all: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto
+	$(PYTEST)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -16,6 +17,18 @@ NATIVE = (
     "tests.sim.",
     "tests.test_",
 )
+#: Files whose tests are shared out between workers, by robot or by expression.
+LARGE = (
+    "tests/binding/test_merge.py",
+    "tests/dynamics/test_targets.py",
+    "tests/dynamics/test_verbs.py",
+    "tests/sim/test_simulate.py",
+)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing")
+    parser.addoption("--room", help="run the tests of this room and of those that import it")
 
 
 def pytest_configure(config):
@@ -30,14 +43,55 @@ def pytest_configure(config):
         config.add_cleanup(patch.undo)
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave out the folders of tests that a change in one room cannot break."""
+    room = config.getoption("room")
+    if room is None or collection_path.is_dir():
+        return None
+    from tests.rooms import above, folders_of
+
+    parts = collection_path.relative_to(config.rootpath / "tests").parts
+    return True if parts[0] not in folders_of(above(room)) else None
+
+
+def pytest_collection_modifyitems(items):
+    """Let a worker change the target once: what runs on NumPy comes first."""
+    items.sort(key=lambda item: item.module.__name__.startswith(NATIVE))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Let --dist loadscope mean that what shares compiled code goes to the same worker."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return scope(nodeid)
+
+    return Scheduler(config, log) if config.getvalue("dist") == "loadscope" else None
+
+
+def scope(nodeid):
+    """Return what shares compiled code with a test: its file, in large files the first of its parameters."""
+    file, _, rest = nodeid.partition("::")
+    name, _, values = rest.partition("[")
+    return f"{file}::{re.split(r'-|]', values)[0] or name}" if file in LARGE else file
+
+
 @pytest.fixture(scope="module", autouse=True)
 def one_target(request):
-    """Run the verbs of a file on one target."""
+    """Run the verbs of a file on one target; what was compiled for another one is forgotten."""
     from hinge import dynamics
+    from hinge.pipeline import best_target
 
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.startswith(NATIVE):
             patch.setenv("HINGE_TARGET", "numpy")
-        dynamics.forget()
+        if LAST.get("target") != best_target():
+            dynamics.forget()
+        LAST["target"] = best_target()
         yield
-        dynamics.forget()
+
+
+#: The target of the last file.
+LAST: dict[str, str] = {}

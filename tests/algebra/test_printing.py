@@ -43,9 +43,9 @@ from hinge.algebra import (
     whole,
     zero,
 )
+from tests.expressions import JACOBIAN
 
 w = identity(Joint) - H @ psi @ K
-node = B.T @ phi.T @ H.T
 
 #: (expression, plain text, Unicode, LaTeX)
 WRITTEN = [
@@ -67,7 +67,7 @@ WRITTEN = [
     (M / 2 - 7 * P / 3, "1/2 M - 7/3 P", "1/2 M − 7/3 P", r"1/2 \, M - 7/3 \, P"),
     (-(H.T @ D.inv()), "-H' D^-1", "−Hᵀ D⁻¹", r"-H^{T} \, D^{-1}"),
     (
-        (node @ Mi @ node.T).inv(),
+        (JACOBIAN @ Mi @ JACOBIAN.T).inv(),
         "(B' phi' H' Mi H phi B)^-1",
         "(Bᵀ φᵀ Hᵀ 𝓜⁻¹ H φ B)⁻¹",
         r"\left(B^{T} \, \phi^{T} \, H^{T} \, \mathcal{M}^{-1} \, H \, \phi \, B\right)^{-1}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import types
+from functools import cache
 from pathlib import Path
 
 import hinge
@@ -68,10 +69,15 @@ def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def imports(path: Path) -> list[tuple[str, int, bool]]:
+def imports(path: Path) -> tuple[tuple[str, int, bool], ...]:
     """Return what a file imports: the module's full name, the line, and whether inside a function."""
+    return _imports(path, path.read_text(encoding="utf-8"))
+
+
+@cache
+def _imports(path: Path, text: str) -> tuple[tuple[str, int, bool], ...]:
     found: list[tuple[str, int, bool]] = []
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(text)
     late = {
         id(inner)
         for node in ast.walk(tree)
@@ -86,7 +92,7 @@ def imports(path: Path) -> list[tuple[str, int, bool]]:
             module = node.module or ""
             real = [f"{module}.{a.name}" for a in node.names if _is_module(module, a.name)]
             found += [(name, node.lineno, id(node) in late) for name in (real or [module])]
-    return found
+    return tuple(found)
 
 
 def breaches(path: Path) -> list[str]:

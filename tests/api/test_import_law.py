@@ -18,22 +18,18 @@ from tests.api.law import (
     room_of,
     sources,
 )
-
-
-def _label(path: Path) -> str:
-    return str(path.relative_to(PACKAGE))
+from tests.folding import folded
 
 
 def test_every_room_is_in_the_law():
     assert {room_of(p) for p in sources()} == set(MAY_IMPORT)
 
 
-@pytest.mark.parametrize("path", sources(), ids=_label)
-def test_a_room_imports_only_what_its_row_allows(path):
-    assert breaches(path) == []
+def test_a_room_imports_only_what_its_row_allows():
+    assert [breach for path in sources() for breach in breaches(path)] == []
 
 
-@pytest.mark.parametrize("path", sources(), ids=_label)
+@folded(path=sources())
 def test_other_rooms_are_entered_through_their_door(path):
     room = room_of(path)
     doors = {
@@ -49,7 +45,7 @@ def test_other_rooms_are_entered_through_their_door(path):
             assert module in doors, f"{path}:{line}: reaches into {module}"
 
 
-@pytest.mark.parametrize("path", sources(), ids=_label)
+@folded(path=sources())
 def test_only_optional_packages_are_imported_late(path):
     own = {package for folder, package in LOADED_LATE.items() if _module(path).startswith(folder)}
     for module, line, late in imports(path):

@@ -38,7 +38,6 @@ from hinge.algebra import (
     psi,
     qdd,
     tau,
-    whole,
 )
 from hinge.binding import Needs, bind
 from hinge.dynamics import CATALOGUE, SEVERAL, Parts
@@ -50,6 +49,7 @@ from hinge.targets import SingularError, System, system_of
 from hinge.testing import State, random_state
 from tests.dynamics.sweep_fuzz import target
 from tests.dynamics.zoo import ZOO, pushes, robot_of
+from tests.expressions import LOADED, MASS
 
 #: The largest error, relative to the largest entry; what is solved with 𝓜 is judged after a product with it.
 BOUND = 1e-9
@@ -57,10 +57,9 @@ RANDOM_TREES = 12
 #: Samples for the covariance, and how many standard deviations an entry of it may be off.
 SAMPLES, DEVIATIONS = 20000, 5.0
 
-MASS = whole.mass
 _ACCELERATION = a + E0.T @ g
 _FORCE = b - B @ f_ext
-_QDD = MASS.inv() @ (tau - H @ phi @ (M @ phi.T @ _ACCELERATION + _FORCE))
+_QDD = MASS.inv() @ (tau - LOADED)
 _ALPHA = phi.T @ (H.T @ _QDD + _ACCELERATION)
 _STATE = psi @ (K @ tau + P @ _ACCELERATION + _FORCE) - P @ _ACCELERATION
 #: What the parts of verbs are by their definitions, without what the filter makes of them.

@@ -22,7 +22,6 @@ from hinge.algebra import (
     Body,
     Expr,
     H,
-    Ha,
     Hp,
     Joint,
     K,
@@ -36,7 +35,6 @@ from hinge.algebra import (
     b,
     f_ext,
     g,
-    identity,
     leaf,
     leaves,
     logdet,
@@ -48,7 +46,6 @@ from hinge.algebra import (
     qdd_a,
     tau,
     tau_p,
-    whole,
 )
 from hinge.dynamics import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, Compiled, compile
 from hinge.model import Builder, Robot, joints
@@ -56,6 +53,7 @@ from hinge.spatial import Array
 from hinge.testing import State, random_state
 from tests.dynamics.operational import OPERATIONAL
 from tests.dynamics.zoo import robot_of, some_frames, tip_of
+from tests.expressions import BIAS, COMPLIANCE, JACOBIAN, M_AA, M_AP, MASS, ONE, bias
 
 SHAPES = ("U", "H", "R")
 WIDTHS = (1, 2, 4, 8)
@@ -65,12 +63,8 @@ BOUNDS = {"float64": 1e-12, "float32": 1e-4}
 #: As many states as no width divides.
 STATES = 11
 
-MASS, ONE = whole.mass, identity(Joint)
-NODE = B.T @ phi.T @ H.T
-COMPLIANCE = NODE @ MASS.inv() @ NODE.T
-BIAS, BIAS_P = (h @ phi @ (M @ phi.T @ a + b) for h in (H, Hp))
-S_AP = Ha @ phi @ M @ phi.T @ Hp.T @ passive.mass.inv()
-S_AA = Ha @ phi @ M @ phi.T @ Ha.T - S_AP @ Hp @ phi @ M @ phi.T @ Ha.T
+S_AP = M_AP @ passive.mass.inv()
+S_AA = M_AA - S_AP @ M_AP.T
 SOFT = (ONE + MASS).inv()
 GEAR = leaf("gear", Joint, Joint, Structure.DIAGONAL)
 SPRING = leaf("spring", Node, Node, Structure.DIAGONAL)
@@ -194,13 +188,13 @@ def _others() -> Iterator[Subject]:
     yield Subject("operational-space inertia", COMPLIANCE.inv(), at_tip, FEW[1:])
     yield Subject("log det", {"whole": logdet(MASS), "soft": logdet(M)})
     yield Subject("hybrid", {"aa": S_AA, "ap": S_AP, "pp": passive.mass.inv()}, held)
-    yield Subject("passive accelerations", passive.mass.inv() @ (tau_p - BIAS_P) - S_AP.T @ qdd_a, held)
+    yield Subject("passive accelerations", passive.mass.inv() @ (tau_p - bias(Hp)) - S_AP.T @ qdd_a, held)
     yield Subject("gears", {"force": GEAR @ MASS @ qd, "square": GEAR.T @ MASS @ GEAR})
-    yield Subject("springs", NODE.T @ SPRING @ NODE, lambda robot: {"nodes": some_frames(robot)})
+    yield Subject("springs", JACOBIAN.T @ SPRING @ JACOBIAN, lambda robot: {"nodes": some_frames(robot)})
     yield Subject("forces of bodies", phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b))
     yield Subject("operator of bodies", phi.T @ H.T)
     yield Subject("loads of bodies", H @ phi @ leaf("w", Body, One))
-    yield Subject("nodes", {"v": Q @ NODE @ qd, "f": H @ phi @ B @ f_ext}, at_frames("world"))
+    yield Subject("nodes", {"v": Q @ JACOBIAN @ qd, "f": H @ phi @ B @ f_ext}, at_frames("world"))
     yield Subject("factor", ONE - H @ psi @ K)
     yield Subject("input", {"copy": qd, "negative": -qd, "dot": qd.T @ tau})
     yield Subject("constant", {"x": E0 @ E0.T, "one": ONE})

@@ -45,10 +45,9 @@ from tests.dynamics.zoo import (
     state_of,
     tip_of,
 )
+from tests.expressions import JACOBIAN, MASS
 
-MASS = H @ phi @ M @ phi.T @ H.T
 ALPHA = phi.T @ (H.T @ qdd + a)
-JACOBIAN = B.T @ phi.T @ H.T
 ROBOTS = ("panda", "partial_rotors", "framed", "two_roots", "rerooted")
 #: Robots whose bodies have their frames at the joints ("chain", "partial_rotors"), and elsewhere.
 PLACED = ("chain", "partial_rotors", "framed", "tree3")

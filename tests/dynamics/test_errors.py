@@ -12,8 +12,8 @@ from hinge.algebra import E0, B, Body, Constraint, H, Joint, M, One, Structure, 
 from hinge.errors import ArgumentError, HingeError, UnboundLeafError, UnknownNameError
 from hinge.model import Builder, joints
 from tests.dynamics.zoo import CASES
+from tests.expressions import MASS
 
-MASS = H @ phi @ M @ phi.T @ H.T
 INTEGERS = np.array([0, 1])
 PENDULUM = robots.double_pendulum()
 Q, ZERO, UP = [0.3, -0.2], [0.0, 0.0], np.zeros(6)

@@ -28,14 +28,11 @@ from hinge.algebra import (
     b,
     f_ext,
     g,
-    identity,
     logdet,
     phi,
     psi,
     tau,
-    whole,
 )
-from hinge.algebra import Joint as JointSpace
 from hinge.binding import Needs, bind
 from hinge.dynamics import SEVERAL
 from hinge.dynamics.expressions import bias, costates, innovate, smoothed, whiten
@@ -47,8 +44,8 @@ from hinge.testing import random_state
 from tests.dynamics.sweep_factors import BOUND, DEVIATIONS, covariance, errors
 from tests.dynamics.sweep_fuzz import target
 from tests.dynamics.zoo import robot_of
+from tests.expressions import MASS, ONE
 
-MASS, ONE = whole.mass, identity(JointSpace)
 ROOT = innovate @ Dr
 ACCELERATIONS = MASS.inv() @ (tau - bias)
 TREE = robots.random_tree(3, 35)

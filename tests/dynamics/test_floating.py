@@ -16,6 +16,7 @@ from hinge.spatial import cross, matvec
 from hinge.testing import random_state
 from tests.dynamics.partitions import held_by, residual
 from tests.dynamics.zoo import tip_of
+from tests.tiers import daily
 
 BOUND = 1e-10
 #: Free bases under arms, legs, and every kind of joint that the seeds draw; one that is nothing but a base.
@@ -29,7 +30,7 @@ ROBOTS = {
 SHAPES = [(), (5,), (3, 4), (0,)]
 
 
-@pytest.fixture(params=ROBOTS)
+@pytest.fixture(params=daily(ROBOTS, lambda k, name: name != "large"))
 def robot(request):
     return ROBOTS[request.param]
 

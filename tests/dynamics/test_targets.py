@@ -40,6 +40,7 @@ from tests.dynamics.sweep_native import (
     widths_of,
 )
 from tests.dynamics.zoo import robot_of
+from tests.tiers import daily
 
 #: What is compiled for the questions about bits: sweeps, solves written out and in loops, several outputs.
 BITS = (
@@ -68,6 +69,8 @@ def some_of_all():
 
 
 SOME = some_of_all()
+#: The first turn, in which every choice occurs already, is for every day.
+DAILY = SOME[: len(SUBJECTS)]
 #: Long robots in the shape that is made for them.
 LONG = [
     ("inverse_dynamics", "alternating", "H", 4, "float64"),
@@ -114,7 +117,10 @@ def pendulum(mass=1.0):
 # The same numbers as the NumPy target.
 
 
-@pytest.mark.parametrize(("subject", "robot", "shape", "width", "dtype"), [*SOME, *LONG])
+@pytest.mark.parametrize(
+    ("subject", "robot", "shape", "width", "dtype"),
+    daily([*SOME, *LONG], lambda k, case: case in (*DAILY, *LONG)),
+)
 def test_the_targets_agree(subject, robot, shape, width, dtype):
     assert difference(subject, robot, shape, width, dtype) <= BOUNDS[dtype]
 
@@ -128,11 +134,11 @@ def test_the_targets_agree_in_every_shape_width_and_precision(subject, robot):
 
 
 def test_some_of_all_is_of_all():
-    assert {s for s, *_ in SOME} == set(SUBJECTS) == {*CATALOGUE, *VERBS, *OTHERS}
-    choices = [set(column) for column in zip(*SOME, strict=True)]
+    assert {s for s, *_ in DAILY} == set(SUBJECTS) == {*CATALOGUE, *VERBS, *OTHERS}
+    choices = [set(column) for column in zip(*DAILY, strict=True)]
     assert choices[1:] == [set(ROBOTS), set(SHAPES), set(WIDTHS), set(PRECISIONS)]
-    assert {tuple(c[2:]) for c in SOME} == set(product(SHAPES, WIDTHS, PRECISIONS))
-    kinds = {j.type.kind for _, r, *_ in SOME for j in native_robot(r).joints}
+    assert {tuple(c[2:]) for c in DAILY} == set(product(SHAPES, WIDTHS, PRECISIONS))
+    kinds = {j.type.kind for _, r, *_ in DAILY for j in native_robot(r).joints}
     assert kinds == set(joints.JOINT_TYPES)
 
 
@@ -148,13 +154,13 @@ def test_a_robot_that_cannot_move_is_no_exception():
 # The same bits in every way.
 
 
+@pytest.mark.parametrize("dtype", daily(PRECISIONS, lambda k, dtype: dtype == "float64"))
 @shapes
 @bits
-def test_lanes_change_no_bit(subject, robot, shape):
-    for dtype in PRECISIONS:
-        s = given(subject, robot, dtype=dtype)
-        one, *others = (outputs(compiled(subject, robot, shape, w), s) for w in WIDTHS)
-        assert all(same_bits(one, x) for x in others)
+def test_lanes_change_no_bit(subject, robot, shape, dtype):
+    s = given(subject, robot, dtype=dtype)
+    one, *others = (outputs(compiled(subject, robot, shape, w), s) for w in WIDTHS)
+    assert all(same_bits(one, x) for x in others)
 
 
 @shapes

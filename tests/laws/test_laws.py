@@ -17,6 +17,7 @@ from hinge.testing import (
     random_robots,
     random_state,
 )
+from tests.tiers import daily
 
 BUILT_IN = {
     "puma560": robots.puma560,
@@ -29,13 +30,17 @@ BUILT_IN = {
 }
 
 
-@pytest.mark.parametrize("seed", range(200))
+#: Random trees in all, and those of every day.
+TREES, FEW = 200, 40
+
+
+@pytest.mark.parametrize("seed", daily(range(TREES), lambda k, seed: seed < FEW))
 def test_laws_hold_on_random_trees(seed):
     check_laws(robots.random_tree(10, seed), seed=seed, size=2)
 
 
 def test_the_random_trees_hold_every_joint_type():
-    seen = {j.type.kind for r in random_robots(200, bodies=10) for j in r.joints}
+    seen = {j.type.kind for r in random_robots(FEW, bodies=10) for j in r.joints}
     assert seen == set(joints.JOINT_TYPES)
 
 

@@ -14,6 +14,7 @@ from hinge.model import (
 )
 from hinge.robots.random_tree import _placement
 from hinge.spatial import matvec, transpose
+from tests.folding import folded
 
 SHAPES = [(), (5,), (3, 4)]
 N = np.array([0.6, 0.0, 0.8])
@@ -26,18 +27,11 @@ def joint(request):
     return Joint("j", type_, None, "b", inner=_placement(rng), outer=_placement(rng))
 
 
-@pytest.fixture(params=SHAPES, ids=str)
-def shape(request):
-    return request.param
-
-
-@pytest.fixture
-def q(joint, shape):
+def q_of(joint, shape):
     return joint.type.random(np.random.default_rng(2), shape, joint.lower, joint.upper)
 
 
-@pytest.fixture
-def f(shape):
+def f_of(shape):
     return np.random.default_rng(3).standard_normal((*shape, 6))
 
 
@@ -53,31 +47,34 @@ def power(joint, q):
     return transpose(joint.subspace(q)) @ effort_subspace(joint, q)
 
 
-def test_a_unit_effort_is_a_unit_of_tau_by_default(joint, q):
-    p = power(joint, q)
+@folded(shape=SHAPES)
+def test_a_unit_effort_is_a_unit_of_tau_by_default(joint, shape):
+    p = power(joint, q_of(joint, shape))
     assert_allclose(p, np.broadcast_to(np.eye(joint.nv), p.shape), atol=1e-10)
 
 
-def test_effort_is_the_generalized_force_by_default(joint, q, f):
+@folded(shape=SHAPES)
+def test_effort_is_the_generalized_force_by_default(joint, shape):
+    q, f = q_of(joint, shape), f_of(shape)
     assert_allclose(actuator_effort(joint, q, f), matvec(transpose(joint.subspace(q)), f), atol=1e-9)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_actuator_and_bearings_share_the_force(joint, q, f, own):
-    j = skewed(joint) if own else joint
+@folded(shape=SHAPES, own=[False, True])
+def test_actuator_and_bearings_share_the_force(joint, shape, own):
+    j, q, f = skewed(joint) if own else joint, q_of(joint, shape), f_of(shape)
     driven = matvec(effort_subspace(j, q), actuator_effort(j, q, f))
     assert_allclose(driven + reaction_force(j, q, f), f, atol=1e-9)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_bearings_do_no_work(joint, q, f, own):
-    j = skewed(joint) if own else joint
+@folded(shape=SHAPES, own=[False, True])
+def test_bearings_do_no_work(joint, shape, own):
+    j, q, f = skewed(joint) if own else joint, q_of(joint, shape), f_of(shape)
     assert_allclose(matvec(transpose(j.subspace(q)), reaction_force(j, q, f)), 0, atol=1e-8)
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_generalized_force_inverts_actuator_effort(joint, q, f, own):
-    j = skewed(joint) if own else joint
+@folded(shape=SHAPES, own=[False, True])
+def test_generalized_force_inverts_actuator_effort(joint, shape, own):
+    j, q, f = skewed(joint) if own else joint, q_of(joint, shape), f_of(shape)
     tau = generalized_force(j, q, actuator_effort(j, q, f))
     assert_allclose(tau, matvec(transpose(j.subspace(q)), f), atol=1e-8)
 
@@ -86,10 +83,11 @@ def test_every_joint_is_properly_powered_by_default(joint):
     assert is_properly_powered(joint)
 
 
-def test_effort_subspace_of_its_own_is_carried_to_the_child(joint, q):
+@folded(shape=SHAPES)
+def test_effort_subspace_of_its_own_is_carried_to_the_child(joint, shape):
     j = skewed(joint)
     back = j.outer.inv().force_matrix() @ j.effort_subspace
-    assert_allclose(effort_subspace(j, q), back)
+    assert_allclose(effort_subspace(j, q_of(joint, shape)), back)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
+import inspect
 from dataclasses import fields, replace
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hinge.kernels import Graph, finish
 from hinge.model import joints
 from hinge.model.joints import JOINT_TYPES
 from hinge.spatial import Transform, matvec, motion, quaternion, rotation, unskew
+from tests.folding import folded
 
 SHAPES = [(), (5,), (3, 4)]
 AXIAL = ["revolute", "continuous", "prismatic", "screw", "cylindrical", "planar", "wheeled"]
@@ -17,25 +20,25 @@ STENCIL = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
 STEP = 1e-3
 
 
-@pytest.fixture(params=JOINT_TYPES)
-def kind(request):
-    return request.param
+def each(test):
+    """Run a test for three joints of a kind, at states of every shape if it asks for them, as one case."""
+    wanted = inspect.signature(test).parameters
+    shapes = SHAPES if {"shape", "state"} & set(wanted) else [()]
 
+    @folded(seed=range(3), shape=shapes)
+    def over(kind, seed, shape):
+        joint, rng = JOINT_TYPES[kind].random_type(np.random.default_rng(seed)), np.random.default_rng(7)
+        state = joint.random(rng, shape, *joint.limits()), rng.standard_normal((*shape, joint.nv))
+        known = {"joint": joint, "shape": shape, "state": state}
+        test(**{name: known[name] for name in wanted})
 
-@pytest.fixture(params=range(3))
-def joint(request, kind):
-    return JOINT_TYPES[kind].random_type(np.random.default_rng(request.param))
+    @pytest.mark.parametrize("kind", JOINT_TYPES)
+    @wraps(test)
+    def run(kind):
+        over(kind=kind)
 
-
-@pytest.fixture(params=SHAPES, ids=str)
-def shape(request):
-    return request.param
-
-
-@pytest.fixture
-def state(joint, shape):
-    rng = np.random.default_rng(7)
-    return joint.random(rng, shape, *joint.limits()), rng.standard_normal((*shape, joint.nv))
+    run.__signature__ = inspect.signature(over)
+    return run
 
 
 def derivative(f):
@@ -52,6 +55,7 @@ def test_every_kind_is_listed_under_its_own_name():
     assert all(len(t.q_names) >= len(t.qd_names) for t in JOINT_TYPES.values())
 
 
+@each
 def test_shapes_follow_the_batch(joint, state, shape):
     q, qd = state
     assert q.shape == (*shape, joint.nq)
@@ -64,6 +68,7 @@ def test_shapes_follow_the_batch(joint, state, shape):
     assert np.broadcast_shapes(x.E.shape[:-2], x.r.shape[:-1], shape) == shape
 
 
+@each
 def test_batches_of_q_and_qd_broadcast(joint):
     rng = np.random.default_rng(8)
     q, qd = joint.random(rng, (3, 1), *joint.limits()), rng.standard_normal((4, joint.nv))
@@ -73,6 +78,7 @@ def test_batches_of_q_and_qd_broadcast(joint):
     assert_allclose(joint.integrate(q, qd)[1, 2], row[0])
 
 
+@each
 def test_a_batch_is_its_members(joint, state, shape):
     q, qd = state
     whole = joint.placement(q)
@@ -83,6 +89,7 @@ def test_a_batch_is_its_members(joint, state, shape):
         assert_allclose(joint.bias(q, qd)[i], joint.bias(q[i], qd[i]))
 
 
+@each
 def test_velocity_across_the_joint_is_s_qd(joint, state):
     q, qd = state
 
@@ -96,26 +103,31 @@ def test_velocity_across_the_joint_is_s_qd(joint, state):
     assert_allclose(np.broadcast_to(motion(angular, linear), expected.shape), expected, atol=1e-9)
 
 
+@each
 def test_bias_is_the_rate_of_s_qd_with_qd_held(joint, state):
     q, qd = state
     rate = derivative(lambda t: matvec(joint.subspace(joint.integrate(q, t * qd)), qd))
     assert_allclose(joint.bias(q, qd), rate, atol=1e-9)
 
 
+@each
 def test_columns_of_the_subspace_are_independent(joint):
     q = joint.random(np.random.default_rng(9), (20,), *joint.limits())
     assert (np.linalg.matrix_rank(joint.subspace(q)) == joint.nv).all()
 
 
+@each
 def test_frames_coincide_at_neutral(joint):
     same_transform(joint.placement(joint.neutral()), Transform.identity())
 
 
+@each
 def test_difference_inverts_integrate(joint, state):
     q, v = state
     assert_allclose(joint.difference(q, joint.integrate(q, 0.5 * v)), 0.5 * v, atol=1e-12)
 
 
+@each
 def test_integrate_inverts_difference(joint, shape):
     rng = np.random.default_rng(10)
     a, b = (joint.random(rng, shape, *joint.limits()) for _ in range(2))
@@ -127,7 +139,8 @@ def test_integrate_inverts_difference(joint, shape):
     same_transform(joint.placement(there), joint.placement(b), atol=1e-10)
 
 
-@pytest.mark.parametrize("size", [0, 1e-300, 1e-12, 1e-7, 0.049999, 0.050001, 3.0])
+@each
+@folded(size=[0, 1e-300, 1e-12, 1e-7, 0.049999, 0.050001, 3.0])
 def test_difference_inverts_integrate_for_steps_of_any_size(joint, size):
     rng = np.random.default_rng(11)
     q, v = joint.random(rng, (), *joint.limits()), rng.standard_normal(joint.nv)
@@ -135,18 +148,21 @@ def test_difference_inverts_integrate_for_steps_of_any_size(joint, size):
     assert_allclose(joint.difference(q, joint.integrate(q, v)), v, atol=1e-12)
 
 
+@each
 def test_two_steps_of_one_velocity_are_a_step_of_twice_the_velocity(joint, state):
     q, v = state
     twice = joint.integrate(joint.integrate(q, v), v)
     same_transform(joint.placement(twice), joint.placement(joint.integrate(q, 2 * v)), atol=1e-12)
 
 
+@each
 def test_integrate_keeps_quaternions_of_unit_length(joint, state):
     q, v = state
     if joint.kind in QUATERNION:
         assert_allclose(np.linalg.norm(joint.integrate(q, v)[..., :4], axis=-1), 1, rtol=1e-15)
 
 
+@each
 def test_limits_are_ordered_and_hold_neutral(joint):
     low, high = joint.limits()
     assert low.shape == high.shape == (joint.nq,)
@@ -154,10 +170,12 @@ def test_limits_are_ordered_and_hold_neutral(joint):
     assert (low <= joint.neutral()).all() and (joint.neutral() <= high).all()
 
 
-@pytest.mark.parametrize(
-    ("low", "high"), [(-0.2, 0.3), (7.0, 8.0), (7.0, np.inf), (-np.inf, -7.0), (-np.inf, np.inf), (0.1, 0.1)]
+@each
+@folded(
+    limits=[(-0.2, 0.3), (7.0, 8.0), (7.0, np.inf), (-np.inf, -7.0), (-np.inf, np.inf), (0.1, 0.1)],
 )
-def test_random_keeps_within_limits(joint, low, high):
+def test_random_keeps_within_limits(joint, limits):
+    low, high = limits
     free = slice(4 if joint.kind in QUATERNION else 0, None)
     lower, upper = (x.copy() for x in joint.limits())
     lower[free], upper[free] = low, high
@@ -167,16 +185,19 @@ def test_random_keeps_within_limits(joint, low, high):
     assert (q >= lower).all() and (q <= upper).all()
 
 
+@each
 def test_random_repeats_for_the_same_seed(joint):
     a, b = (joint.random(np.random.default_rng(3), (4,), *joint.limits()) for _ in range(2))
     assert (a == b).all()
 
 
+@each
 def test_reversed_placement_is_the_inverse(joint, state):
     back, _ = joint.reverse_state(*state)
     same_transform(joint.reversed().placement(back), joint.placement(state[0]).inv())
 
 
+@each
 def test_reversed_velocity_is_the_opposite_seen_from_the_other_side(joint, state):
     q, qd = state
     back, back_qd = joint.reverse_state(q, qd)
@@ -185,6 +206,7 @@ def test_reversed_velocity_is_the_opposite_seen_from_the_other_side(joint, state
     assert_allclose(*np.broadcast_arrays(there, here), atol=1e-13)
 
 
+@each
 def test_reversing_twice_changes_nothing(joint, state):
     q, qd = state
     other = joint.reversed()
@@ -194,10 +216,12 @@ def test_reversing_twice_changes_nothing(joint, state):
     assert_allclose(again_qd, qd, atol=1e-13)
 
 
+@each
 def test_reversed_keeps_the_kind(joint):
     assert joint.reversed().kind == joint.kind
 
 
+@pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_joint_types_are_values(kind):
     one, two = (JOINT_TYPES[kind].random_type(np.random.default_rng(1)) for _ in range(2))
     assert one == two and hash(one) == hash(two)
@@ -208,7 +232,7 @@ def with_axis(kind, axis):
     return JOINT_TYPES[kind](axis)
 
 
-@pytest.mark.parametrize("kind", AXIAL)
+@folded(kind=AXIAL)
 @pytest.mark.parametrize("axis", [(3, 0, 4), (1e-6, 1e-6, 0), (1e6, 2e6, 3e6), (1e200, 0, 1e200)])
 def test_axes_are_made_unit_vectors(kind, axis):
     made = np.array(with_axis(kind, axis).axis)
@@ -230,7 +254,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", AXIAL)
+@folded(kind=AXIAL)
 @pytest.mark.parametrize("axis", BAD.values(), ids=BAD)
 def test_a_bad_axis_is_refused_by_name(kind, axis):
     with pytest.raises(ModelError, match=r"^axis: "):
@@ -321,6 +345,7 @@ def test_a_quaternion_and_its_opposite_are_no_step_apart():
     assert_allclose(r, rotation.from_quaternion(p))
 
 
+@each
 def test_rate_is_the_derivative_of_following_a_velocity(joint, state):
     q, qd = state
     assert_allclose(derivative(lambda t: joint.integrate(q, t * qd)), joint.rate(q, qd), atol=1e-9)

@@ -6,10 +6,19 @@ pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for this platfor
 
 from tests.oracles.data import example_urdfs
 from tests.oracles.pinocchio import compare
+from tests.tiers import daily
+
+#: Every file, fixed and floating; every day each second one, on both bases in turn.
+FILES = [(path, floating) for path in example_urdfs() for floating in (False, True)]
 
 
-@pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])
-@pytest.mark.parametrize("path", example_urdfs(), ids=lambda p: f"{p.parent.parent.name}/{p.name}")
+def _label(x):
+    if isinstance(x, bool):
+        return "floating" if x else "fixed"
+    return f"{x.parent.parent.name}/{x.name}"
+
+
+@pytest.mark.parametrize(("path", "floating"), daily(FILES, lambda k, case: k % 4 == k // 4 % 2), ids=_label)
 def test_dynamics_agrees_with_pinocchio(path, floating):
     row = compare(path, floating=floating, states=4)
     if path.name == "ur3.urdf":

@@ -27,6 +27,7 @@ from hinge.algebra import (
 )
 from hinge.rules.identities import APPENDIX_A, IDENTITIES, PAPERS, SLIDES
 from hinge.rules.proof import decide
+from tests.folding import folded
 from tests.rules.false_identities import FALSE
 
 ALL = IDENTITIES
@@ -73,7 +74,7 @@ def test_names_are_unique():
     assert sorted(set(names)) == sorted(names)
 
 
-@by_name(ALL + FALSE)
+@folded(identity=ALL + FALSE)
 def test_the_sides_share_their_spaces_and_differ(identity):
     assert (identity.left.range, identity.left.domain) == (identity.right.range, identity.right.domain)
     assert identity.left is not identity.right
@@ -86,12 +87,12 @@ NODES = [4, 6]  # the bodies that carry a node
 SIZE = 4
 
 
-@by_name(ALL)
+@folded(identity=ALL)
 def test_an_identity_holds_in_numbers(identity):
     assert distance(identity) < 1e-9
 
 
-@by_name(FALSE)
+@folded(identity=FALSE)
 def test_a_false_identity_is_false_in_numbers(identity):
     assert distance(identity) > 1e-3
 

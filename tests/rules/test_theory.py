@@ -54,11 +54,11 @@ from hinge.rules import (
 )
 from hinge.rules.frozen import dump_rules, load_rules
 from hinge.targets import counterexample
+from tests.expressions import JACOBIAN
 
 theories = pytest.mark.parametrize("theory", THEORIES, ids=lambda t: t.name)
 one, joint = identity(Body), identity(Joint)
-node = B.T @ phi.T @ H.T
-compliance = node @ Mi @ node.T
+compliance = JACOBIAN @ Mi @ JACOBIAN.T
 
 
 def as_set(rules):

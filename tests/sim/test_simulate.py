@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hinge.sim import PD, Adaptive, ComputedTorque, Event, GravityCompensation, 
 from hinge.sim.fixed import FixedLoop
 from hinge.targets import PlainPlayer
 from hinge.testing import random_robots
+from tests.tiers import daily
 from tests.trees import tree_of_all
 
 from .reference import motion
@@ -141,15 +143,23 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-@pytest.mark.parametrize("robot", [panda(), random_tree(7, 3, STEERED)], ids=["panda", "tree"])
-def test_compiled_laws_do_what_they_say(robot, law):
+#: The laws that are tried on a tree every day; for the panda all are.
+ON_TREE = ("table", "pd and gravity", "computed torque", "prescribed")
+CONTROLLED = {"panda": panda(), "tree": random_tree(7, 3, STEERED)}
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    daily(product(CONTROLLED, LAWS), lambda k, case: case[0] == "panda" or case[1] in ON_TREE),
+)
+def test_compiled_laws_do_what_they_say(name, law):
     """The recorded forces, put through forward dynamics by SciPy, lead the same way."""
+    robot = CONTROLLED[name]
     q0, qd0 = state_of(robot)
     target = hinge.integrate(robot, q0, 0.1 * np.ones(robot.nv))
     if not robot.joints[-1].nv:
         robot = hinge.reduce(robot)
-    control = law(robot, target)
+    control = LAWS[law](robot, target)
     run = hinge.simulate(robot, q0, qd0, t=0.06, dt=1e-3, control=control)
     fine = np.linspace(0, 0.06, 61)
     follow = Signal(fine, run.tau)

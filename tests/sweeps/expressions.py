@@ -37,24 +37,17 @@ from hinge.algebra import (
     tau,
     tau_p,
     v_n,
-    whole,
 )
+from tests.expressions import COMPLIANCE, JACOBIAN, LOADED, M_AA, M_AP, MASS, bias
 
-mass = whole.mass
-node = B.T @ phi.T @ H.T
-compliance = node @ mass.inv() @ node.T
+mass, node, compliance = MASS, JACOBIAN, COMPLIANCE
 w = identity(Joint) - H @ psi @ K
 
 
-def bias(h, a=a, b=b):
-    """Return h φ (M φᵀ a + b)."""
-    return h @ phi @ (M @ phi.T @ a + b)
-
-
-loaded = bias(H, a + E0.T @ g, b - B @ f_ext)
+loaded = LOADED
 forward = mass.inv() @ (tau - loaded)
 accelerations = phi.T @ (H.T @ forward + a)
-M_pp, M_ap, M_aa = passive.mass, Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
+M_pp, M_ap, M_aa = passive.mass, M_AP, M_AA
 S_pp, S_ap = M_pp.inv(), M_ap @ M_pp.inv()
 S_aa = M_aa - M_ap @ M_pp.inv() @ M_ap.T
 passive_accelerations = M_pp.inv() @ (tau_p - bias(Hp)) - S_ap.T @ qdd_a

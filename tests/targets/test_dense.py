@@ -63,6 +63,7 @@ from hinge.targets import (
     random_system,
     system_of,
 )
+from tests.folding import folded
 
 #: (parents, dofs): branching trees, forests, chains; hinges of 0 to 3 coordinates, a free base.
 TREES = {
@@ -103,7 +104,7 @@ def diagonal_blocks(system, x):
 
 
 @pytest.mark.parametrize("system", systems(TREES | CHAINS))
-@pytest.mark.parametrize("letter", DEFINITIONS, ids=lambda x: x.name)
+@folded(letter=DEFINITIONS)
 def test_a_derived_letter_fulfils_its_definition(system, letter):
     value, wanted = system.evaluate(letter), system.evaluate(DEFINITIONS[letter])
     if letter in SERIAL_ONLY:

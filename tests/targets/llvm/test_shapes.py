@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -83,11 +85,16 @@ ROBOTS = {"ribs": ribs(), "hub": hub(), "star": star()}
 @pytest.mark.parametrize("verb", ["inverse_dynamics", "forward_dynamics", "mass_matrix_inverse"])
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_bodies_that_repeat_in_odd_ways(robot, verb, shape):
-    model = ROBOTS[robot]
-    random = np.random.default_rng(1)
-    takes = {"inverse_dynamics": ("qd", "qdd"), "forward_dynamics": ("qd", "tau")}.get(verb, ())
-    q, vectors = random.normal(size=(5, model.nq)), {n: random.normal(size=(5, model.nv)) for n in takes}
-    more = {} if verb == "mass_matrix_inverse" else {"gravity": [0.0, 1.0, -9.0]}
-    wanted = hinge.compile(CATALOGUE[verb], model, target="numpy")(q, **vectors, **more)
-    found = hinge.compile(CATALOGUE[verb], model, shape=shape, lanes=2)(q, **vectors, **more)
+    given, wanted = in_numpy(robot, verb)
+    found = hinge.compile(CATALOGUE[verb], ROBOTS[robot], shape=shape, lanes=2)(**given)
     np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
+
+
+@cache
+def in_numpy(robot, verb):
+    """Return arguments, and what the NumPy target makes of them."""
+    model, random = ROBOTS[robot], np.random.default_rng(1)
+    takes = {"inverse_dynamics": ("qd", "qdd"), "forward_dynamics": ("qd", "tau")}.get(verb, ())
+    given = {"q": random.normal(size=(5, model.nq)), **{n: random.normal(size=(5, model.nv)) for n in takes}}
+    given |= {} if verb == "mass_matrix_inverse" else {"gravity": [0.0, 1.0, -9.0]}
+    return given, hinge.compile(CATALOGUE[verb], model, target="numpy")(**given)
