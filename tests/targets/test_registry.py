@@ -194,7 +194,7 @@ def test_the_numpy_target_is_always_there():
 
 #: Where the name of a target may stand: its own files, and what shows its own languages.
 HOMES = {
-    "llvm": {"targets/native.py", "targets/llvm/program.py", "dynamics/compiled.py", "explain/listings.py"},
+    "llvm": {"targets/native.py", "targets/llvm/program.py", "dynamics/callable.py", "explain/listings.py"},
     "numpy": {"targets/numpy.py"},
 }
 
