@@ -351,9 +351,18 @@ def test_rate_is_the_derivative_of_following_a_velocity(joint, state):
     assert_allclose(derivative(lambda t: joint.integrate(q, t * qd)), joint.rate(q, qd), atol=1e-9)
 
 
+@each
+def test_a_state_is_reversed_also_where_velocities_have_a_batch_and_q_has_none(joint):
+    rng = np.random.default_rng(2)
+    q, qd = joint.random(rng, (), *joint.limits()), rng.standard_normal((4, joint.nv))
+    _, found = joint.reverse_state(q, qd)
+    assert_allclose(found, [joint.reverse_state(q, v)[1] for v in qd], rtol=1e-13, atol=1e-13)
+
+
 # Facts that the compiler uses.
 
 
+@each
 def test_an_axial_type_moves_as_it_states(joint, state):
     q, _ = state
     if joint.axial is None:
@@ -377,12 +386,14 @@ def test_types_that_move_alike_are_one_upright():
     assert joints.Screw((1, 0, 0), 0.2).upright() != joints.Screw((1, 0, 0), 0.3).upright()
 
 
+@each
 def test_units_and_quaternions(joint):
     assert len(joint.q_units) == joint.nq and len(joint.qd_units) == joint.nv
     assert joint.has_quaternion == (joint.kind in QUATERNION) == ("" in joint.q_units)
     assert set(joint.qd_units) <= {"rad", "m"}
 
 
+@pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_a_random_type_has_random_geometry(kind):
     one, other = (JOINT_TYPES[kind].random_type(np.random.default_rng(seed)) for seed in (0, 1))
     assert (one == other) == (not fields(one) or {f.name for f in fields(one)} == {"turned"})
@@ -403,6 +414,7 @@ def apart(joint, size, rng, shape=()):
     return q, v
 
 
+@each
 def test_the_smooth_difference_is_the_difference(joint, shape):
     rng = np.random.default_rng(6)
     for size in TURNS:
@@ -419,6 +431,7 @@ def test_the_smooth_difference_is_the_difference(joint, shape):
             assert_allclose(joint.smooth_difference(q, opposite), v, rtol=1e-9, atol=1e-14)
 
 
+@each
 def test_the_smooth_difference_of_traced_numbers_is_that_of_floats(joint):
     rng, graph = np.random.default_rng(8), Graph()
     rows = [np.array([graph.input((name, k)) for k in range(joint.nq)], dtype=object) for name in "pq"]

@@ -116,7 +116,8 @@ class Planar(JointType):
         velocity = -back.motion(matvec(self.subspace(q), qd))
         xy = matvec(transpose(other.plane), back.position)
         vxy = matvec(transpose(other.plane), velocity[..., 3:])
-        return np.concatenate([q[..., :1], xy], axis=-1), np.concatenate([qd[..., :1], vxy], axis=-1)
+        w = np.broadcast_to(qd[..., :1], (*vxy.shape[:-1], 1))
+        return np.concatenate([q[..., :1], xy], axis=-1), np.concatenate([w, vxy], axis=-1)
 
 
 def turn_in_plane(angle: Array) -> Array:
