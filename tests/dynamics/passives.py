@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from hinge.model import Robot
 from hinge.model.joints import JOINT_TYPES
 from hinge.spatial import Array
+from tests.trees import tree_of_all
 
 #: Joints whose configurations are not all reached along one velocity: springs have no formula there.
 ROLLING = ("rolling_ball", "wheeled")
-
-
-#: All others; a tree of this seed and size has every one of them but a free joint.
+#: All others but a free joint.
 SPRUNG = [kind for kind in JOINT_TYPES if kind not in (*ROLLING, "free")]
-SEED, SIZE = 6, 16
+
+
+@cache
+def sprung() -> Robot:
+    """Return a random tree with all joint types that can have springs, but a free one."""
+    return with_physics(tree_of_all(16, SPRUNG))
 
 
 def with_physics(robot: Robot, seed: int = 0, *, sparse: bool = False) -> Robot:

@@ -10,14 +10,16 @@ from hinge import robots
 from hinge.algebra import H, M, phi
 from hinge.binding import Needs, bind
 from hinge.errors import ArgumentError
-from hinge.robots import random_tree
 from hinge.spatial import quaternion
 from hinge.targets import system_of
 from hinge.testing import random_state
-from tests.dynamics.passives import SEED, SIZE, SPRUNG, passive_force, with_physics
+from tests.dynamics.passives import ROLLING, passive_force, sprung, with_physics
+from tests.trees import first_tree, kinds_of
 
-TREE, PANDA = with_physics(random_tree(6, 5)), robots.panda()
-EVERY = with_physics(random_tree(SIZE, SEED, SPRUNG))
+PANDA = robots.panda()
+#: On a floating base, without joints that roll: these can have no springs.
+TREE = with_physics(first_tree(6, lambda r: not kinds_of(r) & set(ROLLING) and r.is_floating, start=5))
+EVERY = sprung()
 NAMES = ["inertias", "placements", "rotors", "friction"]
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 

@@ -15,6 +15,7 @@ from hinge.model import Builder, Robot, at_joints, joints, merge, reroot
 from hinge.spatial import Array, Transform, cross, matvec, rotation, transpose
 from hinge.testing import State, random_state
 from tests.oracles.data import example_urdfs
+from tests.trees import richest_tree
 
 #: The largest relative difference from the book.
 BOUND = 1e-10
@@ -86,7 +87,7 @@ RANDOM: dict[str, Callable[[], Robot]] = {
         for seed, n in enumerate((1, 2, 5, 9, 9))
     },
     **{f"bare_tree{seed}": lambda seed=seed: robots.random_tree(7, seed, rotors=False) for seed in (11, 12)},
-    "every_joint": lambda: robots.random_tree(16, 21),
+    "every_joint": lambda: richest_tree(16),
     **{
         kind: lambda kind=kind: robots.random_tree(3, 3, [kind], branching=0.0)
         for kind in (

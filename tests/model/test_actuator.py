@@ -12,7 +12,7 @@ from hinge.model import (
     joints,
     reaction_force,
 )
-from hinge.robots.random_tree import _placement, _random_type
+from hinge.robots.random_tree import _placement
 from hinge.spatial import matvec, transpose
 
 SHAPES = [(), (5,), (3, 4)]
@@ -22,7 +22,7 @@ N = np.array([0.6, 0.0, 0.8])
 @pytest.fixture(params=joints.JOINT_TYPES)
 def joint(request):
     rng = np.random.default_rng(1)
-    type_ = _random_type(request.param, rng)
+    type_ = joints.JOINT_TYPES[request.param].random_type(rng)
     return Joint("j", type_, None, "b", inner=_placement(rng), outer=_placement(rng))
 
 

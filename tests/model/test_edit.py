@@ -28,7 +28,7 @@ from hinge.model import (
     reroot,
 )
 from hinge.robots import chain, panda, puma560, quadruped, random_inertia, random_tree, spacecraft
-from hinge.robots.random_tree import _placement, _random_type
+from hinge.robots.random_tree import _placement
 from hinge.spatial import Transform, matvec, rotation, transpose
 from hinge.testing import random_state
 
@@ -185,7 +185,7 @@ def two_bodies(type_, **physics):
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_rerooted_limits_hold_what_the_limits_held(kind):
-    type_ = _random_type(kind, np.random.default_rng(1))
+    type_ = joints.JOINT_TYPES[kind].random_type(np.random.default_rng(1))
     low, high = type_.limits()
     bound = slice(4 if kind in ("spherical", "free", "rolling_ball") else 0, None)
     low[bound], high[bound] = (np.linspace(*ends, type_.nq)[bound] for ends in ((0.5, 1.0), (0.6, 1.5)))
@@ -204,7 +204,7 @@ def test_rerooted_limits_hold_what_the_limits_held(kind):
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_rerooted_rest_is_the_same_place(kind):
-    type_ = _random_type(kind, np.random.default_rng(1))
+    type_ = joints.JOINT_TYPES[kind].random_type(np.random.default_rng(1))
     rest = type_.random(np.random.default_rng(2), (), *type_.limits())
     new = reroot(two_bodies(type_, rest=rest), "tip").joint("j")
     same_pose(new.type.placement(new.rest), type_.placement(rest).inv())
@@ -212,7 +212,7 @@ def test_rerooted_rest_is_the_same_place(kind):
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_rerooted_rotors_keep_their_energy_or_are_refused(kind):
-    type_ = _random_type(kind, np.random.default_rng(1))
+    type_ = joints.JOINT_TYPES[kind].random_type(np.random.default_rng(1))
     old = two_bodies(type_, rotor_inertia=np.linspace(1, 2, type_.nv))
     s = random_state(old, 6, 3)
     try:
@@ -383,7 +383,7 @@ def test_merge_names_the_robot_and_refuses_equal_names():
 @pytest.mark.parametrize("kind", EVERY)
 def test_attach_hangs_the_other_on_the_frame_by_the_joint(kind):
     rng = np.random.default_rng(3)
-    type_, host, other = _random_type(kind, rng), random_tree(4, 2), random_tree(5, 3)
+    type_, host, other = joints.JOINT_TYPES[kind].random_type(rng), random_tree(4, 2), random_tree(5, 3)
     new = attach(host, other, "tip", joint=type_, rotation=TURN, position=SHIFT, prefix="tool_")
     s, o = random_state(new, 4), random_state(other, 5)
     hook, root = new.joint("tool_" + other.joints[0].name), other.joints[0]

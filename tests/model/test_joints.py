@@ -1,11 +1,13 @@
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from hinge.errors import ArgumentError, ModelError
+from hinge.kernels import Graph, finish
 from hinge.model import joints
 from hinge.model.joints import JOINT_TYPES
-from hinge.robots.random_tree import _random_type
 from hinge.spatial import Transform, matvec, motion, quaternion, rotation, unskew
 
 SHAPES = [(), (5,), (3, 4)]
@@ -22,7 +24,7 @@ def kind(request):
 
 @pytest.fixture(params=range(3))
 def joint(request, kind):
-    return _random_type(kind, np.random.default_rng(request.param))
+    return JOINT_TYPES[kind].random_type(np.random.default_rng(request.param))
 
 
 @pytest.fixture(params=SHAPES, ids=str)
@@ -197,7 +199,7 @@ def test_reversed_keeps_the_kind(joint):
 
 
 def test_joint_types_are_values(kind):
-    one, two = (_random_type(kind, np.random.default_rng(1)) for _ in range(2))
+    one, two = (JOINT_TYPES[kind].random_type(np.random.default_rng(1)) for _ in range(2))
     assert one == two and hash(one) == hash(two)
     assert JOINT_TYPES[kind]() == JOINT_TYPES[kind]()
 
@@ -322,3 +324,104 @@ def test_a_quaternion_and_its_opposite_are_no_step_apart():
 def test_rate_is_the_derivative_of_following_a_velocity(joint, state):
     q, qd = state
     assert_allclose(derivative(lambda t: joint.integrate(q, t * qd)), joint.rate(q, qd), atol=1e-9)
+
+
+def test_a_state_is_reversed_also_where_velocities_have_a_batch_and_q_has_none(joint):
+    rng = np.random.default_rng(2)
+    q, qd = joint.random(rng, (), *joint.limits()), rng.standard_normal((4, joint.nv))
+    _, found = joint.reverse_state(q, qd)
+    assert_allclose(found, [joint.reverse_state(q, v)[1] for v in qd], rtol=1e-13, atol=1e-13)
+
+
+# Facts that the compiler uses.
+
+
+def test_an_axial_type_moves_as_it_states(joint, state):
+    q, _ = state
+    if joint.axial is None:
+        assert joint.upright() is joint
+        return
+    same_transform(joint.axial.placement(q), joint.placement(q), atol=0)
+    assert_allclose(joint.axial.subspace(q), joint.subspace(q), atol=0)
+    assert isinstance(joint, joints.VectorJoint)
+    upright = joint.upright()
+    assert upright.axial == replace(joint.axial, axis=(0.0, 0.0, 1.0))
+    assert upright.upright() == upright
+
+
+def test_which_types_are_axial():
+    found = {kind for kind, t in JOINT_TYPES.items() if t().axial is not None}
+    assert found == {"revolute", "continuous", "prismatic", "screw", "cylindrical"}
+
+
+def test_types_that_move_alike_are_one_upright():
+    assert joints.Continuous((1, 0, 0)).upright() == joints.Revolute((0, 1, 0)).upright() == joints.Revolute()
+    assert joints.Screw((1, 0, 0), 0.2).upright() != joints.Screw((1, 0, 0), 0.3).upright()
+
+
+def test_units_and_quaternions(joint):
+    assert len(joint.q_units) == joint.nq and len(joint.qd_units) == joint.nv
+    assert joint.has_quaternion == (joint.kind in QUATERNION) == ("" in joint.q_units)
+    assert set(joint.qd_units) <= {"rad", "m"}
+
+
+def test_a_random_type_has_random_geometry(kind):
+    one, other = (JOINT_TYPES[kind].random_type(np.random.default_rng(seed)) for seed in (0, 1))
+    assert (one == other) == (not fields(one) or {f.name for f in fields(one)} == {"turned"})
+
+
+# The difference without branches.
+
+#: Angles of a turn, near none and near half of it, and ordinary ones.
+TURNS = (0.0, 1e-12, 1e-9, 1e-7, 1e-3, 0.5, 2.0, 3.0, 3.1415)
+
+
+def apart(joint, size, rng, shape=()):
+    """Return configurations, and the velocities to others with turns of this size."""
+    q = joint.random(rng, shape, *joint.limits())
+    v = rng.normal(size=(*shape, joint.nv))
+    for turn in [k for k in (slice(0, 1), slice(0, 3)) if joint.qd_units[k] == ("rad",) * (k.stop)][-1:]:
+        v[..., turn] *= size / np.linalg.norm(v[..., turn], axis=-1, keepdims=True)
+    return q, v
+
+
+def test_the_smooth_difference_is_the_difference(joint, shape):
+    rng = np.random.default_rng(6)
+    for size in TURNS:
+        q, v = apart(joint, size, rng, shape)
+        if joint.smooth_difference(q, q) is None:
+            assert isinstance(joint, joints.Nonholonomic)
+            continue
+        other = joint.integrate(q, v)
+        found = joint.smooth_difference(q, other)
+        assert_allclose(found, joint.difference(q, other), rtol=1e-9, atol=1e-14)
+        assert_allclose(found, v, rtol=1e-9, atol=1e-14)
+        if joint.has_quaternion:
+            opposite = np.concatenate([-other[..., :4], other[..., 4:]], axis=-1)
+            assert_allclose(joint.smooth_difference(q, opposite), v, rtol=1e-9, atol=1e-14)
+
+
+def test_the_smooth_difference_of_traced_numbers_is_that_of_floats(joint):
+    rng, graph = np.random.default_rng(8), Graph()
+    rows = [np.array([graph.input((name, k)) for k in range(joint.nq)], dtype=object) for name in "pq"]
+    traced = joint.smooth_difference(*rows)
+    kernel = None if traced is None else finish(graph, dict(enumerate(traced)))
+    for size in TURNS:
+        q, v = apart(joint, size, rng)
+        other = joint.integrate(q, v)
+        expected = joint.smooth_difference(q, other)
+        assert (kernel is None) == (expected is None)
+        if kernel is not None:
+            values = {("p", k): float(x) for k, x in enumerate(q)}
+            values |= {("q", k): float(x) for k, x in enumerate(other)}
+            found = kernel.evaluate({key: values[key] for key in kernel.inputs})
+            assert_allclose([found[k] for k in range(joint.nv)], expected, rtol=1e-13, atol=1e-15)
+            boxed = joint.smooth_difference(q.astype(object), other.astype(object))
+            assert_allclose(boxed.astype(float), expected, rtol=1e-13, atol=1e-15)
+
+
+def test_the_smooth_difference_is_finite_at_half_a_turn():
+    for joint in (joints.Spherical(), joints.Free()):
+        half = joint.neutral()
+        half[:2] = 0.0, 1.0
+        assert np.isfinite(joint.smooth_difference(joint.neutral(), half)).all()

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from hinge import reference, robots
 from hinge.errors import ArgumentError
 from hinge.io import read_urdf
-from hinge.model import check
+from hinge.model import check, joints
 from hinge.testing import random_state
 from tests.oracles.data import example
 
@@ -75,6 +78,58 @@ def test_random_tree_is_the_same_for_the_same_seed():
     a, b, c = robots.random_tree(9, 4), robots.random_tree(9, 4), robots.random_tree(9, 5)
     assert [j.type for j in a.joints] == [j.type for j in b.joints] != [j.type for j in c.joints]
     assert all(np.array_equal(x.inertia.I, y.inertia.I) for x, y in zip(a.bodies, b.bodies, strict=True))
+
+
+@dataclass(frozen=True)
+class Rack(joints.Cylindrical):
+    """One type more than there are."""
+
+    kind = "rack"
+
+
+def same_place(a, b):
+    """Tell whether all but type and rotors of two joints is the same."""
+    x, y = ([j.parent, *(t.matrix().tolist() for t in (j.inner, j.outer))] for j in (a, b))
+    return x == y
+
+
+def test_one_more_joint_type_changes_only_the_joints_that_draw_it(monkeypatch):
+    before = [robots.random_tree(30, seed) for seed in range(6)]
+    monkeypatch.setitem(joints.JOINT_TYPES, "rack", Rack)
+    after = [robots.random_tree(30, seed) for seed in range(6)]
+    count = 0
+    for old, new in zip(before, after, strict=True):
+        for a, b, x, y in zip(old.joints, new.joints, old.bodies, new.bodies, strict=True):
+            assert same_place(a, b) and np.array_equal(x.inertia.matrix(), y.inertia.matrix())
+            if b.type.kind == "rack":
+                count += 1
+            else:
+                assert a.type == b.type and np.array_equal(a.rotor_inertia, b.rotor_inertia)
+        assert np.array_equal(old.frames[0].placement.matrix(), new.frames[0].placement.matrix())
+    assert 0 < count < 60
+
+
+def test_a_list_of_kinds_changes_only_the_joints_that_are_not_in_it():
+    every = robots.random_tree(30, 2)
+    kinds = [k for k in joints.JOINT_TYPES if k not in ("free", "screw", "planar")]
+    fewer = robots.random_tree(30, 2, kinds)
+    for a, b in zip(every.joints, fewer.joints, strict=True):
+        assert same_place(a, b) and (a.type == b.type) == (a.type.kind in kinds)
+
+
+def test_a_tree_with_more_bodies_begins_with_the_same():
+    few, many = robots.random_tree(5, 3), robots.random_tree(9, 3)
+    assert [j.type for j in few.joints] == [j.type for j in many.joints[:5]]
+    assert [j.parent for j in few.joints] == [j.parent for j in many.joints[:5]]
+
+
+def test_all_kinds_are_drawn_about_equally_often_and_twice_as_often_if_listed_twice():
+    kinds = ["revolute", "planar", "fixed", "fixed"]
+    found = Counter(
+        j.type.kind for seed in range(20) for j in robots.random_tree(60, seed, kinds, rotors=False).joints
+    )
+    assert found["fixed"] == pytest.approx(600, abs=60)
+    assert found["revolute"] == pytest.approx(300, abs=60) and found["planar"] == pytest.approx(300, abs=60)
 
 
 def test_random_tree_draws_only_the_joints_asked_for():

@@ -16,6 +16,7 @@ from hinge.sim import PD, Adaptive, ComputedTorque, Event, GravityCompensation, 
 from hinge.sim.fixed import FixedLoop
 from hinge.targets import PlainPlayer
 from hinge.testing import random_robots
+from tests.trees import tree_of_all
 
 from .reference import motion
 
@@ -172,6 +173,14 @@ def test_forces_of_laws():
     run = hinge.simulate(robot, q0, qd0, t=0.01, control=Prescribed(["joint4"], 0.7))
     np.testing.assert_allclose(run.qd[:, 3], qd0[3] + 0.7 * run.t, rtol=1e-12)
     np.testing.assert_allclose(hinge.forward_dynamics(robot, run.q, run.qd, run.tau)[:, 3], 0.7, rtol=1e-9)
+
+
+def test_feedback_acts_along_the_difference_to_the_target():
+    robot = tree_of_all(9, STEERED, rotors=False)
+    (q0, qd0), target = state_of(robot), hinge.random_configuration(robot, 3)
+    run = hinge.simulate(robot, q0, qd0, t=2e-3, control=PD(target, 20.0, 2.0, velocity=0.1))
+    wanted = 20.0 * hinge.difference(robot, run.q, target) + 2.0 * (0.1 - run.qd)
+    np.testing.assert_allclose(run.tau, wanted, rtol=1e-9, atol=1e-9)
 
 
 def test_feedback_of_rolling_joints_is_not_there():

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from hinge import spatial
 from hinge.model.joints import JOINT_TYPES, VectorJoint
 from hinge.robots import random_inertia
-from hinge.robots.random_tree import _random_type
 from hinge.spatial import Inertia, Transform, quaternion, rotation
 
 SHAPES = [(), (2,), (2, 3)]
@@ -154,7 +153,7 @@ def test_value_and_slope_are_those_of_the_float_formula(name, shape):
 
 @pytest.fixture(params=JOINT_TYPES)
 def joint(request):
-    return _random_type(request.param, np.random.default_rng(5))
+    return JOINT_TYPES[request.param].random_type(np.random.default_rng(5))
 
 
 @pytest.fixture

@@ -35,26 +35,14 @@ def every_joint_type(seed, **options):
         frames = rotation.from_quaternion(quaternion.random(rng)), rng.uniform(-0.5, 0.5, 3)
         physics = {} if kind == "free" else {"rotor_inertia": 0.1 * rng.random()}
         outer = Transform.place(rotation.from_quaternion(quaternion.random(rng)), rng.uniform(-0.3, 0.3, 3))
+        drawn = joints.JOINT_TYPES[str(kind)].random_type(rng)
         builder.body(
-            f"body{i}", parent=parent, joint=joint_type(str(kind), rng), joint_name=f"joint{i}", outer=outer,
+            f"body{i}", parent=parent, joint=drawn, joint_name=f"joint{i}", outer=outer,
             inertia=random_inertia(rng), rotation=frames[0], position=frames[1], **physics,
         )  # fmt: skip
         names.append(f"body{i}")
     builder.frame("tip", names[-1], position=(0.1, 0.2, 0.3))
     return bind(builder.build(strict=None), nodes=NODES, prescribed=PRESCRIBED, **options)
-
-
-def joint_type(kind, rng):
-    """Return a joint type of a kind with random axes."""
-    one, two, three = (tuple(v) for v in rotation.from_quaternion(quaternion.random(rng)).T)
-    arguments = {
-        "screw": (one, float(rng.uniform(-0.3, 0.3))),
-        "rolling_ball": (float(rng.uniform(0.1, 0.5)), one),
-        "universal": (one, two),
-        "spherical_angles": ((one, two, three),),
-        **dict.fromkeys(("revolute", "continuous", "prismatic", "cylindrical", "planar", "wheeled"), (one,)),
-    }
-    return joints.JOINT_TYPES[kind](*arguments.get(kind, ()))
 
 
 def random_inertia(rng):

@@ -40,7 +40,7 @@ from hinge.binding.steps import Link, Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Joint as ModelJoint
 from hinge.model import Robot, digest
-from hinge.model.joints import JointType, Revolute, released
+from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
 from hinge.sweeps import Site
 from hinge.tree import WORLD, Tree
@@ -244,7 +244,7 @@ class RobotBinding:
         place = self.places[body]
         c, s = place.turned
         return Kind(
-            Revolute(place.type.axis) if isinstance(place.type, Revolute) else place.type,
+            place.type,
             tuple(_link_kind(x) for x in place.before),
             tuple(_link_kind(x) for x in place.after),
             None if c and s else (c, s),

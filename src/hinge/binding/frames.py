@@ -21,14 +21,11 @@ import numpy as np
 
 from hinge.binding.poses import Pose, Vector, about_z, euler, pose_of, turned
 from hinge.binding.steps import Link, Shift, turns
+from hinge.errors import ModelError
 from hinge.model import Joint, Robot
-from hinge.model.joints import Cylindrical, Fixed, JointType, Prismatic, Revolute, Screw
+from hinge.model.joints import JointType
 from hinge.spatial import Inertia, Transform, cross
 
-#: Types that look the same from every side of their axis, which may therefore be turned onto z.
-AXIAL = (Revolute, Prismatic, Screw, Cylindrical)
-#: Those of them whose own angle can take up a constant turn about the axis.
-TURNING = (Revolute, Screw, Cylindrical)
 STRAIGHT = 1.0, 0.0
 
 
@@ -80,7 +77,7 @@ def own_frames(robot: Robot) -> tuple[Place, ...]:
 def _own(joint: Joint, inertia: Inertia) -> Place:
     here = Transform.identity()
     inner, outer = pose_of(joint.inner), pose_of(joint.outer)
-    if isinstance(joint.type, Fixed):
+    if joint.nv == 0:
         return Place(joint, joint.type, _constant_links(outer.inv() @ inner), here, inertia)
     upright, kind = _upright(joint.type)
     last = outer.inv() @ upright.inv()
@@ -101,7 +98,7 @@ def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
         upright, kind = _upright(joint.type)
         outer, here = pose_of(joint.outer), Transform.identity()
         if own:
-            first = outer.inv() if isinstance(joint.type, Fixed) else upright
+            first = outer.inv() if joint.nv == 0 else upright
             found.append(replace(placed[i], before=(), around=(_transform(first), here)))
             continue
         above = here if parent < 0 else found[parent].chosen
@@ -129,16 +126,16 @@ class _Placed:
 def _placed(robot: Robot, body: int, above: Pose, children: Sequence[Sequence[int]]) -> _Placed:
     joint = robot.joints[body]
     inner, outer = pose_of(joint.inner), pose_of(joint.outer)
-    if isinstance(joint.type, Fixed):
+    if joint.nv == 0:
         return _Placed(joint.type, (), above @ inner.inv() @ outer)
     upright, kind = _upright(joint.type)
     placement, chosen = upright @ inner @ above.inv(), upright @ outer
     turn = STRAIGHT
-    if isinstance(kind, AXIAL):
+    if kind.axial is not None:
         c, s = euler(placement.e)[2]
         back = about_z(c, -s)
         placement, chosen = back @ placement, back @ chosen
-    if isinstance(kind, TURNING):
+    if kind.axial is not None and kind.axial.turn is not None:
         turn = _next_turn(robot, body, chosen, children)
         chosen = about_z(*turn) @ chosen
     return _Placed(kind, _constant_links(placement), chosen, turn)
@@ -149,7 +146,7 @@ def _next_turn(
 ) -> tuple[float, float]:
     """Return cos and sin of the turn about z before the next hinge, where that is one with an axis."""
     following = list(_moving_children(robot, body, chosen, children))
-    if len(following) != 1 or not isinstance(following[0][0].type, AXIAL):
+    if len(following) != 1 or following[0][0].type.axial is None:
         return STRAIGHT
     joint, above = following[0]
     inner = turned(_upright(joint.type)[0].e, pose_of(joint.inner).e)
@@ -162,7 +159,7 @@ def _moving_children(
     """Yield the joints that move on a body and on what is fixed to it, with the frame they hang in."""
     for c in children[body]:
         joint = robot.joints[c]
-        if isinstance(joint.type, Fixed):
+        if joint.nv == 0:
             held = above @ pose_of(joint.inner).inv() @ pose_of(joint.outer)
             yield from _moving_children(robot, c, held, children)
         else:
@@ -172,14 +169,22 @@ def _moving_children(
 @lru_cache(maxsize=1024)
 def _upright(kind: JointType) -> tuple[Pose, JointType]:
     """Return the turn that takes a joint's axis to z, and the type about z."""
-    if not isinstance(kind, AXIAL):
+    axial = kind.axial
+    if axial is None:
         return Pose(), kind
-    z = np.array(kind.axis)
+    q = 0.5 + np.arange(kind.nq)
+    stated, own = axial.placement(q).matrix(), kind.placement(q).matrix()
+    if not np.allclose(stated, own) or not np.allclose(axial.subspace(q), kind.subspace(q)):
+        raise ModelError(
+            f"joint type {kind!r}: expected the placement and subspace that its `axial` states, got others; "
+            "state the motion that it has, or None"
+        )
+    z = np.array(axial.axis)
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - (x @ z) * z
     x = x / np.linalg.norm(x)
     e = np.stack([x, cross(z, x), z])
-    return Pose(tuple(e.ravel().tolist())), replace(kind, axis=(0.0, 0.0, 1.0))
+    return Pose(tuple(e.ravel().tolist())), kind.upright()
 
 
 def _constant_links(placement: Pose) -> tuple[Link, ...]:

@@ -25,7 +25,6 @@ from hinge.algebra import (
     polynomial,
 )
 from hinge.binding.frames import Place
-from hinge.model.joints import Fixed
 from hinge.tree import WORLD, Tree
 
 #: What may meet in the Body space, each with whether it is an adjoint: what sees bodies that move, φ or ψ,
@@ -47,7 +46,7 @@ def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...]
     parents: list[int] = []
     carrier: list[int] = []
     for place, parent in zip(places, tree.parents, strict=True):
-        if isinstance(place.type, Fixed) and parent != WORLD:
+        if place.joint.nv == 0 and parent != WORLD:
             at = carrier[parent]
             kept[at] = replace(kept[at], inertia=kept[at].inertia + place.inertia)
         else:

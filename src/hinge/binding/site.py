@@ -50,7 +50,7 @@ from hinge.algebra import (
 from hinge.binding.passive import PassiveNumbers, passive_force
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
-from hinge.model.joints import Cylindrical, JointType, Prismatic, Revolute, Screw
+from hinge.model.joints import JointType
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
 from hinge.sweeps import Block, unit_block, zeros
 
@@ -195,18 +195,18 @@ class RobotSite:
     # The joint.
 
     def hinge(self, q: Block) -> Block:
-        """Return q, and what depends on it and is wanted in every pass: sines, placement, subspace."""
-        kind = self.kind.type
-        match kind:
-            case Revolute() | Cylindrical():
-                more = self._circle(q[0])
-            case Prismatic():
-                more = []
-            case Screw():
-                more = [*self._circle(q[0]), kind.pitch * q[0]]
-            case _:
-                x, s = kind.placement(q), kind.subspace(q)
-                more = [*x.E.ravel(), *x.r, *s.ravel()]
+        """Return q, and what depends on it and is wanted in every pass.
+
+        For a motion along an axis these are cos and sin of the angle, and the shift unless it is just a
+        coordinate; else placement and subspace.
+        """
+        kind, axial = self.kind.type, self.kind.type.axial
+        if axial is None:
+            x, s = kind.placement(q), kind.subspace(q)
+            more = [*x.E.ravel(), *x.r, *s.ravel()]
+        else:
+            more = [] if axial.turn is None else self._circle(q[axial.turn])
+            more += [axial.pitch * q[axial.slide]] if axial.pitched else []
         found = zeros(len(q) + len(more))
         found[:] = [*q, *more]
         return found
@@ -214,17 +214,10 @@ class RobotSite:
     @property
     def hinge_size(self) -> int:
         """How many numbers `hinge` returns."""
-        kind = self.kind.type
-        match kind:
-            case Revolute() | Cylindrical():
-                more = 2
-            case Prismatic():
-                more = 0
-            case Screw():
-                more = 3
-            case _:
-                more = 12 + 6 * kind.nv
-        return kind.nq + more
+        kind, axial = self.kind.type, self.kind.type.axial
+        if axial is None:
+            return kind.nq + 12 + 6 * kind.nv
+        return kind.nq + 2 * (axial.turn is not None) + axial.pitched
 
     def _circle(self, angle: Any) -> list[Any]:
         """Return cos and sin of an angle and the constant that is added to it; right angles are exact."""
@@ -233,21 +226,17 @@ class RobotSite:
         return [c * x - s * y, s * x + c * y]
 
     def _joint_links(self, hinge: Block) -> tuple[Link, ...]:
-        kind, before = self.kind.type, () if self.last_turn is None else (self.last_turn,)
-        match kind:
-            case Revolute():
-                return (self._turn(hinge[1], hinge[2]),)
-            case Prismatic():
-                return (*before, Shift(_along_z(hinge[0])))
-            case Screw():
-                return (Shift(_along_z(hinge[3])), self._turn(hinge[1], hinge[2]))
-            case Cylindrical():
-                return (Shift(_along_z(hinge[1])), self._turn(hinge[2], hinge[3]))
-            case _ if kind.nv == 0:
-                return before
-            case _:
-                n = kind.nq
-                return (*before, Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+        kind, axial = self.kind.type, self.kind.type.axial
+        n, before = kind.nq, () if self.last_turn is None else (self.last_turn,)
+        if kind.nv == 0:
+            return before
+        if axial is None:
+            return (*before, Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
+        links: tuple[Link, ...] = before if axial.turn is None else ()
+        if axial.slide is not None:
+            advance = hinge[self.hinge_size - 1 if axial.pitched else axial.slide]
+            links = (*links, Shift(_along_z(advance)))
+        return links if axial.turn is None else (*links, self._turn(hinge[n], hinge[n + 1]))
 
     def _turn(self, c: Any, s: Any) -> Turn:
         """Return the joint's turn about z, and with it the last one of a placement, about the same axis."""
@@ -259,12 +248,15 @@ class RobotSite:
 
     def subspace(self, hinge: Block) -> Block:
         """Return the motion subspace S (6, nv) in the body's frame."""
-        kind = self.kind.type
+        kind, axial = self.kind.type, self.kind.type.axial
         found = zeros(6, kind.nv)
-        if isinstance(kind, Revolute | Prismatic | Screw | Cylindrical) or kind.nv == 0:
-            found[:] = kind.subspace(np.zeros(kind.nq))
-        else:
+        if axial is None:
             found[:] = hinge[kind.nq + 12 : kind.nq + 12 + 6 * kind.nv].reshape(6, kind.nv)
+        else:
+            if axial.turn is not None:
+                found[2, axial.turn] = 1.0
+            if axial.slide is not None:
+                found[5, axial.slide] = axial.pitch
         return found if self.last is None else self.last @ found
 
     # Operators.

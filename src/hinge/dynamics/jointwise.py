@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from types import FunctionType
+from typing import cast
 
 from hinge.binding import Formula, Row, jointwise, of_this_package
 from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
@@ -20,17 +22,63 @@ def joint_program(
     *,
     target: str | None = None,
 ) -> Executable:
-    """Return the program of a formula at every joint; its name and the joints' types tell it from others.
+    """Return the program of a formula at every joint.
 
-    Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then as given.
+    The formula is traced, and its code tells the program from others, in memory and on disk; `name` is only
+    what the cache calls it. Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then
+    as given.
     """
-    types = [(j.type, j.q_slice, j.qd_slice) for j in robot.independent if j.nv]
-    ours = of_this_package(t for t, *_ in types)
-    identity = repr((name, dict(inputs), dict(results), types))
-    key = identity, target or best_target()
+    target = target or best_target()
+    known = _known_by(robot, inputs, results, formula)
+    found = JOINT_PROGRAMS.get((known, target)) if known is not None else None
+    if found is None:
+        found = _traced(robot, name, inputs, results, formula, target)
+        if known is not None:
+            make_room(JOINT_PROGRAMS)
+            JOINT_PROGRAMS[known, target] = found
+    return found
+
+
+def _traced(
+    robot: Robot,
+    name: str,
+    inputs: Mapping[str, Row],
+    results: Mapping[str, Row],
+    formula: Formula,
+    target: str,
+) -> Executable:
+    code = in_order(jointwise(robot, inputs, results, formula))
+    identity = code.identity()
+    key = identity, target
     if key not in JOINT_PROGRAMS:
         make_room(JOINT_PROGRAMS)
-        code = in_order(jointwise(robot, inputs, results, formula))
         label = f"{name} at the joints of {robot.name}"
-        JOINT_PROGRAMS[key] = build(Traced(code, identity if ours else None, label), target=target)
+        JOINT_PROGRAMS[key] = build(Traced(code, identity, label), target=target)
     return JOINT_PROGRAMS[key]
+
+
+def _known_by(
+    robot: Robot, inputs: Mapping[str, Row], results: Mapping[str, Row], formula: Formula
+) -> Hashable:
+    """Return what tells the code without tracing, or None if that cannot be told.
+
+    It can where formula and joint types are of this package, whose text does not change while it runs, and
+    the formula closes over plain numbers only.
+    """
+    moving = [(i, j) for i, j in enumerate(robot.independent) if j.nv]
+    if not isinstance(formula, FunctionType) or formula.__module__.split(".")[0] != __name__.split(".")[0]:
+        return None
+    values = _plain([formula.__defaults__ or (), *(c.cell_contents for c in formula.__closure__ or ())])
+    if values is None or not of_this_package(j.type for _, j in moving):
+        return None
+    joints = tuple((i, j.type, j.q_slice.start, j.qd_slice.start) for i, j in moving)
+    rows = tuple(inputs.items()), tuple(results.items())
+    return formula.__code__, values, rows, joints, robot.nq, robot.nv
+
+
+def _plain(x: object) -> Hashable:
+    """Return numbers, texts and rows of them as a value with their types; None for anything else."""
+    if isinstance(x, list | tuple):
+        parts = tuple(_plain(y) for y in cast("Sequence[object]", x))
+        return None if None in parts else parts
+    return (type(x), repr(x)) if type(x) in (bool, int, float, str) else None

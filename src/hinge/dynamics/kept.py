@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -89,8 +89,8 @@ _SETS: dict[tuple[Robot, str, tuple[str, ...]], set[frozenset[str] | None]] = {}
 #: Functions for robots and lists of names of joints that are known to be right; emptied with every new code,
 #: which may be a better way.
 QUICK_SETS: dict[tuple[Robot, tuple[str, ...]], Callable[..., Any]] = {}
-#: Programs of formulas at joints, by what they are and for which target.
-JOINT_PROGRAMS: dict[tuple[str, str], Executable] = {}
+#: Programs of formulas at joints, by their code, or what is known to lead to it, and for which target.
+JOINT_PROGRAMS: dict[tuple[Hashable, str], Executable] = {}
 
 
 def _note_set(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str] | None) -> None:

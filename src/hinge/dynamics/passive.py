@@ -8,7 +8,7 @@ from hinge.dynamics.calls import call
 from hinge.dynamics.kept import Quick
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_configuration, checked_robot
-from hinge.model.joints import Spherical, VectorJoint
+from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, ArrayLike
 
 _PASSIVE_FORCE = Quick("passive_force")
@@ -43,7 +43,7 @@ def elastic_energy(robot: Robot, q: ArrayLike) -> Array:
 
 
 def _refuse_without_energy(joint: Joint) -> None:
-    even = isinstance(joint.type, Spherical) and np.ptp(joint.stiffness) == 0
+    even = joint.type.isotropic and np.ptp(joint.stiffness) == 0
     if not (isinstance(joint.type, VectorJoint) or even):
         raise ArgumentError(
             f"robot: the stiffness {joint.stiffness} of joint {joint.name!r} ({joint.type.kind}) makes a "

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.errors import ArgumentError, ModelError, ModelWarning
-from hinge.model.joints import Free, RollingBall, Spherical
 from hinge.model.parts import Body, Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration
@@ -164,7 +163,7 @@ def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
     if not np.isfinite(q).all():
         yield Problem(where, "q finite", f"its configuration {q} is not finite", True)
         return
-    if isinstance(joint.type, Spherical | Free | RollingBall):
+    if joint.type.has_quaternion:
         norm = float(np.linalg.norm(q[:4]))
         if abs(norm - 1) > TOLERANCE:
             message = f"its quaternion has norm {norm:.6g}; normalise it, or start from neutral(robot)"

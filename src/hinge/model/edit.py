@@ -212,7 +212,7 @@ def _reversed_physics(j: Joint) -> dict[str, Any]:
     if not isinstance(j.type, joints.VectorJoint):
         for name in _PHYSICS:
             values = getattr(j, name)
-            same_all_round = j.type.kind == "spherical" and np.ptp(values) == 0 and name != "friction"
+            same_all_round = j.type.isotropic and np.ptp(values) == 0 and name != "friction"
             if values.any() and not same_all_round:
                 _cannot_turn(j, f"its {name} belongs to axes of the outer frame")
         low, high = j.type.limits()

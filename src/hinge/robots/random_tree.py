@@ -1,9 +1,14 @@
-"""Random trees with every joint type, the same for the same seed."""
+"""Random trees with every joint type, the same for the same seed.
+
+Each joint has its own stream of random numbers, and each kind its own draw at each joint: the largest
+wins. A new joint type, or another list of kinds, changes only the joints that it wins or loses.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from numbers import Integral
 
 import numpy as np
@@ -25,35 +30,49 @@ def random_tree(
 
     `joints` are kinds to draw from (default: all but `free` anywhere, and `free` for the first body
     of every second seed). `branching` is the chance that a body hangs elsewhere than on the one
-    before it; 0 makes a chain. Inertias are physical; frames, axes and placements are general.
+    before it; 0 makes a chain. Inertias are physical; frames, axes and placements are general. The tree
+    with one body more begins with the same bodies.
     """
-    rng = np.random.default_rng(seed)
     if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"n: expected an integer ≥ 1, got {n!r}")
     kinds = _kinds(joints)
     bodies: list[Body] = []
     made: list[Joint] = []
     for i in range(n):
-        kind = kinds[int(rng.integers(len(kinds)))]
-        if joints is None and i == 0 and seed % 2:
-            kind = "free"
-        parent = None
-        if i:
-            parent = f"body{int(rng.integers(i)) if rng.random() < branching else i - 1}"
-        joint = Joint(
-            f"joint{i}",
-            _random_type(kind, rng),
-            parent,
-            f"body{i}",
-            inner=_placement(rng),
-            outer=_placement(rng) if rng.random() < 0.5 else Transform.identity(),
-        )
-        if rotors and kind != "free":  # a free joint has no motor between its bodies
-            joint = replace(joint, rotor_inertia=0.1 * rng.random(joint.nv))
-        bodies.append(Body(f"body{i}", random_inertia(rng)))
+        floating = joints is None and i == 0 and seed % 2
+        joint, body = _grown(i, seed, [_FREE] if floating else kinds, branching, rotors)
+        bodies.append(body)
         made.append(joint)
-    tip = Frame("tip", f"body{n - 1}", _placement(rng))
+    tip = Frame("tip", f"body{n - 1}", _placement(np.random.default_rng([seed, n])))
     return assemble(f"random_tree({n}, seed={seed})", bodies, made, frames=[tip])
+
+
+#: The kind of a floating base.
+_FREE = joints.Free.kind
+
+
+def _grown(i: int, seed: int, kinds: Sequence[str], branching: float, rotors: bool) -> tuple[Joint, Body]:
+    """Return joint i and the body that it carries; what depends on the kind is drawn last."""
+    rng = np.random.default_rng([seed, i])
+    parent = None
+    if i:
+        other, elsewhere = int(rng.integers(i)), rng.random() < branching
+        parent = f"body{other if elsewhere else i - 1}"
+    inner, outer, moved = _placement(rng), _placement(rng), rng.random() < 0.5
+    body = Body(f"body{i}", random_inertia(rng))
+    drawn = joints.JOINT_TYPES[_drawn(i, seed, kinds)].random_type(rng)
+    joint = Joint(
+        f"joint{i}", drawn, parent, body.name, inner=inner, outer=outer if moved else Transform.identity()
+    )
+    if rotors and joint.nv < 6:  # where all motions are free there is no motor between the bodies
+        joint = replace(joint, rotor_inertia=0.1 * rng.random(joint.nv))
+    return joint, body
+
+
+def _drawn(i: int, seed: int, kinds: Sequence[str]) -> str:
+    """Return the kind of joint i: that with the largest digest; one that comes twice has two."""
+    entries = [(kind, kinds[:k].count(kind)) for k, kind in enumerate(kinds)]
+    return max(entries, key=lambda x: sha256(f"{seed} {i} {x[0]} {x[1]}".encode()).digest())[0]
 
 
 def random_inertia(rng: np.random.Generator) -> Inertia:
@@ -65,28 +84,12 @@ def random_inertia(rng: np.random.Generator) -> Inertia:
 
 def _kinds(given: Sequence[str] | None) -> list[str]:
     if given is None:
-        return [k for k in joints.JOINT_TYPES if k != "free"]
+        return [k for k in joints.JOINT_TYPES if k != _FREE]
     unknown = [k for k in given if k not in joints.JOINT_TYPES]
     if unknown or not given:
         known = ", ".join(joints.JOINT_TYPES)
         raise ArgumentError(f"joints: expected some of {known}, got {unknown or 'none'}")
     return list(given)
-
-
-def _random_type(kind: str, rng: np.random.Generator) -> joints.JointType:
-    a, b, c = (tuple(v) for v in rotation.from_quaternion(quaternion.random(rng)).T)
-    if kind == "screw":
-        return joints.Screw(a, float(rng.uniform(-0.3, 0.3)))
-    if kind == "rolling_ball":
-        return joints.RollingBall(float(rng.uniform(0.1, 0.5)), a)
-    if kind == "universal":
-        return joints.Universal(a, b)
-    if kind == "spherical_angles":
-        return joints.SphericalAngles((a, b, c))
-    return joints.JOINT_TYPES[kind](*([a] if kind in _WITH_AXIS else []))
-
-
-_WITH_AXIS = ("revolute", "continuous", "prismatic", "cylindrical", "planar", "wheeled")
 
 
 def _placement(rng: np.random.Generator) -> Transform:

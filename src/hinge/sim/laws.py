@@ -16,10 +16,11 @@ import numpy as np
 from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
 from hinge.model import Robot
-from hinge.model.joints import Free, JointType, Planar, Spherical, VectorJoint
+from hinge.model.joints import JointType
 from hinge.sim.plant import Plant, Stage
 from hinge.sim.signals import Given, Signal, given_signal
-from hinge.spatial import Array, ArrayLike, as_array, quaternion
+from hinge.spatial import Array, ArrayLike, as_array
+from hinge.sweeps import Block
 from hinge.targets import TapeOp
 
 
@@ -73,8 +74,9 @@ class PD(Law):
     """τ = kp (target − q) + kd (target's velocity − q̇), optionally with gravity compensation.
 
     `target` (nq,) is a configuration and `velocity` (nv,) its velocity, each for all states, for each of
-    them, or a `Signal`; `kp` and `kd` are numbers or (nv,). The error of a rotation is the sine of the angle
-    along the axis between the two; that of a position is in the joint's outer frame.
+    them, or a `Signal`; `kp` and `kd` are numbers or (nv,). target − q is `difference(q, target)`, the
+    velocity that leads there in unit time: for a rotation its angle, at most half a turn, along its axis. The
+    angle of a planar joint does not wrap; a whole turn away from the target its difference has no bound.
     """
 
     target: Given
@@ -162,7 +164,8 @@ def _tracking(
     robot: Robot, target: Given, velocity: Given, kp: ArrayLike, kd: ArrayLike
 ) -> dict[str, Array | Signal]:
     for joint in robot.independent:
-        if joint.nv and not isinstance(joint.type, VectorJoint | Free | Spherical | Planar):
+        here = joint.type.neutral()
+        if joint.type.smooth_difference(here, here) is None:
             raise NotImplementedError(
                 f"joint {joint.name!r}: feedback is not supported for {joint.type.kind} joints; control "
                 "with a function of (t, q, qd)"
@@ -191,7 +194,7 @@ def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> TapeOp:
         {"force": "qd"},
         lambda kind, x: {
             "force": x["ahead"]
-            + x["kp"] * configuration_error(kind, x["q"], x["target_q"])
+            + x["kp"] * _error(kind, x["q"], x["target_q"])
             + x["kd"] * (x["target_qd"] - x["qd"])
         },
         target=plant.target,
@@ -212,23 +215,8 @@ def _sum(plant: Plant, x: str, y: str, out: str) -> TapeOp:
     return TapeOp(program, {"x": x, "y": y}, {"sum": out})
 
 
-def configuration_error(kind: JointType, q: Array, target: Array) -> Array:
-    """Return where a joint's target is, seen from q: zero there, as a velocity that leads to it nearby."""
-    match kind:
-        case Spherical():
-            return _turn_error(q, target)
-        case Free():
-            there = quaternion.rotate(quaternion.conjugate(q[:4]), target[4:] - q[4:])
-            return np.concatenate([_turn_error(q[:4], target[:4]), there])
-        case Planar():
-            c, s = np.cos(q[0]), np.sin(q[0])
-            x, y = target[1] - q[1], target[2] - q[2]
-            return np.array([target[0] - q[0], c * x + s * y, c * y - s * x], dtype=q.dtype)
-        case _:
-            return target - q
-
-
-def _turn_error(p: Array, target: Array) -> Array:
-    """Return sin θ along the axis of the turn from p to the target: the same for both signs of either."""
-    turn = quaternion.multiply(quaternion.conjugate(p), target)
-    return 2.0 * turn[0] * turn[1:]
+def _error(kind: JointType, q: Block, target: Block) -> Block:
+    """Return the velocity that leads from q to the target in unit time."""
+    found = kind.smooth_difference(q, target)
+    assert found is not None, f"{kind.kind} joints are refused by `_tracking`"
+    return found

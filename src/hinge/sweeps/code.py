@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -81,6 +82,23 @@ class Code:
     results: tuple[Result, ...]
     slots: int
 
+    def identity(self) -> str:
+        """Return a digest of everything the code says: code with the same one does the same.
+
+        The traced code is all that a target is given, so formulas that come from anywhere are told apart.
+        """
+        kernels: dict[Kernel, int] = {}
+        text = sha256()
+        for c in self.calls:
+            number = kernels.get(c.kernel) if isinstance(c, Call) else None
+            if isinstance(c, Call) and number is None:
+                number = kernels.setdefault(c.kernel, len(kernels))
+                text.update(repr(c.kernel).encode())
+            text.update(_written(c, number).encode())
+        results = [(r.name, r.values.shape, r.values.ravel().tolist()) for r in self.results]
+        text.update(repr((list(self.inputs.items()), results, self.slots)).encode())
+        return text.hexdigest()
+
     def operations(self, stage: int | None = None) -> Operations:
         """Return the operations of one evaluation, of all stages or of one."""
         counted = self.operations_by_body().items()
@@ -96,3 +114,10 @@ class Code:
                     memo[c.kernel] = count(c.kernel)
                 found[c.stage, c.body] = found.get((c.stage, c.body), Operations()) + memo[c.kernel]
         return found
+
+
+def _written(call: Call | DenseCall, kernel: int | None) -> str:
+    if isinstance(call, Call):
+        return repr((kernel, call.loads, call.params, call.stores, call.stage, call.body, call.column))
+    blocks = [(x.shape, x.ravel().tolist()) for x in (call.matrix, call.right, call.result)]
+    return repr((blocks, call.stage, call.positive))

@@ -49,20 +49,18 @@ class Group:
 def position_coordinates(joint: Joint) -> list[Coordinate]:
     """Return the coordinates of a joint's q."""
     t, start = joint.type, joint.q_slice.start
-    units = _vector_units(joint) or [_unit_of(n) for n in t.q_names]
-    return _named(joint, t.q_names, units, start)
+    return _named(joint, t.q_names, t.q_units, start)
 
 
 def velocity_coordinates(joint: Joint) -> list[Coordinate]:
     """Return the coordinates of a joint's qd, with the units of their integrals."""
     t, start = joint.type, joint.qd_slice.start
-    units = _vector_units(joint) or [_unit_of(n) for n in t.qd_names]
-    return _named(joint, t.qd_names, units, start)
+    return _named(joint, t.qd_names, t.qd_units, start)
 
 
 def has_quaternion(joint: Joint) -> bool:
     """Tell whether the first four coordinates of q are a quaternion."""
-    return joint.type.q_names[:1] == ("qw",)
+    return joint.type.has_quaternion
 
 
 def has_rates(joint: Joint) -> bool:
@@ -126,16 +124,3 @@ def _named(joint: Joint, names: Sequence[str], units: Sequence[str], start: int)
         Coordinate(start + k, joint.name if single else name, unit)
         for k, (name, unit) in enumerate(zip(names, units, strict=True))
     ]
-
-
-def _vector_units(joint: Joint) -> list[str]:
-    if isinstance(joint.type, VectorJoint):
-        return ["m" if length else "rad" for length in joint.type.lengths]
-    return []
-
-
-def _unit_of(name: str) -> str:
-    """Return the unit of a coordinate by its name in the contract of joint types."""
-    if name in ("qw", "qx", "qy", "qz"):
-        return ""
-    return "m" if name in ("x", "y", "z", "vx", "vy", "vz", "forward") else "rad"

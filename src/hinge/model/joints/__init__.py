@@ -1,7 +1,8 @@
 """Joint types, one file each; `contract` lists what a type must define."""
 
+from hinge.model.joints.axial import AxialJoint
 from hinge.model.joints.continuous import Continuous
-from hinge.model.joints.contract import Axis, JointType, VectorJoint
+from hinge.model.joints.contract import Axial, Axis, JointType, VectorJoint
 from hinge.model.joints.cylindrical import Cylindrical
 from hinge.model.joints.fixed import Fixed
 from hinge.model.joints.follower import Follower, released
@@ -41,6 +42,8 @@ JOINT_TYPES: dict[str, type[JointType]] = {
 
 __all__ = [
     "JOINT_TYPES",
+    "Axial",
+    "AxialJoint",
     "Axis",
     "Continuous",
     "Cylindrical",

@@ -13,3 +13,7 @@ class Continuous(Revolute):
     """Turn about `axis` without limits; q the angle in rad (nq = 1), which never wraps."""
 
     kind: ClassVar[str] = "continuous"
+
+    def upright(self) -> Revolute:
+        """Return the revolute joint about z: without limits it moves the same."""
+        return Revolute()

@@ -5,18 +5,23 @@ Featherstone section 8.2.2. A joint type is a frozen value that knows only its o
 it sits, its limits and its name belong to `Joint`.
 
 All methods take q (…, nq) and v (…, nv) with any leading batch dimensions. `placement`, `subspace`,
-`bias`, `rate` and `normalized` hold for any scalar type (see `hinge.spatial`); the others take floats.
+`bias`, `rate`, `normalized` and `smooth_difference` hold for any scalar type (see `hinge.spatial`); the
+others take floats.
+
+Some facts let the compiler write better code or let editing keep more: `axial`, `upright`, `isotropic`,
+`has_quaternion` and the units. Their defaults are right for any joint.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from hinge.errors import ModelError
-from hinge.spatial import Array, Transform
+from hinge.spatial import Array, Transform, quaternion, rotation
 
 Axis: TypeAlias = tuple[float, float, float]
 
@@ -24,9 +29,45 @@ X: Axis = (1.0, 0.0, 0.0)
 Y: Axis = (0.0, 1.0, 0.0)
 Z: Axis = (0.0, 0.0, 1.0)
 
+#: What the parts of a quaternion are called, and coordinates that are lengths.
+QUATERNION = ("qw", "qx", "qy", "qz")
+LENGTHS = ("x", "y", "z", "vx", "vy", "vz")
 #: Half-width of the range of `random` for a coordinate without limits, in rad or m.
 SPAN_ANGLE = np.pi
 SPAN_LENGTH = 1.0
+
+
+@dataclass(frozen=True)
+class Axial:
+    """A motion along one axis: a turn by the angle q[turn] and a shift by pitch · q[slide], where qd = dq/dt.
+
+    `turn` or `slide` is None where there is none.
+    """
+
+    axis: Axis
+    turn: int | None = None
+    slide: int | None = None
+    pitch: float = 1.0
+
+    @property
+    def pitched(self) -> bool:
+        """Whether there is a shift and it is not just a coordinate."""
+        return self.slide is not None and self.pitch != 1.0
+
+    def placement(self, q: Array) -> Transform:
+        """Return the turn by the angle and the shift along the axis."""
+        turn = None if self.turn is None else rotation.about(self.axis, q[..., self.turn])
+        shift = None if self.slide is None else self.pitch * q[..., self.slide, None] * np.array(self.axis)
+        return Transform.place(turn, shift)
+
+    def subspace(self, q: Array) -> Array:
+        """Return S: the axis above where a coordinate turns, pitch times it below where one slides."""
+        s = np.zeros((6, q.shape[-1]))
+        if self.turn is not None:
+            s[:3, self.turn] = self.axis
+        if self.slide is not None:
+            s[3:, self.slide] = self.pitch * np.array(self.axis)
+        return constant(s, q)
 
 
 class JointType(ABC):
@@ -35,6 +76,10 @@ class JointType(ABC):
     kind: ClassVar[str]
     q_names: ClassVar[tuple[str, ...]]
     qd_names: ClassVar[tuple[str, ...]]
+
+    #: Whether the same number for every velocity means the same seen from either side and along any path: a
+    #: spring of equal stiffnesses then has an energy.
+    isotropic: ClassVar[bool] = False
 
     @property
     def nq(self) -> int:
@@ -45,6 +90,35 @@ class JointType(ABC):
     def nv(self) -> int:
         """The number of velocity coordinates: the degrees of freedom."""
         return len(self.qd_names)
+
+    @property
+    def axial(self) -> Axial | None:
+        """The motion as one along an axis, which has cheaper code; None for any other."""
+        return None
+
+    def upright(self) -> JointType:
+        """Return a type with the same motion along z if it is axial: types that come out equal share code."""
+        return self
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether q begins with a unit quaternion."""
+        return self.q_names[:4] == QUATERNION
+
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """The unit of each coordinate: "rad", "m", or "" for a part of a quaternion."""
+        return tuple(map(_unit, self.q_names))
+
+    @property
+    def qd_units(self) -> tuple[str, ...]:
+        """The unit of what each velocity is the rate of, "rad" or "m"."""
+        return tuple(map(_unit, self.qd_names))
+
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:  # noqa: ARG003 (what overrides it needs it)
+        """Return a type with random geometry; to be written by types that have parameters."""
+        return cls()
 
     def own(self, q: Array) -> Array:
         """Return the joint's own coordinates: q itself, unless the joint is a follower."""
@@ -85,6 +159,13 @@ class JointType(ABC):
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return the v with integrate(q0, v) = q1."""
 
+    def smooth_difference(self, q0: Array, q1: Array) -> Array | None:
+        """Return difference(q0, q1) by a formula without branches, or None if there is none.
+
+        Springs and feedback need it. They differ only within 1e-15 of half a turn, where `difference` jumps.
+        """
+        return None
+
     @abstractmethod
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return random q (*shape, nq), within the limits where they are finite."""
@@ -108,6 +189,16 @@ class VectorJoint(JointType):
     #: True for each coordinate that is a length, not an angle.
     lengths: ClassVar[tuple[bool, ...]]
 
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """The units that `lengths` says."""
+        return tuple("m" if length else "rad" for length in self.lengths)
+
+    @property
+    def qd_units(self) -> tuple[str, ...]:
+        """The units of q."""
+        return self.q_units
+
     def rate(self, q: Array, qd: Array) -> Array:
         """Return qd."""
         return qd
@@ -121,6 +212,10 @@ class VectorJoint(JointType):
         return q + v
 
     def difference(self, q0: Array, q1: Array) -> Array:
+        """Return q1 − q0."""
+        return self.smooth_difference(q0, q1)
+
+    def smooth_difference(self, q0: Array, q1: Array) -> Array:
         """Return q1 − q0."""
         return q1 - q0
 
@@ -167,6 +262,16 @@ def unit(axis: object, what: str = "axis") -> Axis:
     if abs(size - 1) > 1e-15:
         a = a / size
     return float(a[0]), float(a[1]), float(a[2])
+
+
+def random_axes(rng: np.random.Generator) -> tuple[Axis, Axis, Axis]:
+    """Return three random directions at right angles to each other."""
+    x, y, z = rotation.from_quaternion(quaternion.random(rng)).T.tolist()
+    return tuple(x), tuple(y), tuple(z)
+
+
+def _unit(name: str) -> str:
+    return "" if name in QUATERNION else "m" if name in LENGTHS else "rad"
 
 
 def opposite(axis: Axis) -> Axis:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hinge.model.joints import smooth
 from hinge.model.joints.contract import SPAN_LENGTH, JointType, constant, uniform
 from hinge.spatial import Array, Transform, matvec, motion, quaternion, rotation
 
@@ -58,6 +59,10 @@ class Free(JointType):
         w = quaternion.log(quaternion.multiply(back, q1[..., :4]))
         step = quaternion.rotate(back, q1[..., 4:] - q0[..., 4:])
         return motion(w, np.linalg.solve(rotation.left_jacobian(w), step[..., None])[..., 0])
+
+    def smooth_difference(self, q0: Array, q1: Array) -> Array:
+        """Return the screw that leads from q0 to q1 in unit time."""
+        return smooth.screw(q0[..., :4], q0[..., 4:], q1[..., :4], q1[..., 4:])
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly and positions within the limits, or within ±1 m."""

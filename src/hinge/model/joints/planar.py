@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from hinge.model.joints.contract import (
     Z,
     constant,
     opposite,
+    random_axes,
     uniform,
     unit,
 )
+from hinge.model.joints.smooth import TINY
 from hinge.spatial import Array, Transform, matvec, rotation, stack, transpose
 
 
@@ -77,9 +79,23 @@ class Planar(JointType):
 
         The angle does not wrap, so a difference of a whole turn is not taken for none.
         """
-        w = q1[..., :1] - q0[..., :1]
-        step = matvec(transpose(turn_in_plane(q0[..., 0])), q1[..., 1:] - q0[..., 1:])
-        return np.concatenate([w, np.linalg.solve(arc(w[..., 0]), step[..., None])[..., 0]], axis=-1)
+        return self.smooth_difference(q0, q1)
+
+    def smooth_difference(self, q0: Array, q1: Array) -> Array:
+        """Return the angle 2h, and the step turned back by h, h / sin h times as long as its chord."""
+        half = 0.5 * (q1[..., 0] - q0[..., 0])
+        x, y = q1[..., 1] - q0[..., 1], q1[..., 2] - q0[..., 2]
+        angle = q0[..., 0][()]  # a number where there is no batch
+        c, s = np.cos(angle), np.sin(angle)
+        x, y = c * x + s * y, c * y - s * x
+        size = np.sqrt(half * half + TINY)
+        even = size * np.cos(size) / np.sin(size)
+        return stack(2.0 * half, even * x + half * y, even * y - half * x)
+
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:
+        """Return the type across a random axis."""
+        return cls(random_axes(rng)[0])
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad and ±1 m."""
@@ -100,7 +116,8 @@ class Planar(JointType):
         velocity = -back.motion(matvec(self.subspace(q), qd))
         xy = matvec(transpose(other.plane), back.position)
         vxy = matvec(transpose(other.plane), velocity[..., 3:])
-        return np.concatenate([q[..., :1], xy], axis=-1), np.concatenate([qd[..., :1], vxy], axis=-1)
+        w = np.broadcast_to(qd[..., :1], (*vxy.shape[:-1], 1))
+        return np.concatenate([q[..., :1], xy], axis=-1), np.concatenate([w, vxy], axis=-1)
 
 
 def turn_in_plane(angle: Array) -> Array:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from hinge.errors import ModelError
-from hinge.model.joints.contract import SPAN_LENGTH, Axis, Z, uniform, unit
+from hinge.model.joints.contract import SPAN_LENGTH, Axis, Z, random_axes, uniform, unit
 from hinge.model.joints.nonholonomic import Nonholonomic
 from hinge.spatial import Array, Transform, cross, dot, matvec, quaternion, rotation, skew, transpose
 
@@ -104,6 +104,12 @@ class RollingBall(Nonholonomic):
         ratio = dot(way, short) / np.where(length > 0, length, 1.0) - 1.0
         turns = np.where(length > 1e-12 * self.radius**2, np.round(ratio * angle / (2 * np.pi)), 0.0)
         return w * (1.0 + 2 * np.pi * turns / np.where(angle > 0, angle, 1.0))[..., None]
+
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:
+        """Return a ball of 0.1 m to 0.5 m across a random axis."""
+        axis, _, _ = random_axes(rng)
+        return cls(float(rng.uniform(0.1, 0.5)), axis)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly and positions within the limits, or within ±1 m."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from hinge.errors import ModelError
-from hinge.model.joints.contract import Axis, VectorJoint, Z, constant, opposite, unit
-from hinge.spatial import Array, Transform, rotation, screw
+from hinge.model.joints.axial import AxialJoint
+from hinge.model.joints.contract import Axial, random_axes
 
 
 @dataclass(frozen=True)
-class Screw(VectorJoint):
+class Screw(AxialJoint):
     """Turn about `axis` by q rad while advancing `pitch` m for each rad (not for each turn)."""
 
-    axis: Axis = Z
     pitch: float = 0.01
 
     kind: ClassVar[str] = "screw"
@@ -25,21 +24,18 @@ class Screw(VectorJoint):
     lengths: ClassVar[tuple[bool, ...]] = (False,)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit(self.axis))
+        super().__post_init__()
         if not (np.isreal(self.pitch) and np.ndim(self.pitch) == 0 and np.isfinite(self.pitch)):
             raise ModelError(
                 f"pitch: expected a finite number, got {self.pitch!r}; use Prismatic for no rotation"
             )
 
-    def placement(self, q: Array) -> Transform:
-        """Return the rotation by q and the shift by pitch q along the same axis."""
-        n = np.array(self.axis)
-        return Transform.place(rotation.about(n, q[..., 0]), self.pitch * q * n)
+    @property
+    def axial(self) -> Axial:
+        """A turn by q and a shift by pitch q."""
+        return Axial(self.axis, turn=0, slide=0, pitch=self.pitch)
 
-    def subspace(self, q: Array) -> Array:
-        """Return the unit screw [n; h n]."""
-        return constant(screw(self.axis, pitch=self.pitch)[:, None], q)
-
-    def reversed(self) -> Screw:
-        """Return the same screw along the opposite axis."""
-        return Screw(opposite(self.axis), self.pitch)
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:
+        """Return a screw about a random axis, left or right, that advances by up to 0.3 m for each rad."""
+        return cls(random_axes(rng)[0], float(rng.uniform(-0.3, 0.3)))

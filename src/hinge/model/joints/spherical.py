@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hinge.model.joints import smooth
 from hinge.model.joints.contract import JointType, constant
 from hinge.spatial import Array, Transform, quaternion, rotation
 
@@ -18,6 +19,7 @@ class Spherical(JointType):
     kind: ClassVar[str] = "spherical"
     q_names: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
     qd_names: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
+    isotropic: ClassVar[bool] = True
 
     def placement(self, q: Array) -> Transform:
         """Return the rotation of the quaternion, used as given."""
@@ -46,6 +48,10 @@ class Spherical(JointType):
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return log(q0⁻¹ q1), of length at most π."""
         return quaternion.log(quaternion.multiply(quaternion.conjugate(q0), q1))
+
+    def smooth_difference(self, q0: Array, q1: Array) -> Array:
+        """Return log(q0⁻¹ q1)."""
+        return smooth.turn(q0, q1)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly over all; a quaternion has no limits of its own."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
+
+import numpy as np
 
 from hinge.errors import ModelError
-from hinge.model.joints.contract import Axis, X, Y, Z, opposite
+from hinge.model.joints.contract import Axis, X, Y, Z, opposite, random_axes
 from hinge.model.joints.successive import SuccessiveRotations, crossing
 
 
@@ -36,6 +38,11 @@ class SphericalAngles(SuccessiveRotations):
     def turns(self) -> tuple[Axis, ...]:
         """Return the three axes."""
         return self.axes
+
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:
+        """Return the type about three random axes at right angles."""
+        return cls(random_axes(rng))
 
     def reversed(self) -> SphericalAngles:
         """Return the joint with the axes in the opposite order and direction."""

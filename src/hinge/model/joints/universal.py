@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from hinge.model.joints.contract import Axis, X, Y, opposite
+import numpy as np
+
+from hinge.model.joints.contract import Axis, X, Y, opposite, random_axes
 from hinge.model.joints.successive import SuccessiveRotations, crossing
 
 
@@ -29,6 +31,12 @@ class Universal(SuccessiveRotations):
     def turns(self) -> tuple[Axis, ...]:
         """Return the two axes."""
         return self.first, self.second
+
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:
+        """Return the type about two random axes at right angles."""
+        first, second, _ = random_axes(rng)
+        return cls(first, second)
 
     def reversed(self) -> Universal:
         """Return the joint with the axes in the opposite order and direction."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
-from hinge.model.joints.contract import SPAN_ANGLE, SPAN_LENGTH, Axis, Z, constant, uniform, unit
+from hinge.model.joints.contract import SPAN_ANGLE, SPAN_LENGTH, Axis, Z, constant, random_axes, uniform, unit
 from hinge.model.joints.nonholonomic import Nonholonomic
 from hinge.model.joints.planar import Planar, arc, turn_in_plane
 from hinge.spatial import Array, Transform, dot, matvec, transpose
@@ -30,6 +30,11 @@ class Wheeled(Nonholonomic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit(self.axis))
+
+    @property
+    def qd_units(self) -> tuple[str, ...]:
+        """A turn and a length."""
+        return "rad", "m"
 
     @property
     def plane(self) -> Array:
@@ -70,6 +75,11 @@ class Wheeled(Nonholonomic):
         length = dot(chord, chord)
         forward = np.where(length > 1e-20, dot(chord, way) / np.where(length > 1e-20, length, 1.0), 0.0)
         return np.stack(np.broadcast_arrays(w, forward), axis=-1)
+
+    @classmethod
+    def random_type(cls, rng: np.random.Generator) -> Self:
+        """Return the type across a random axis."""
+        return cls(random_axes(rng)[0])
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad and ±1 m."""
