@@ -82,7 +82,7 @@ def scope(nodeid):
 def one_target(request):
     """Run the verbs of a file on one target; what was compiled for another one is forgotten."""
     from hinge import dynamics
-    from hinge.pipeline import best_target
+    from hinge.targets import best_target
 
     with pytest.MonkeyPatch.context() as patch:
         if not request.module.__name__.startswith(NATIVE):
