@@ -1,4 +1,4 @@
-"""The glossary of letters is printed from their cards: python -m pytest tests/api/test_glossary.py --update-golden."""
+"""The glossary of letters is printed from their cards: pytest tests/api/test_glossary.py --update-golden."""
 
 from __future__ import annotations
 
