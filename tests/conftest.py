@@ -41,17 +41,20 @@ def pytest_configure(config):
         patch.setenv("HINGE_CACHE_DIR", folder.name)
         config.add_cleanup(folder.cleanup)
         config.add_cleanup(patch.undo)
+    if config.getoption("room"):
+        from tests.rooms import above
+
+        config.rooms = above(config.getoption("room"))
 
 
 def pytest_ignore_collect(collection_path, config):
     """Leave out the folders of tests that a change in one room cannot break."""
-    room = config.getoption("room")
-    if room is None or collection_path.is_dir():
+    if config.getoption("room") is None or collection_path.is_dir():
         return None
-    from tests.rooms import above, folders_of
+    from tests.rooms import folders_of
 
     parts = collection_path.relative_to(config.rootpath / "tests").parts
-    return True if parts[0] not in folders_of(above(room)) else None
+    return True if parts[0] not in folders_of(config.rooms) else None
 
 
 def pytest_collection_modifyitems(items):
