@@ -83,18 +83,18 @@ def scope(nodeid):
 
 @pytest.fixture(scope="module", autouse=True)
 def one_target(request):
-    """Run the verbs of a file on one target; what was compiled for another one is forgotten."""
+    """Run the verbs of a file on one target; what was compiled for the other one is forgotten."""
     from hinge import dynamics
-    from hinge.pipeline import best_target
 
+    native = request.module.__name__.startswith(NATIVE)
     with pytest.MonkeyPatch.context() as patch:
-        if not request.module.__name__.startswith(NATIVE):
+        if not native:
             patch.setenv("HINGE_TARGET", "numpy")
-        if LAST.get("target") != best_target():
+        if LAST.get("native") != native:
             dynamics.forget()
-        LAST["target"] = best_target()
+        LAST["native"] = native
         yield
 
 
-#: The target of the last file.
-LAST: dict[str, str] = {}
+#: Whether the last file was of the native target.
+LAST: dict[str, bool] = {}
