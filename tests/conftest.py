@@ -41,17 +41,20 @@ def pytest_configure(config):
         patch.setenv("HINGE_CACHE_DIR", folder.name)
         config.add_cleanup(folder.cleanup)
         config.add_cleanup(patch.undo)
+    if config.getoption("room"):
+        from tests.rooms import above
+
+        config.rooms = above(config.getoption("room"))
 
 
 def pytest_ignore_collect(collection_path, config):
     """Leave out the folders of tests that a change in one room cannot break."""
-    room = config.getoption("room")
-    if room is None or collection_path.is_dir():
+    if config.getoption("room") is None or collection_path.is_dir():
         return None
-    from tests.rooms import above, folders_of
+    from tests.rooms import folders_of
 
     parts = collection_path.relative_to(config.rootpath / "tests").parts
-    return True if parts[0] not in folders_of(above(room)) else None
+    return True if parts[0] not in folders_of(config.rooms) else None
 
 
 def pytest_collection_modifyitems(items):
@@ -80,18 +83,18 @@ def scope(nodeid):
 
 @pytest.fixture(scope="module", autouse=True)
 def one_target(request):
-    """Run the verbs of a file on one target; what was compiled for another one is forgotten."""
+    """Run the verbs of a file on one target; what was compiled for the other one is forgotten."""
     from hinge import dynamics
-    from hinge.targets import best_target
 
+    native = request.module.__name__.startswith(NATIVE)
     with pytest.MonkeyPatch.context() as patch:
-        if not request.module.__name__.startswith(NATIVE):
+        if not native:
             patch.setenv("HINGE_TARGET", "numpy")
-        if LAST.get("target") != best_target():
+        if LAST.get("native") != native:
             dynamics.forget()
-        LAST["target"] = best_target()
+        LAST["native"] = native
         yield
 
 
-#: The target of the last file.
-LAST: dict[str, str] = {}
+#: Whether the last file was of the native target.
+LAST: dict[str, bool] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import pytest
 
 from tests.api.law import MAY_IMPORT
 
@@ -23,7 +23,7 @@ OTHERS = {
 def above(room: str) -> set[str]:
     """Return a room and the rooms that import it, directly or through others."""
     if room not in MAY_IMPORT:
-        sys.exit(f"--room: expected a room, one of {', '.join(sorted(MAY_IMPORT))}; got {room!r}")
+        raise pytest.UsageError(f"--room: expected one of {', '.join(sorted(MAY_IMPORT))}; got {room!r}")
     if room == "errors":
         return set(MAY_IMPORT)
     found, todo = set[str](), [room]

@@ -24,5 +24,5 @@ def test_every_test_belongs_to_a_room():
 
 
 def test_a_room_that_is_not_there_is_refused():
-    with pytest.raises(SystemExit, match=r"expected a room, .*rules.*; got 'cellar'"):
+    with pytest.raises(pytest.UsageError, match=r"--room: expected one of .*rules.*; got 'cellar'"):
         above("cellar")
