@@ -226,6 +226,11 @@ class RobotBinding:
             raise self._unbound(space)
         return fixed[space] if space in fixed else len(self._order[space])
 
+    @property
+    def width(self) -> int:
+        """How many numbers of a body's block users see: its spatial vector."""
+        return 6
+
     def _unbound(self, space: Space) -> UnboundLeafError:
         return UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
 

@@ -24,9 +24,9 @@ Block = NDArray[Any]
 class Step(Protocol):
     """E at one body: the way between a body and its parent (or the world).
 
-    A block of the Body space is a 6-vector and one number for each rotor of that hinge; a rotor is seen
-    by its own hinge only, so its rows do not travel. Where several bodies are worked with as one, a block is
-    the stack of theirs.
+    Sizes of blocks are the binding's, and may differ from body to body. For a robot a block of the Body space
+    is a 6-vector and one number for each rotor of that hinge; a rotor is seen by its own hinge only, so its
+    rows do not travel. Where several bodies are worked with as one, a block is the stack of theirs.
     """
 
     @property
@@ -111,6 +111,11 @@ class Binding(Protocol):
 
     def length(self, space: Space) -> int:
         """Return the length of the user's flat vector of a space."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many numbers of a body's block users see, the most of all bodies."""
         ...
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:

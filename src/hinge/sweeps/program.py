@@ -116,7 +116,7 @@ class OperatorOutput:
 
 @dataclass(frozen=True)
 class WorldOutput:
-    """An output that is a 6×6 block at the world, such as the composite inertia of everything."""
+    """An output that is a block at the world, such as the composite inertia of everything."""
 
     name: str
     variable: Leaf
@@ -135,8 +135,8 @@ class ScalarOutput:
 class BlockOutput:
     """An output that is a block-diagonal operator, shown as its blocks.
 
-    Body ← Body: (bodies, 6, 6). Body ← Joint: (6, nv), each column at the body of its joint; Joint ← Body:
-    (nv, 6). Joint ← Joint: (nv, nv) with zeros beside the blocks.
+    With w = `Binding.width`, 6 for robots: Body ← Body: (bodies, w, w). Body ← Joint: (w, nv), each column at
+    the body of its joint; Joint ← Body: (nv, w). Joint ← Joint: (nv, nv) with zeros beside the blocks.
     """
 
     name: str

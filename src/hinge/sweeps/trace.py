@@ -244,20 +244,24 @@ class _Tracer:
 
     def _blocks(self, x: Leaf) -> KnownBlock:
         """Return a block-diagonal operator as blocks, see `BlockOutput`."""
-        lengths = [6 if space is Body else self.binding.length(space) for space in (x.range, x.domain)]
+        spaces, width = (x.range, x.domain), self.binding.width
         n = len(self.binding.tree)
-        found = zeros(n if x.range is Body and x.domain is Body else 1, *lengths)
+        lengths = [width if space is Body else self.binding.length(space) for space in spaces]
+        found = zeros(n if spaces == (Body, Body) else 1, *lengths)
         for i in range(n):
             block = self.memory.get(x, i)
-            places = [
-                [p - 6 * i if space is Body and p >= 0 else p for p in self.binding.positions(space, i)]
-                for space in (x.range, x.domain)
-            ]
+            places = [self._within(space, i) for space in spaces]
             for (r, c), value in np.ndenumerate(() if block is None else block.shown()):
                 p, q = places[0][r], places[1][c]
                 if p >= 0 and q >= 0:
                     found[i if len(found) > 1 else 0, p, q] = value
-        return found if x.range is Body and x.domain is Body else found[0]
+        return found if spaces == (Body, Body) else found[0]
+
+    def _within(self, space: Space, body: int) -> Sequence[int]:
+        """Return where the block of a body stands in a shown block: for Body, from its own beginning."""
+        places = self.binding.positions(space, body)
+        start = min((p for p in places if p >= 0), default=0) if space is Body else 0
+        return [p - start if p >= 0 else p for p in places]
 
     def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
         """Return an operator as a matrix in the user's order, or with all rows that blocks have."""

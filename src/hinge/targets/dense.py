@@ -235,7 +235,9 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     sites = _sites(binding, inputs)
     hinges = [np.asarray(s.hinge(q[list(binding.coordinates(i))]), dtype=float) for i, s in enumerate(sites)]
     spaces = {s for x in known.values() for s in (x.range, x.domain)} - {One, World}
-    sizes = {s: tuple(binding.size(s, i) for i in bodies) for s in spaces} | {World: (6,)}
+    sizes = {s: tuple(binding.size(s, i) for i in bodies) for s in spaces} | {
+        World: (binding.size(World, WORLD),)
+    }
     values: dict[Leaf, Array] = {}
     system = System(parents, sizes, values)
 
