@@ -15,7 +15,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.algebra import Leaf, Space
+from hinge.algebra import (
+    Active,
+    Body,
+    Joint,
+    Leaf,
+    Node,
+    Parameter,
+    Passive,
+    Placement,
+    Resistance,
+    Space,
+)
 from hinge.tree import Tree
 
 Block = NDArray[Any]
@@ -137,6 +148,15 @@ class Binding(Protocol):
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this kind, with numbers in the order of `constants`."""
         ...
+
+
+#: The spaces that have a block at each body. World and those of the user's own have one, at the world.
+_AT_BODIES = frozenset({Body, Joint, Node, Passive, Active, Parameter, Placement, Resistance})
+
+
+def has_blocks_at_bodies(space: Space) -> bool:
+    """Tell whether a space has a block at each body; else it has one, at the world."""
+    return space in _AT_BODIES
 
 
 def unit_block(size: int) -> Block:

@@ -51,6 +51,7 @@ from hinge.algebra import (
 from hinge.sweeps.equations import VELOCITY
 from hinge.sweeps.program import (
     EDGES,
+    Apply,
     Direction,
     OperatorOutput,
     Pass,
@@ -78,6 +79,8 @@ FORMULA = {a: 30, b: 36, a_n: 30, v_n: 9, Q: 60, a_m: 40, b_m: 40, tau_j: 40, A:
 BLOCK = {Dr: 1, Dri: 1, D: 0, Di: 1, G: 6, P: 42, R: 0, Ups: 0, Dp: 0, Dip: 1, Gp: 6, Pp: 42}
 _OTHER_LETTER, _OTHER_FORMULA, _OTHER_BLOCK = 36, 40, 30
 SIZE = {Body: 6, World: 6}
+#: A product with a dense letter of the user's own, for each body.
+APPLY = 36
 
 
 @dataclass(frozen=True, order=True)
@@ -115,7 +118,7 @@ def cost(program: Program) -> Cost:
         sum(_goes_both_ways(program, o) for o in program.outputs if isinstance(o, OperatorOutput)),
         sum(_is_sweep(p) for p in program.passes),
         recursions,
-        sum(_statement(s) for s in statements),
+        sum(_statement(s) for s in statements) + APPLY * sum(isinstance(s, Apply) for s in program.stages),
     )
 
 

@@ -66,6 +66,14 @@ class DenseSolve:
     right: Leaf
 
 
+@dataclass(frozen=True)
+class DenseProduct:
+    """target = X right, where X is a dense letter of the user's own, or its adjoint."""
+
+    operator: Letter
+    right: Leaf
+
+
 @dataclass
 class Equations:
     """A system of state equations; a value of None is a formula of the binding."""
@@ -74,6 +82,7 @@ class Equations:
     values: dict[Leaf, Expr | None] = field(default_factory=dict[Leaf, Expr | None])
     needs: dict[Leaf, tuple[Expr, ...]] = field(default_factory=dict[Leaf, tuple[Expr, ...]])
     solves: dict[Leaf, DenseSolve] = field(default_factory=dict[Leaf, DenseSolve])
+    products: dict[Leaf, DenseProduct] = field(default_factory=dict[Leaf, DenseProduct])
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
     states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
     names: Counter[str] = field(default_factory=Counter[str])
@@ -118,6 +127,12 @@ class Equations:
                 return self.apply(e.factors[0], self.build(product(*e.factors[1:])))
             case Zero():
                 return e
+            case Adjoint():
+                row = e.leaf
+                raise UnboundLeafError(
+                    f"{row}: is {row.range} ← {row.domain}, and no value can be given for a row; expected the "
+                    f"adjoint of a vector, leaf({row.name!r}, {row.domain}, One).T"
+                )
             case _:
                 raise AssertionError(f"{e}: not multiplied out")
 
@@ -137,6 +152,8 @@ class Equations:
         base = leaf_of(letter)
         if base in self.inverses:
             return self._solve(letter, x)
+        if base.structure is Structure.DENSE:
+            return self._product(letter, x)
         if base.structure is Structure.RESOLVENT:
             return self._state(letter, x)
         self.formula(base)
@@ -166,6 +183,14 @@ class Equations:
             self.solves[found] = DenseSolve(argument, right)
         return self.states[letter, x]
 
+    def _product(self, letter: Letter, x: Expr) -> Leaf:
+        if (letter, x) not in self.states:
+            right = x if isinstance(x, Leaf) else self.define("rhs", x)
+            found = self.variable(letter.range, "y")
+            self.states[letter, x] = found
+            self.products[found] = DenseProduct(letter, right)
+        return self.states[letter, x]
+
     def factor(self) -> None:
         """Factor all equations again, now that states and steps stand in them."""
         for x, value in self.values.items():
@@ -179,7 +204,7 @@ class Equations:
         todo = [*more] + [x for v in self.values.values() if v is not None for x in leaves_in_order(v)]
         while todo:
             x = todo.pop()
-            if x in self.values or x in self.solves or x.needs:
+            if x in self.values or x in self.solves or x in self.products or x.needs:
                 continue
             for target, value in block_equations(x).items():
                 self.values[target] = value

@@ -124,7 +124,9 @@ def _world_value(e: Expr) -> Expr:
 
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
     """Return the variable that has this value: itself when it is one, else a new one."""
-    if isinstance(value, Leaf) and (value in system.values or value in system.solves):
+    if isinstance(value, Leaf) and any(
+        value in known for known in (system.values, system.solves, system.products)
+    ):
         return value
     return system.define(name, value)
 
