@@ -65,6 +65,7 @@ def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[Space, int]
                 f"sizes[{space}]: expected Constraint or a space of your own, got {space}, whose length the "
                 "robot gives"
             )
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
+        number: object = n
+        if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
             raise ArgumentError(f"sizes[{space}]: expected a whole number from 0 on, got {n!r}")
     return tuple(sorted(((s, int(n)) for s, n in sizes.items()), key=lambda x: (x[0].name, x[0].meaning)))

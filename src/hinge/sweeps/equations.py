@@ -130,8 +130,8 @@ class Equations:
             case Adjoint():
                 row = e.leaf
                 raise UnboundLeafError(
-                    f"{row}: is {row.range} ← {row.domain}, and no value can be given for a row; expected the "
-                    f"adjoint of a vector, leaf({row.name!r}, {row.domain}, One).T"
+                    f"{row}: is {row.range} ← {row.domain}, and no value can be given for a row; expected "
+                    f"the adjoint of a vector, leaf({row.name!r}, {row.domain}, One).T"
                 )
             case _:
                 raise AssertionError(f"{e}: not multiplied out")
