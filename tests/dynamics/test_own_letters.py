@@ -36,7 +36,7 @@ from hinge.algebra import (
     tau_p,
     whole,
 )
-from hinge.binding import bind
+from hinge.binding import Needs, bind
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.targets import system_of
 from tests.dynamics.coupled import random_coupled
@@ -119,7 +119,7 @@ def values(binding, letters, rng, batch=()):
 
 def wanted(robot, e, q, given):
     """Return the value of an expression by explicit matrices in the frames of the user."""
-    binding = bind(robot, own_frames=True, **options(e))
+    binding = bind(robot, Needs(own_frames=True), **options(e))
     system = system_of(binding, {"q": q, "g": -np.pad(robot.gravity, (3, 0)), **given}, OWN)
     return in_order(binding, system, e)
 

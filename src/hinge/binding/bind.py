@@ -48,8 +48,8 @@ def bind(
     )
 
 
-def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[Space, int], ...]:
-    """Return the lengths of spaces of the user's own, by name, or raise an ArgumentError."""
+def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, int], ...]:
+    """Return the lengths of spaces of the user's own, in order, or raise an ArgumentError."""
     if sizes is None:
         return ()
     if not isinstance(sizes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -68,4 +68,4 @@ def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[Space, int]
         number: object = n
         if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
             raise ArgumentError(f"sizes[{space}]: expected a whole number from 0 on, got {n!r}")
-    return tuple(sorted(((s, int(n)) for s, n in sizes.items()), key=lambda x: (x[0].name, x[0].meaning)))
+    return tuple(sorted((s.name, s.meaning, int(n)) for s, n in sizes.items()))

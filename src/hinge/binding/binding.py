@@ -57,7 +57,7 @@ class RobotBinding:
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics; if it is None,
     an input `held` says for each coordinate whether it is (see `site`). `needs` is what the expressions ask
     for. With `own_gravity` g is the robot's own and no input. `sizes` are the lengths of spaces of the user's
-    own, Constraint among them, which have one block, at the world.
+    own, Constraint among them, which have one block, at the world: (name, meaning, length).
     """
 
     robot: Robot
@@ -66,7 +66,7 @@ class RobotBinding:
     prescribed: frozenset[str] | None = frozenset()
     needs: Needs = EVERYTHING
     own_gravity: bool = False
-    sizes: tuple[tuple[Space, int], ...] = ()
+    sizes: tuple[tuple[str, str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -230,7 +230,7 @@ class RobotBinding:
         fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
         fixed |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
         fixed[Resistance] = _WIDTHS[Resistance] * self.robot.nv
-        fixed |= dict(self.sizes)
+        fixed |= {Space(name, meaning): n for name, meaning, n in self.sizes}
         if space not in fixed and space not in self._order:
             raise self._unbound(space)
         return fixed[space] if space in fixed else len(self._order[space])
