@@ -17,6 +17,7 @@ from hinge.algebra import (
     Adjoint,
     Body,
     Di,
+    Dik,
     Dip,
     E,
     Expr,
@@ -164,7 +165,8 @@ class Equations:
 
     def _state(self, letter: Letter, x: Expr) -> Leaf:
         if (letter, x) not in self.states:
-            plain = leaf_of(letter).name.removesuffix("p") + ("" if isinstance(letter, Leaf) else "'")
+            family = leaf_of(letter).name.removesuffix("p").removesuffix("k")
+            plain = family if isinstance(letter, Leaf) else f"{family}'"
             velocity = letter is phi.T and any(x is rate for rate in _RATES)
             names = ("V", "V", VELOCITY) if velocity else STATE_NAMES[plain]
             found = self.variable(Body, *names)
@@ -213,7 +215,7 @@ class Equations:
 
 def term_name(e: Expr) -> tuple[str, str]:
     """Return the name of a shared term: ν for D⁻¹ …, ε for what an innovation looks like, else x."""
-    if isinstance(e, Product) and e.factors[0] in (Di, Dip):
+    if isinstance(e, Product) and e.factors[0] in (Di, Dip, Dik):
         return "nu", "ν"
     innovation = isinstance(e, Sum) and e.range in (Joint, Passive)
     return ("eps", "ε") if innovation else ("x", "x")

@@ -22,6 +22,7 @@ from hinge.algebra import (
     Structure,
     Sum,
     is_positive,
+    kappa,
     leaf_of,
     leaves,
     no_inverse,
@@ -226,8 +227,8 @@ class Plan:
 
 
 def is_input(x: Leaf) -> bool:
-    """Tell whether a leaf is an argument of the call: a vector, or an operator that the user defined."""
-    own = x.domain is not One and x not in STANDARD.values()
+    """Tell whether a leaf is an argument of the call: a vector, an operator that the user defined, or κ."""
+    own = x.domain is not One and (x is kappa or x not in STANDARD.values())
     return x.structure is Structure.VECTOR or own
 
 
