@@ -316,7 +316,7 @@ PARENTS = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
 def test_a_random_system_gives_every_letter():
     system = random_system((-1, 0, 0, 1, -1), 7)
     given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, soa.A, Hp, Ha]
-    given += [soa.Np, soa.Na]
+    given += [soa.Np, soa.Na, soa.kappa]
     assert set(given) == set(system.values)
     equal = one_width(system)
     for x in STANDARD.values():

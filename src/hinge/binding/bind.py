@@ -66,6 +66,6 @@ def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, i
                 "robot gives"
             )
         number: object = n
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 0:
+        if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
             raise ArgumentError(f"sizes[{space}]: expected a whole number from 0 on, got {n!r}")
     return tuple(sorted((s.name, s.meaning, int(n)) for s, n in sizes.items()))
