@@ -167,7 +167,7 @@ def test_the_letter_of_loads_is_an_argument_too():
     np.testing.assert_allclose(
         f(q, tau=t, kappa=x), np.linalg.solve(hinge.mass_matrix(robot, q) + x, t), rtol=1e-9
     )
-    with pytest.raises(ArgumentError, match="kappa: is not symmetric"):
+    with pytest.raises(ArgumentError, match="kappa: expected a symmetric matrix"):
         f(q, tau=t, kappa=np.triu(np.ones((7, 7))))
 
 
