@@ -275,11 +275,10 @@ def test_a_false_equation_is_refuted_by_numbers(left, right):
     proof = prove(left, right)
     assert not proof
     found = proof.counterexample
-    assert f"differs on a tree with parents {found.parents}, dofs {found.dofs}, seed {found.seed}: " in str(
-        proof
-    )
+    tree = f"parents {found.parents}, dofs {found.dofs}, widths {found.widths}, seed {found.seed}: "
+    assert f"differs on a tree with {tree}" in str(proof)
     assert str(proof).splitlines()[1].startswith("  refuted: ")
-    system = random_system(found.parents, found.seed, found.dofs)
+    system = random_system(found.parents, found.seed, found.dofs, found.widths)
     gap = np.abs(system.matrix(left) - system.matrix(right)).max()
     assert gap == pytest.approx(abs(found.left - found.right))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from hinge.algebra import (
     Adjoint,
     Body,
     E,
+    H,
     Inverse,
     Joint,
     Leaf,
@@ -20,13 +23,16 @@ from hinge.algebra import (
     Sum,
     Ups,
     appendix,
+    kappa,
     leaves,
+    loaded,
     passive,
     phi,
     whole,
 )
 from hinge.targets import random_system
 
+FAMILIES = (whole, passive, loaded)
 OF_THE_APPENDIX = {"S", "Dphi", "Dpsi", "L", "Phi", "Psi", "r"}
 
 
@@ -56,7 +62,11 @@ def test_a_definition_has_the_type_of_its_letter(letter):
     assert (meaning.range, meaning.domain) == (letter.range, letter.domain)
     assert leaves(meaning) <= set(STANDARD.values())
     well_typed(meaning)
-    if letter.self_adjoint and letter not in (whole.P, passive.P):  # of P only the whole is symmetric
+    if letter.self_adjoint and letter not in (
+        whole.P,
+        passive.P,
+        loaded.P,
+    ):  # of P only the whole is symmetric
         assert meaning.T is meaning or letter in leaves(meaning)
 
 
@@ -100,17 +110,26 @@ def test_what_is_derived_comes_down_to_what_is_given():
 
 def family(x):
     """P, D, G, K, Eψ are defined through each other: Riccati's equation."""
-    return next(({f.P, f.D, f.Di, f.G, f.K, f.Es} for f in (whole, passive) if x in vars(f).values()), set())
+    return next(({f.P, f.D, f.Di, f.G, f.K, f.Es} for f in FAMILIES if x in vars(f).values()), set())
 
 
-def test_the_two_families_are_alike():
-    for mine, theirs in zip(vars(whole).values(), vars(passive).values(), strict=True):
-        assert theirs.name == mine.name + "p"
+@pytest.mark.parametrize(("other", "mark", "swap"), [(passive, "p", {Joint: Passive}), (loaded, "k", {})])
+def test_the_families_are_alike(other, mark, swap):
+    for field in fields(whole):
+        mine, theirs = getattr(whole, field.name), getattr(other, field.name)
+        if mine is None or theirs is mine:
+            assert field.name == "load" or mine is H
+            continue
+        assert theirs.name == mine.name + mark
         assert theirs.structure is mine.structure and theirs.self_adjoint == mine.self_adjoint
-        swap = {Joint: Passive}
         assert theirs.range is swap.get(mine.range, mine.range)
         assert theirs.domain is swap.get(mine.domain, mine.domain)
+
+
+def test_the_mass_matrices_of_the_families():
     assert str(passive.mass) == "Hₚ φ M φᵀ Hₚᵀ"
+    assert str(loaded.mass) == "H φ M φᵀ Hᵀ + κ"
+    assert passive.load is None and loaded.load is kappa
 
 
 def test_formulas_say_what_they_need():
@@ -122,10 +141,11 @@ def test_formulas_say_what_they_need():
 
 def test_structures():
     wanted = {
-        Structure.DIAGONAL: "H M E0 B Q A R Ups P D Di Dr Dri G Hp Ha Np Na Pp Dp Dip Gp Dphi Dpsi L r",
-        Structure.STEP: "E K Es Kp Esp S Phi Psi",
-        Structure.RESOLVENT: "phi psi psip",
-        Structure.DENSE: "Mi Mip",
+        Structure.DIAGONAL: "H M E0 B Q A R Ups P D Di Dr Dri G Hp Ha Np Na Pp Dp Dip Gp kappa Pk Dk "
+        "Dik Gk Dphi Dpsi L r",
+        Structure.STEP: "E K Es Kp Esp Kk Esk S Phi Psi",
+        Structure.RESOLVENT: "phi psi psip psik",
+        Structure.DENSE: "Mi Mip Mik",
         Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias V0 A0 a_m b_m "
         "tau_j placements rotors friction",
     }
@@ -142,4 +162,4 @@ def test_definitions_hold_in_numbers_on_a_chain():
     system = random_system((-1, 0, 1, 2), 4, (2, 1, 3, 1))
     for x, e in DEFINITIONS.items():
         np.testing.assert_allclose(system.matrix(x), system.matrix(e), atol=1e-9)
-    assert system.length(Body) == 24
+    assert system.length(Body) == sum(system.sizes[Body])

@@ -49,7 +49,7 @@ from hinge.algebra import (
 from hinge.targets import random_system
 from tests.algebra.expressions import SPACES, random_expression
 
-SYSTEM = random_system((-1, 0, 0, 1, 3), 3, (2, 1, 1, 3, 1))
+SYSTEM = random_system((-1, 0, 0, 1, 3), 3, (2, 1, 1, 3, 1), (6,) * 5)
 one, joint = identity(Body), identity(Joint)
 
 

@@ -232,7 +232,7 @@ def test_an_unknown_verb_is_named():
     fails(lambda: dynamics.compiled(PENDULUM, "inverse_kinematics"), ArgumentError, *words)
 
 
-@pytest.mark.parametrize("structure", [Structure.STEP, Structure.DENSE])
+@pytest.mark.parametrize("structure", [Structure.STEP])
 def test_an_operator_without_a_meaning_is_named(structure):
     w = leaf("W", Body, Body, structure)
     words = "W: is Body ← Body", "no value", "wanted", "block-diagonal"
@@ -240,8 +240,8 @@ def test_an_operator_without_a_meaning_is_named(structure):
 
 
 def test_a_space_without_a_meaning_is_named():
-    gather = leaf("A", Joint, Constraint, Structure.DIAGONAL)
-    words = "Constraint", "'double_pendulum'", "no meaning"
+    gather = leaf("A", Joint, Constraint)
+    words = "Constraint", "'double_pendulum'", "no meaning", "sizes={Constraint: n}"
     fails(lambda: compiled(gather @ leaf("lam", Constraint, One)), UnboundLeafError, *words)
 
 

@@ -27,6 +27,8 @@ from hinge.algebra import (
 )
 from hinge.rules.identities import APPENDIX_A, IDENTITIES, PAPERS, SLIDES
 from hinge.rules.proof import decide
+from hinge.targets import random_system
+from hinge.targets.random_systems import ONE_WIDTH
 from tests.folding import folded
 from tests.rules.false_identities import FALSE
 
@@ -90,6 +92,23 @@ SIZE = 4
 @folded(identity=ALL)
 def test_an_identity_holds_in_numbers(identity):
     assert distance(identity) < 1e-9
+
+
+def test_identities_hold_with_blocks_of_unequal_sizes():
+    for identity in ALL:
+        left, right = identity.left, identity.right
+        used = leaves(left) | leaves(right)
+        x = system(bool(used & SERIAL_ONLY), bool(used & ONE_WIDTH))
+        one, other = x.matrix(left), x.matrix(right)
+        assert np.linalg.norm(one - other) < 1e-9 * max(1.0, np.linalg.norm(one)), identity.name
+
+
+@cache
+def system(serial, one_width):
+    """Return random matrices on a chain or a forest, on a base of six coordinates."""
+    parents = CHAIN[:5] if serial else FOREST[:6]
+    dofs = [6, *(1 + k % 3 for k in range(1, len(parents)))]
+    return random_system(parents, 1, dofs, [6] * len(parents) if one_width else None)
 
 
 @folded(identity=FALSE)

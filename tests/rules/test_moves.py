@@ -21,10 +21,10 @@ from hinge.algebra import (
     word_expression,
 )
 from hinge.rules import MOVES, decide, moves_for
-from hinge.rules.moves import HYBRID_MOVES, SERIAL_MOVES
+from hinge.rules.moves import HYBRID_MOVES, LOADED_MOVES, SERIAL_MOVES
 from hinge.targets import random_system
 
-ALL = dict.fromkeys((*HYBRID_MOVES, *SERIAL_MOVES))
+ALL = dict.fromkeys((*HYBRID_MOVES, *LOADED_MOVES, *SERIAL_MOVES))
 moves = pytest.mark.parametrize("move", ALL, ids=lambda m: f"{m.name}, {m.left}")
 TREES = [
     random_system((-1, 0, 0, 1, 1, -1, 5), 1, (2, 1, 0, 3, 1, 2, 1)),

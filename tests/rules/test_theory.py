@@ -27,8 +27,10 @@ from hinge.algebra import (
     appendix,
     b,
     identity,
+    kappa,
     leaf,
     leaves,
+    loaded,
     no_inverse,
     passive,
     phi,
@@ -42,6 +44,7 @@ from hinge.algebra import (
 from hinge.rules import (
     APPENDIX,
     HYBRID,
+    LOADED,
     ROOTS,
     SERIAL,
     THEORIES,
@@ -109,7 +112,8 @@ def test_theories_by_letters():
     assert theory_of(Hp @ psip) is HYBRID
     assert theory_of(Ups @ psi) is SERIAL
     assert theory_of(Dr @ Dr.T) is theory_of(Dri) is ROOTS
-    assert [t.holds_on for t in THEORIES] == ["trees", "trees", "trees", "trees", "serial chains"]
+    assert [t.holds_on for t in THEORIES] == [*["trees"] * 5, "serial chains"]
+    assert theory_of(whole.mass + kappa) is theory_of(loaded.psi) is LOADED
     for theory in THEORIES:
         assert theory.letters == {x for a in theory.axioms for x in leaves(a.difference.expression())}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.algebra import One, World
+from hinge.algebra import One
 from hinge.binding import bind
 from hinge.model import Builder, joints, random_configuration
 from hinge.pipeline import Derivation, derive
 from hinge.robots import random_tree
 from hinge.spatial import Inertia, Transform, quaternion, rotation
-from hinge.sweeps import trace
+from hinge.sweeps import has_blocks_at_bodies, trace
 from hinge.targets import NumpyProgram, system_of
 from hinge.tree import WORLD
 
@@ -93,7 +93,7 @@ def places(binding, space):
     """Return where the numbers of a space stand in the user's vector, block by block."""
     if space is One:
         return [0]
-    blocks = (WORLD,) if space is World else range(len(binding.tree))
+    blocks = range(len(binding.tree)) if has_blocks_at_bodies(space) else (WORLD,)
     return [p for i in blocks for p in binding.positions(space, i)]
 
 

@@ -13,7 +13,7 @@ from hinge.targets import block_structure, plot_blocks, random_system
 
 @pytest.fixture(scope="module")
 def system():
-    return random_system((-1, 0, 0, 1), 0, (1, 0, 2, 3))
+    return random_system((-1, 0, 0, 1), 0, (1, 0, 2, 3), (6, 6, 6, 6))
 
 
 def picture(text):

@@ -54,7 +54,7 @@ from hinge.algebra import (
     zero,
 )
 from hinge.errors import ArgumentError, SpaceError, UnboundLeafError
-from hinge.rules.theory import THEORIES
+from hinge.rules.theory import THEORIES, has_appendix_letters
 from hinge.targets import (
     Counterexample,
     SingularError,
@@ -63,6 +63,7 @@ from hinge.targets import (
     random_system,
     system_of,
 )
+from hinge.targets.random_systems import ONE_WIDTH
 from tests.folding import folded
 
 #: (parents, dofs): branching trees, forests, chains; hinges of 0 to 3 coordinates, a free base.
@@ -86,6 +87,12 @@ def systems(shapes):
         for name, (p, dofs) in shapes.items()
         for seed in SEEDS
     ]
+
+
+def one_width(system):
+    """Return a system of the same tree whose bodies have blocks of six numbers: what S wants."""
+    widths = [6] * len(system.parents)
+    return random_system(system.parents, system.seed, system.sizes[Joint], widths)
 
 
 def residual(system, p: Polynomial) -> float:
@@ -120,8 +127,9 @@ def test_letters_have_the_structure_that_they_claim(system):
         Structure.DIAGONAL: np.eye(n, dtype=bool),
         Structure.STEP: np.array([[p == i for p in system.parents] for i in range(n)]),
     }
+    drawn, equal = system, one_width(system)
     for x in STANDARD.values():
-        pattern = blocks.get(x.structure)
+        pattern, system = blocks.get(x.structure), equal if x in ONE_WIDTH else drawn
         if pattern is None or World in (x.range, x.domain) or x in (appendix.Phi, appendix.Psi):
             continue
         rows, columns = system.bounds(x.range), system.bounds(x.domain)
@@ -146,6 +154,7 @@ def test_axioms_and_rules_hold_on_chains(theory, system):
 
 
 def check_theory(theory, system):
+    system = one_width(system) if has_appendix_letters(theory.letters) else system
     for axiom in theory.axioms:
         assert residual(system, axiom.difference) < 1e-11, str(axiom)
     for rule in theory.table.rules:
@@ -169,7 +178,7 @@ def test_forward_dynamics_undoes_inverse_dynamics(system):
 
 
 def test_composite_inertias_add_up_over_the_subtree():
-    system = random_system((-1, 0, 0, 1), 5)
+    system = random_system((-1, 0, 0, 1), 5, widths=(6, 6, 6, 6))
     e, m = system.evaluate(E), system.evaluate(M)
     x = {i: e[0:6, 6 * i : 6 * i + 6] for i in (1, 2)}
     x3 = x[1] @ e[6:12, 18:24]
@@ -226,7 +235,7 @@ def test_a_counterexample_can_be_looked_up(left, right, length):
     found = counterexample(left, right)
     assert isinstance(found, Counterexample)
     assert len(found.block) == length
-    system = random_system(found.parents, found.seed, found.dofs)
+    system = random_system(found.parents, found.seed, found.dofs, found.widths)
     one, other = system.matrix(left), system.matrix(right)
     place = np.unravel_index(np.argmax(np.abs(one - other)), one.shape)
     assert (found.left, found.right) == (one[place], other[place])
@@ -243,10 +252,10 @@ def test_a_counterexample_can_be_looked_up(left, right, length):
 
 
 def test_a_counterexample_reads_as_a_sentence():
-    found = Counterexample((-1, 0, 0, 1), 3, (1, 0, 2, 1), 1.1, 7.0, (2, 0), 1.234, -0.5)
+    found = Counterexample((-1, 0, 0, 1), 3, (1, 0, 2, 1), (6, 9, 4, 5), 1.1, 7.0, (2, 0), 1.234, -0.5)
     assert str(found) == (
-        "differs on a tree with parents (-1, 0, 0, 1), dofs (1, 0, 2, 1), seed 3: at block (2, 0) "
-        "left is 1.234, right is -0.5 (relative difference 1.1)"
+        "differs on a tree with parents (-1, 0, 0, 1), dofs (1, 0, 2, 1), widths (6, 9, 4, 5), "
+        "seed 3: at block (2, 0) left is 1.234, right is -0.5 (relative difference 1.1)"
     )
     assert "seed 3: at body 2 left" in str(replace(found, block=(2,)))
     assert "seed 3: left" in str(replace(found, block=()))
@@ -291,7 +300,8 @@ def test_own_leaves_get_random_values_of_their_structure():
     assert_allclose(w, diagonal_blocks(system, w))
     assert np.linalg.eigvalsh(w).min() > 0
     assert_array_equal(step != 0, system.evaluate(E) != 0)
-    assert_array_equal(resolvent != 0, np.kron(abs(np.linalg.inv(np.eye(4) - PARENTS)), np.ones((6, 6))) != 0)
+    reached, widths = abs(np.linalg.inv(np.eye(4) - PARENTS)), system.sizes[Body]
+    assert_array_equal(resolvent != 0, np.repeat(np.repeat(reached, widths, 0), widths, 1) != 0)
     assert system.evaluate(own["A"]).shape == (sum(system.sizes[Constraint]), 6)
     assert system.evaluate(own["u"]).shape == (6,)
     assert system.evaluate(own["V"]).all()
@@ -306,10 +316,11 @@ PARENTS = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
 def test_a_random_system_gives_every_letter():
     system = random_system((-1, 0, 0, 1, -1), 7)
     given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, soa.A, Hp, Ha]
-    given += [soa.Np, soa.Na]
+    given += [soa.Np, soa.Na, soa.kappa]
     assert set(given) == set(system.values)
+    equal = one_width(system)
     for x in STANDARD.values():
-        assert np.isfinite(system.evaluate(x)).all()
+        assert np.isfinite((equal if x in ONE_WIDTH else system).evaluate(x)).all()
     h, split = system.evaluate(H), np.concatenate([system.evaluate(Hp), system.evaluate(Ha)])
     assert_array_equal(np.sort(h.ravel()), np.sort(split.ravel()))
     assert_array_equal(np.add(system.sizes[Passive], system.sizes[Active]), system.sizes[Joint])
@@ -318,7 +329,7 @@ def test_a_random_system_gives_every_letter():
 
 
 def test_shapes_of_results():
-    system = random_system((-1, 0), 0, (1, 2))
+    system = random_system((-1, 0), 0, (1, 2), (5, 7))
     assert system.evaluate(qd).shape == (3,)
     assert system.evaluate(qd.T).shape == (1, 3)
     assert system.evaluate(H).shape == (3, 12)
@@ -374,8 +385,12 @@ def test_wrong_arguments_are_named():
         System((-1, 0), {Body: (6, 6)}, {E: np.eye(6)})
     with pytest.raises(ArgumentError, match=r"values\[τ\]: shape \(2, 1\) came; wanted \(2,\)"):
         System((-1, 0), {Joint: (1, 1)}, {tau: np.ones((2, 1))})
-    with pytest.raises(ArgumentError, match=r"dofs: \(1, 7\) came; wanted 2 numbers from 0 to 6"):
-        random_system((-1, 0), 0, (1, 7))
+    with pytest.raises(ArgumentError, match=r"dofs: expected 2 numbers.*\(9, 9\), got \(1, 10\)"):
+        random_system((-1, 0), 0, (1, 10))
+    with pytest.raises(ArgumentError, match=r"dofs: expected 2 numbers.*\(6, 4\), got \(1, 5\)"):
+        random_system((-1, 0), 0, (1, 5), (6, 4))
+    with pytest.raises(ArgumentError, match=r"widths: expected 2 sizes.*got \(6,\)"):
+        random_system((-1, 0), 0, (1, 5), (6,))
     with pytest.raises(SpaceError, match="H is Joint ← Body, but M is Body ← Body"):
         counterexample(H, M)
 
@@ -412,6 +427,7 @@ class PlanarChain:
 
     def size(self, space, body):
         sizes = {Joint: (1, 1, 1), Body: (6, 7, 6), Node: (0, 0, 6), Passive: (1, 0, 1), Active: (0, 1, 0)}
+        sizes[World] = {-1: 6}
         sizes[Parameter] = sizes[Placement] = sizes[Resistance] = (0, 0, 0)
         return sizes[space][body]
 

@@ -28,10 +28,11 @@ from hinge.algebra.space import (
 from hinge.errors import ArgumentError
 
 __all__ = [
-    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Articulated", "B", "D", "Di", "Dip", "Dp", "Dr",
-    "Dri", "E", "Es", "Esp", "G", "Gp", "H", "Ha", "Hp", "K", "Kp", "M", "Mi", "Mip", "Na", "Np", "P", "Pp",
-    "Q", "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "f_ext", "friction", "g", "held", "inertias", "passive",
-    "phi", "placements", "psi", "psip", "qd", "qdd", "qdd_a", "rotors", "tau", "tau_j", "tau_p", "v_n",
+    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Articulated", "B", "D", "Di", "Dik", "Dip", "Dk",
+    "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H", "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi",
+    "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "f_ext",
+    "friction", "g", "held", "inertias", "kappa", "loaded", "passive", "phi", "placements", "psi", "psik",
+    "psip", "qd", "qdd", "qdd_a", "rotors", "tau", "tau_j", "tau_p", "v_n",
     "whole", "x", "x_n",
 ]  # fmt: skip
 
@@ -78,7 +79,11 @@ Ups = letter("Ups", Body, Body, "operational-space compliance kernel",
 
 @dataclass(frozen=True)
 class Articulated:
-    """The letters of the articulated-body (Kalman filter) factorisation for one hinge map."""
+    """The letters of the articulated-body (Kalman filter) factorisation for one hinge map.
+
+    With a `load`, symmetric blocks at the hinges, it is that of the mass matrix and the load: a load is to
+    the filter what measurement noise is.
+    """
 
     H: Leaf
     P: Leaf
@@ -89,18 +94,22 @@ class Articulated:
     Es: Leaf
     psi: Leaf
     Mi: Leaf
+    load: Leaf | None = None
 
     @property
     def mass(self) -> Expr:
-        """The mass matrix H φ M φᵀ Hᵀ, (3.20)."""
-        return self.H @ phi @ M @ phi.T @ self.H.T
+        """The mass matrix H φ M φᵀ Hᵀ, (3.20), and the load."""
+        return self._loaded(self.H @ phi @ M @ phi.T @ self.H.T)
+
+    def _loaded(self, e: Expr) -> Expr:
+        return e if self.load is None else e + self.load
 
     def definitions(self) -> dict[Leaf, Expr]:
         """Return what each letter is defined by, (4.4)–(4.8), (5.12)."""
         a, one = self, identity(Body)
         return {
             a.P: M + a.Es @ a.P @ E.T,
-            a.D: a.H @ a.P @ a.H.T,
+            a.D: a._loaded(a.H @ a.P @ a.H.T),
             a.Di: a.D.inv(),
             a.G: a.P @ a.H.T @ a.Di,
             a.K: E @ a.G,
@@ -110,10 +119,10 @@ class Articulated:
         }
 
 
-def _articulated(hinge: Leaf, mark: str, what: str) -> Articulated:
+def _articulated(hinge: Leaf, mark: str, what: str, load: Leaf | None = None) -> Articulated:
     """Return the letters for a hinge map; `mark` tells them from those of another."""
     space, sub = hinge.range, f"_{mark}" if mark else ""
-    low = {"": "", "p": "ₚ"}[mark]
+    low, positive = {"": "", "p": "ₚ", "k": "ₖ"}[mark], load is None
 
     def own(name: str, to: Space, domain: Space, meaning: str, card: Card, **more: Any) -> Leaf:
         names = {"unicode": name + low, "latex": name + sub, **more}
@@ -124,9 +133,10 @@ def _articulated(hinge: Leaf, mark: str, what: str) -> Articulated:
     return Articulated(
         hinge,
         own("P", Body, Body, "articulated-body inertia {}, (4.4)",
-            Card(FORCE, MOTION, positive=True, weight=2), **blocks),
-        own("D", space, space, "H P Hᵀ {}, (a.1)", Card(NUMBER, NUMBER, positive=True), **blocks),
-        own("Di", space, space, "the inverse of D {}", Card(NUMBER, NUMBER, positive=True), **blocks,
+            Card(FORCE, MOTION, positive=positive, weight=2), **blocks),
+        own("D", space, space, f"H P Hᵀ{'' if load is None else ' + κ'} {{}}, (a.1)",
+            Card(NUMBER, NUMBER, positive=positive), **blocks),
+        own("Di", space, space, "the inverse of D {}", Card(NUMBER, NUMBER, positive=positive), **blocks,
             unicode=f"D{low}⁻¹", latex=f"D{sub}^{{-1}}"),
         own("G", Body, space, "Kalman gain P Hᵀ D⁻¹ {}, (a.2)",
             Card(FORCE, NUMBER, weight=2), structure=DIAGONAL),
@@ -138,8 +148,9 @@ def _articulated(hinge: Leaf, mark: str, what: str) -> Articulated:
             Card(FORCE, FORCE, GATHERS, weight=5), structure=RESOLVENT,
             unicode="ψ" + low, latex=r"\psi" + sub),
         own("Mi", space, space, "inverse of the mass matrix {}, (4.16)",
-            Card(NUMBER, NUMBER, positive=True, weight=200), structure=DENSE, self_adjoint=True,
+            Card(NUMBER, NUMBER, positive=positive, weight=200), structure=DENSE, self_adjoint=True,
             unicode=f"𝓜{low}⁻¹", latex=rf"\mathcal{{M}}{sub}^{{-1}}"),
+        load,
     )
     # fmt: on
 
@@ -169,6 +180,15 @@ Np = letter("Np", Passive, Joint, "choice of the passive coordinates",
             Card(NUMBER, NUMBER, asks=SPLIT), structure=DIAGONAL, unicode="Nₚ", latex="N_p")
 Na = letter("Na", Active, Joint, "choice of the active coordinates",
             Card(NUMBER, NUMBER, asks=SPLIT), structure=DIAGONAL, unicode="Nₐ", latex="N_a")
+
+# The mass matrix with symmetric blocks added to it at the hinges: stiffness, damping, what regularises it.
+kappa = letter("kappa", Joint, Joint, "symmetric blocks added to the mass matrix, one for each hinge",
+               Card(NUMBER, NUMBER), structure=DIAGONAL, self_adjoint=True, unicode="κ", latex=r"\kappa")
+# fmt: on
+loaded = _articulated(H, "k", "with a load at the hinges", kappa)
+Pk, Dk, Dik, Gk, Kk = loaded.P, loaded.D, loaded.Di, loaded.G, loaded.K
+Esk, psik, Mik = loaded.Es, loaded.psi, loaded.Mi
+# fmt: off
 
 # Vectors.
 tau = letter("tau", Joint, One, "hinge forces", Card(NUMBER, NUMBER), unicode="τ", latex=r"\tau")
@@ -235,6 +255,7 @@ DEFINITIONS: dict[Leaf, Expr] = {
     R: M + E @ R @ E.T,
     Ups: H.T @ Di @ H + Es.T @ Ups @ Es,
     **passive.definitions(),
+    **loaded.definitions(),
     Dr: root(D),
     Dri: Dr.inv(),
 }

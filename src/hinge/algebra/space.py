@@ -34,7 +34,7 @@ class Space:
 
 One = Space("One", "numbers: a vector is an operator from One, a scalar leads from One to One")
 Joint = Space("Joint", "hinge coordinates of all joints, nv")
-Body = Space("Body", "a 6-vector for each body, and one number for each rotor")
+Body = Space("Body", "a block for each body: of a robot a 6-vector, and one number for each rotor")
 Node = Space("Node", "a 6-vector for each frame that is asked for")
 World = Space("World", "a 6-vector at the world's origin")
 Constraint = Space("Constraint", "constraint equations")

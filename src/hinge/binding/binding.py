@@ -42,7 +42,7 @@ from hinge.model import Joint as ModelJoint
 from hinge.model import Robot, digest
 from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
-from hinge.sweeps import Site
+from hinge.sweeps import Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
@@ -56,7 +56,8 @@ class RobotBinding:
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics; if it is None,
     an input `held` says for each coordinate whether it is (see `site`). `needs` is what the expressions ask
-    for. With `own_gravity` g is the robot's own and no input.
+    for. With `own_gravity` g is the robot's own and no input. `sizes` are the lengths of spaces of the user's
+    own, Constraint among them, which have one block, at the world: (name, meaning, length).
     """
 
     robot: Robot
@@ -65,6 +66,7 @@ class RobotBinding:
     prescribed: frozenset[str] | None = frozenset()
     needs: Needs = EVERYTHING
     own_gravity: bool = False
+    sizes: tuple[tuple[str, str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -177,7 +179,7 @@ class RobotBinding:
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if body == WORLD:
-            return 6 if space in (Body, World) else 0
+            return 6 if space in (Body, World) else 0 if has_blocks_at_bodies(space) else self.length(space)
         if space is Body:
             return 6 + len(self.rotors[body]) + self._locks(body)
         if space is Node:
@@ -188,8 +190,9 @@ class RobotBinding:
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
         """Return where a block stands in the user's vector."""
-        if space is World or body == WORLD:
-            return range(6) if space is World and body == WORLD else ()
+        if body == WORLD or not has_blocks_at_bodies(space):
+            there = body == WORLD and not has_blocks_at_bodies(space)
+            return range(self.length(space)) if there else ()
         if space is Joint:
             return self._dofs(space, body)
         if space is Body:
@@ -201,6 +204,11 @@ class RobotBinding:
         if space in (Passive, Active):
             return [self._order[space][dof] for dof in self._dofs(space, body)]
         raise self._unbound(space)
+
+    def blocks(self, space: Space) -> list[Sequence[int]]:
+        """Return where each block of a space stands in the user's vector."""
+        places = range(len(self.tree)) if has_blocks_at_bodies(space) else (WORLD,)
+        return [self.positions(space, i) for i in places]
 
     def _parameters_of(self, space: Space, body: int) -> list[int]:
         """Return where the parameters of a body, or of its joint, stand."""
@@ -222,12 +230,21 @@ class RobotBinding:
         fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
         fixed |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
         fixed[Resistance] = _WIDTHS[Resistance] * self.robot.nv
+        fixed |= {Space(name, meaning): n for name, meaning, n in self.sizes}
         if space not in fixed and space not in self._order:
             raise self._unbound(space)
         return fixed[space] if space in fixed else len(self._order[space])
 
+    @property
+    def width(self) -> int:
+        """How many numbers of a body's block users see: its spatial vector."""
+        return 6
+
     def _unbound(self, space: Space) -> UnboundLeafError:
-        return UnboundLeafError(f"space {space}: robot {self.robot.name!r} gives no meaning to it")
+        return UnboundLeafError(
+            f"space {space}: robot {self.robot.name!r} gives no meaning to it; if it is a space of your own, "
+            f"say how many numbers it has, sizes={{{space}: n}}"
+        )
 
     def coordinates(self, body: int) -> Sequence[int]:
         """Return where the joint's coordinates stand in q."""

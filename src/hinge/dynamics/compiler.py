@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from hinge.algebra import B, Body, Expr, Joint, Leaf, Q, f_ext, friction, leaves, tau_j
+from hinge.algebra import B, Body, Expr, Joint, Leaf, Q, Space, f_ext, friction, leaves, tau_j
 from hinge.binding import PARAMETERS, Expressed, bind
 from hinge.dynamics.callable import Compiled
 from hinge.dynamics.expressions import parts_of
@@ -28,6 +28,7 @@ def compile(
     shape: str | None = None,
     lanes: int | None = None,
     parameters: Iterable[str] = (),
+    sizes: Mapping[Space, int] | None = None,
 ) -> Compiled:
     """Return expressions, a derivation of them, or a verb by name, as a function for a robot.
 
@@ -38,6 +39,10 @@ def compile(
     `nodes` are the frames that the Node space stands for, in order; `expressed` the axes that Q shows them
     in; `prescribed` the joints that are active in hybrid dynamics, None if a call says so for each coordinate
     by `held`, zeros and ones (…, nv). Several expressions share their work.
+
+    Letters of your own are arguments of a call: vectors, block-diagonal operators, and dense ones between any
+    spaces, as matrices (…, n, m), one for all states or one for each. `sizes` says how many numbers spaces
+    have that the robot does not know, such as {Constraint: 3}.
 
     `target` is one of `hinge.targets.TARGETS`, "llvm" or "numpy", the best that is there unless given. For
     "llvm", `shape` "U" (unrolled), "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes`
@@ -60,7 +65,7 @@ def compile(
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
     letters = {x for e in given.values() for x in leaves(e)}
     needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
-    binding = bind(robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed)
+    binding = bind(robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed, sizes=sizes)
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
             f"expressed: expected 'body', got {expressed!r}, which nothing in the expression shows; put Q "

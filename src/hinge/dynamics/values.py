@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Body, Expr, Leaf, Node, One, g
+from hinge.algebra import Body, Expr, Leaf, Node, One, Structure, g
 from hinge.binding import RobotBinding
 from hinge.dynamics.arguments import ROWS, dense_blocks, flattened
 from hinge.errors import ArgumentError, UnboundLeafError
@@ -47,7 +47,8 @@ class Inputs:
 
     def is_empty(self, name: str) -> bool:
         """Tell whether an input is of a space that has nothing here, such as Node without nodes."""
-        return name in self.letters and self.binding.length(self.letters[name].range) == 0
+        spaces = (self.letters[name].range, self.letters[name].domain) if name in self.letters else ()
+        return any(s is not One and self.binding.length(s) == 0 for s in spaces)
 
     def in_rows(self, name: str, x: ArrayLike) -> ArrayLike:
         """Return a flat vector in the rows that a call takes, such as ten numbers for each body."""
@@ -58,7 +59,7 @@ class Inputs:
         return flat.reshape(*flat.shape[:-1], flat.shape[-1] // width, width)
 
     def _operator(self, name: str, x: Leaf, value: ArrayLike, dtype: Any) -> Array:
-        """Return a block-diagonal matrix (…, n, m) row by row; entries beside the blocks must be zero."""
+        """Return a matrix (…, n, m) row by row; a block-diagonal one must have zeros beside its blocks."""
         rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
         why = f"{x} is {x.range} ← {x.domain}"
         if x.range in (Body, Node) and x.domain in (Body, Node) and np.shape(value)[-2:] != (rows, columns):
@@ -70,7 +71,7 @@ class Inputs:
             raise ArgumentError(
                 f"{name}: expected a symmetric matrix, as {x} was defined, got one that is not symmetric"
             )
-        if np.any(matrix[..., self._beside(x)]):
+        if x.structure is Structure.DIAGONAL and np.any(matrix[..., self._beside(x)]):
             raise ArgumentError(
                 f"{name}: expected a block-diagonal matrix, as {x} was defined, got entries beside blocks "
                 "of joints, bodies or nodes"
@@ -80,8 +81,7 @@ class Inputs:
     def _beside(self, x: Leaf) -> Array:
         """Return where a matrix has no blocks."""
         found = np.ones((self.binding.length(x.range), self.binding.length(x.domain)), dtype=bool)
-        for i in range(len(self.binding.tree)):
-            down, across = (self.binding.positions(space, i) for space in (x.range, x.domain))
+        for down, across in zip(self.binding.blocks(x.range), self.binding.blocks(x.domain), strict=True):
             found[np.ix_([p for p in down if p >= 0], [p for p in across if p >= 0])] = False
         return found
 

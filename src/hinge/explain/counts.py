@@ -69,7 +69,8 @@ def facts_section(c: Compiled) -> Html:
     rows = {
         "goes in": ", ".join(f"{name} ({n},)" for name, n in signature.inputs.items()),
         "comes out": ", ".join(shapes),
-        "sweeps": f"{c.derivation.program.shape} (S base to tip, G tip to base, X dense solve)",
+        "sweeps": f"{c.derivation.program.shape} (S base to tip, G tip to base, X dense solve, "
+        "W dense product)",
         "kernels": f"{len({x.kernel for x in calls})} different ones in {len(calls)} places"
         + (f", and {solves} dense solves" if solves else ""),
         "compiled": join(tag("div", line.strip()) for line in c.program().describe()),

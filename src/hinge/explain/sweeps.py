@@ -9,7 +9,7 @@ from hinge.dynamics import Compiled
 from hinge.explain.bodies import Worked, short_names
 from hinge.explain.markup import Html, join, shortened, tag
 from hinge.explain.typeset import typeset
-from hinge.sweeps import Direction, Pass, Solve, read_off
+from hinge.sweeps import Apply, Direction, Pass, Solve, read_off
 
 #: Largest width of a picture, least and largest distance of bodies, and distance of branches.
 PAGE, NEAR, FAR, BRANCH = 960.0, 52.0, 120.0, 46.0
@@ -27,9 +27,9 @@ def sweeps_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
 
 
 def _stage(
-    stage: Pass | Solve, number: int, bodies: Sequence[Worked], places: Sequence[tuple[float, float]]
+    stage: Pass | Solve | Apply, number: int, bodies: Sequence[Worked], places: Sequence[tuple[float, float]]
 ) -> Html:
-    if isinstance(stage, Solve):
+    if not isinstance(stage, Pass):
         head = tag("h3", stage.title(number).removesuffix(", beside"))
         return tag("div", head, tag("div", typeset(str(stage)), class_="formula"), class_="stage")
     way = "scatter" if stage.direction is Direction.SCATTER else "gather"

@@ -21,6 +21,7 @@ from hinge.rules import (
     search,
     split_determinants,
     theory_of,
+    with_load,
 )
 from hinge.sweeps import Cost, Program, cost, lower
 
@@ -40,6 +41,7 @@ class Derivation:
     """Expressions brought into their cheapest form, with the steps that led there.
 
     `blocks` are block-diagonal operators whose blocks are shown beside the expressions, as they stand.
+    `definitions` say what letters such as κ stand for.
     """
 
     given: Mapping[str, Expr]
@@ -49,6 +51,7 @@ class Derivation:
     inner: tuple[Derivation, ...] = ()
     holds_on: str = "trees"
     blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
+    definitions: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
 
     @property
     def expressions(self) -> Mapping[str, Expr]:
@@ -58,7 +61,9 @@ class Derivation:
     @cached_property
     def program(self) -> Program:
         """The fused sweeps."""
-        return lower(self.expressions, inverses=self.inverses, blocks=self.blocks)
+        return lower(
+            self.expressions, inverses=self.inverses, blocks=self.blocks, definitions=self.definitions
+        )
 
     @property
     def cost(self) -> Cost:
@@ -76,6 +81,7 @@ class Derivation:
             out.append(f"step {number}: {line.name}{source}" if number else "given")
             shown = self.given if number == 0 else line.expressions
             out += [f"    {text}" for name, e in shown.items() for text in written(name, e)]
+            out += [f"    with {x} = {e}" for x, e in self.definitions.items() if number == 0]
             out += [f"    costs {line.cost}"] if line.cost else []
         return out
 
@@ -121,7 +127,7 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
 
 def _searched(start: _Start) -> Found[Cost]:
     """Return the way to the cheapest form that the identities lead to."""
-    moves = moves_for({x for e in start.given.values() for x in leaves(e)}, start.theory.holds_on)
+    moves = moves_for({x for e in start.loaded.values() for x in leaves(e)}, start.theory.holds_on)
     found = search(start.state, moves, start.cost)
     # The shipped table alone: it takes no inverse for granted that may not exist.
     normal = search(start.state, moves, start.cost, normal=start.theory.root.normal, limit=1)
@@ -136,9 +142,15 @@ def frozen_table(catalogue: Iterable[Expressions]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Start:
-    """Expressions multiplied out, their log determinants taken apart and set aside."""
+    """Expressions multiplied out, their log determinants taken apart and set aside.
+
+    `loaded` are the expressions with what is added to the mass matrix as a letter; `definitions` say what
+    that stands for.
+    """
 
     given: Mapping[str, Expr]
+    loaded: Mapping[str, Expr]
+    definitions: Mapping[Leaf, Expr]
     determinants: Mapping[str, Expr]
     state: tuple[Polynomial, ...]
     theory: Theory
@@ -147,20 +159,22 @@ class _Start:
     @classmethod
     def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
         """Return where a derivation begins."""
+        loaded, definitions = with_load(given)
         lines: list[DerivationLine] = []
         if any(has_determinant(e) for e in given.values()):
-            lines.append(DerivationLine("given", "", given, None))
-        for name, e in given.items():
+            lines.append(DerivationLine("given", "", loaded, None))
+        for name, e in loaded.items():
             for rule, source, form in determined(e)[1:]:
                 lines.append(DerivationLine(rule, source, {**lines[-1].expressions, name: form}, None))
-        forms = lines[-1].expressions if lines else given
+        forms = lines[-1].expressions if lines else loaded
         parts = {name: split_determinants(e) for name, e in forms.items()}
-        theory = SERIAL if serial else theory_of(*given.values())
+        theory = SERIAL if serial else theory_of(*loaded.values())
         state: list[Polynomial] = []
         for _, rest in parts.values():
             p, theory = theory.multiplied_out(rest)
             state.append(APPENDIX.normal(p) if has_appendix_letters(leaves(rest)) else p)
-        return cls(given, {n: d for n, (d, _) in parts.items()}, tuple(state), theory, tuple(lines))
+        determinants = {n: d for n, (d, _) in parts.items()}
+        return cls(given, loaded, definitions, determinants, tuple(state), theory, tuple(lines))
 
     def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
         """Return the outputs of a state."""
@@ -170,7 +184,8 @@ class _Start:
 
     def cost(self, state: Sequence[Polynomial]) -> Cost:
         """Return what the program of a state costs."""
-        return cost(lower(self.forms(state), inverses=_inverses(self.theory)))
+        forms, inverses = self.forms(state), _inverses(self.theory)
+        return cost(lower(forms, inverses=inverses, definitions=self.definitions))
 
     def line(
         self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
@@ -182,7 +197,10 @@ class _Start:
         """Return the derivation with these lines."""
         inverses, inner = _inverses(self.theory), _inner(self.theory)
         weighed += len(self.lines)
-        return Derivation(self.given, tuple(lines), weighed, inverses, inner, self.theory.holds_on)
+        holds_on, definitions = self.theory.holds_on, self.definitions
+        return Derivation(
+            self.given, tuple(lines), weighed, inverses, inner, holds_on, definitions=definitions
+        )
 
 
 def _inner(theory: Theory) -> tuple[Derivation, ...]:

@@ -6,12 +6,14 @@ The identities of the papers, nearly three hundred, are in `hinge.rules.identiti
 from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete
 from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
 from hinge.rules.frozen import read_number, read_word, written_word
-from hinge.rules.moves import HYBRID_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
+from hinge.rules.loads import with_load
+from hinge.rules.moves import HYBRID_MOVES, LOADED_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
 from hinge.rules.search import Found, SearchStep, search
 from hinge.rules.theory import (
     APPENDIX,
     HYBRID,
+    LOADED,
     ROOTS,
     SERIAL,
     THEORIES,
@@ -20,6 +22,7 @@ from hinge.rules.theory import (
     equation,
     has_appendix_letters,
     is_hybrid,
+    is_loaded,
     theory_of,
 )
 
@@ -27,6 +30,8 @@ __all__ = [
     "APPENDIX",
     "HYBRID",
     "HYBRID_MOVES",
+    "LOADED",
+    "LOADED_MOVES",
     "MOVES",
     "ROOTS",
     "SERIAL",
@@ -51,11 +56,13 @@ __all__ = [
     "has_appendix_letters",
     "has_determinant",
     "is_hybrid",
+    "is_loaded",
     "moves_for",
     "read_number",
     "read_word",
     "search",
     "split_determinants",
     "theory_of",
+    "with_load",
     "written_word",
 ]

@@ -19,8 +19,11 @@ from hinge.algebra import (
     Sum,
     Word,
     identity,
+    kappa,
     leaf_of,
+    leaves,
     linear,
+    loaded,
     logdet,
     passive,
     phi,
@@ -75,14 +78,15 @@ def _mapped(e: Expr, rule: Callable[[LogDet], Expr]) -> Expr:
 
 def _factorised(e: LogDet) -> Expr:
     """Replace a mass matrix by its innovations factors."""
-    for x in (whole, passive):
-        if e.argument.range is x.H.range and _is_mass(e.argument, x):
+    for x in (loaded if kappa in leaves(e.argument) else whole, passive):
+        if e.argument.range is x.H.range and is_mass(e.argument, x):
             factor = identity(x.H.range) + x.H @ phi @ x.K
             return logdet(product(factor, x.D, factor.T))
     return e
 
 
-def _is_mass(e: Expr, x: Articulated) -> bool:
+def is_mass(e: Expr, x: Articulated) -> bool:
+    """Tell whether an expression is the mass matrix of a family of letters, whatever its form."""
     theory: Theory = theory_of(e, x.mass)
     p, theory = theory.multiplied_out(e)
     q, theory = theory.multiplied_out(x.mass)

@@ -28,6 +28,7 @@ from hinge.algebra import (
     Ups,
     Word,
     identity,
+    loaded,
     no_inverse,
     passive,
     phi,
@@ -35,7 +36,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.rules.completion import Rule, Table
-from hinge.rules.theory import has_roots, is_hybrid
+from hinge.rules.theory import has_roots, is_hybrid, is_loaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +84,19 @@ def family_moves(x: Articulated) -> Iterator[Move]:
     yield Move("propagation ψ from φ", phi @ x.K @ x.H @ x.psi, phi - x.psi, "JPL 88-11 (a.28)")
     split = x.psi @ x.P + x.P @ phi.T - x.P
     yield Move("split of ψ M φᵀ", x.psi @ M @ phi.T, split, "JPL 88-11 (a.46)")
-    split = x.psi @ x.P + x.P @ x.psi.T - x.P
-    yield Move("split of ψ M ψᵀ", x.psi @ M @ x.psi.T, split, "JPL 88-11 (a.47)")
+    if x.load is None:
+        split = x.psi @ x.P + x.P @ x.psi.T - x.P
+        yield Move("split of ψ M ψᵀ", x.psi @ M @ x.psi.T, split, "JPL 88-11 (a.47)")
     yield Move("definition of the gain", x.P @ x.H.T @ x.Di, x.G, "JPL 88-11 (a.2)")
-    yield Move("definition of D", x.H @ x.P @ x.H.T, x.D, "JPL 88-11 (a.1)")
+    seen = x.D if x.load is None else x.D - x.load
+    yield Move("definition of D", x.H @ x.P @ x.H.T, seen, "JPL 88-11 (a.1)")
     yield Move("shifted gain", phi @ x.G, x.G + phi @ x.K, "JPL 88-11 (a.13)")
-    yield Move("what is filtered stays", x.psi @ x.G, x.G, "SOA slides, ψ P Hᵀ = P Hᵀ")
+    if x.load is None:
+        yield Move("what is filtered stays", x.psi @ x.G, x.G, "SOA slides, ψ P Hᵀ = P Hᵀ")
     yield Move("inertia seen by the hinge", x.P @ x.H.T, x.G @ x.D, "JPL 88-11 (a.2)")
-    yield Move("hinge of the gain", x.H @ x.G, identity(x.H.range), "JPL 88-11 (a.1), (a.2)")
+    joint = identity(x.H.range)
+    seen = joint if x.load is None else joint - x.load @ x.Di
+    yield Move("hinge of the gain", x.H @ x.G, seen, "JPL 88-11 (a.1), (a.2)")
     yield Move("D and its inverse", x.D @ x.Di, identity(x.H.range), "definition of D⁻¹")
     yield Move("D⁻¹ and its inverse", x.Di @ x.D, identity(x.H.range), "definition of D⁻¹")
     yield Move("articulated shift", x.Es, x.definitions()[x.Es], "SOA slides, Eψ = E − K H")
@@ -125,6 +131,7 @@ def root_moves() -> Iterator[Move]:
 COMMON: tuple[Move, ...] = tuple(common_moves())
 MOVES: tuple[Move, ...] = (*family_moves(whole), *COMMON)
 HYBRID_MOVES: tuple[Move, ...] = (*family_moves(passive), *MOVES)
+LOADED_MOVES: tuple[Move, ...] = (*family_moves(loaded), *MOVES)
 SERIAL_MOVES: tuple[Move, ...] = (*MOVES, *serial_moves(whole))
 ROOT_MOVES: tuple[Move, ...] = (*root_moves(), *MOVES)
 
@@ -135,4 +142,6 @@ def moves_for(letters: set[Leaf], holds_on: str = "trees") -> tuple[Move, ...]:
         return SERIAL_MOVES
     if is_hybrid(letters):
         return HYBRID_MOVES
+    if is_loaded(letters):
+        return LOADED_MOVES
     return ROOT_MOVES if has_roots(letters) else MOVES

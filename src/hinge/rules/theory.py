@@ -34,6 +34,7 @@ from hinge.algebra import (
     leaf,
     leaf_of,
     leaves,
+    loaded,
     no_inverse,
     passive,
     phi,
@@ -256,6 +257,9 @@ TREE = _family("tree", whole, *definition_axioms({R: DEFINITIONS[R]}), *base_axi
 _PASSIVE = _family("passive", passive)
 #: Trees whose hinges are split into passive and active ones.
 HYBRID = _joined("hybrid", TREE, articulated_axioms(passive), _PASSIVE)
+_LOADED = _family("loads", loaded)
+#: Trees, with symmetric blocks added to the mass matrix at the hinges.
+LOADED = _joined("loaded", TREE, articulated_axioms(loaded), _LOADED)
 #: Trees, with the letters Φ, Ψ, S, Δφ, Δψ, L, r of appendix A.
 APPENDIX = _joined("appendix", TREE, _appendix_axioms())
 #: Trees, with the square root of D.
@@ -269,12 +273,17 @@ SERIAL = replace(
     _family("serial", whole, *definition_axioms({Ups: DEFINITIONS[Ups]})), holds_on="serial chains"
 )
 
-THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, ROOTS, SERIAL)
+THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, LOADED, ROOTS, SERIAL)
 
 
 def is_hybrid(letters: Set[Leaf]) -> bool:
     """Tell whether letters of the passive hinges are among these."""
     return bool(letters & (_PASSIVE.letters - TREE.letters))
+
+
+def is_loaded(letters: Set[Leaf]) -> bool:
+    """Tell whether the load, or letters of the family with it, are among these."""
+    return bool(letters & (_LOADED.letters - TREE.letters))
 
 
 def has_appendix_letters(letters: Set[Leaf]) -> bool:
@@ -292,6 +301,8 @@ def theory_of(*expressions: Expr) -> Theory:
     used = {x for e in expressions for x in leaves(e)}
     if is_hybrid(used):
         return HYBRID
+    if is_loaded(used):
+        return LOADED
     if Ups in used:
         return SERIAL
     if has_roots(used):

@@ -1,11 +1,12 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
 from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
-from hinge.sweeps.contract import Binding, Block, Site, Step, unit_block, zeros
+from hinge.sweeps.contract import Binding, Block, Site, Step, has_blocks_at_bodies, unit_block, zeros
 from hinge.sweeps.cost import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
+    Apply,
     BlockOutput,
     Direction,
     OperatorOutput,
@@ -24,6 +25,7 @@ from hinge.sweeps.trace import trace
 from hinge.sweeps.verify import checked_code, checks_passes, verify_code
 
 __all__ = [
+    "Apply",
     "Binding",
     "Block",
     "BlockOutput",
@@ -49,6 +51,7 @@ __all__ = [
     "checked_code",
     "checks_passes",
     "cost",
+    "has_blocks_at_bodies",
     "lower",
     "read_off",
     "symmetric_inverse",

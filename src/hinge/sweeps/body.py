@@ -15,6 +15,7 @@ from hinge.algebra import (
     Identity,
     Inverse,
     Leaf,
+    Letter,
     One,
     Product,
     Root,
@@ -23,6 +24,7 @@ from hinge.algebra import (
     World,
     Zero,
     leaf,
+    leaf_of,
     leaves,
     product,
 )
@@ -180,6 +182,13 @@ class BodyKernel:
                 left, right = self.value(product(*factors[:n])), self.value(product(*factors[n:]))
                 return _times(self.step.to_parent(left), self.step.to_parent(right.T).T)
         return self.step.inertia_to_parent(self.value(x))
+
+    def dense_product(self, operator: Letter, right: Leaf, places: Iterable[int]) -> Block:
+        """Return a dense matrix of the user's, or its transpose, times a vector that has blocks at places."""
+        whole = self.at(leaf_of(operator), WORLD)
+        assert whole is not None
+        x = np.concatenate([self._above(right, i) for i in places])
+        return _times(whole if isinstance(operator, Leaf) else whole.T, x)
 
     def store(self, target: Expr, value: Block) -> None:
         """Keep a value for the rest of this kernel and for others."""

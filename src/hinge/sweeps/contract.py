@@ -15,7 +15,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.algebra import Leaf, Space
+from hinge.algebra import (
+    Active,
+    Body,
+    Joint,
+    Leaf,
+    Node,
+    Parameter,
+    Passive,
+    Placement,
+    Resistance,
+    Space,
+)
 from hinge.tree import Tree
 
 Block = NDArray[Any]
@@ -24,9 +35,9 @@ Block = NDArray[Any]
 class Step(Protocol):
     """E at one body: the way between a body and its parent (or the world).
 
-    A block of the Body space is a 6-vector and one number for each rotor of that hinge; a rotor is seen
-    by its own hinge only, so its rows do not travel. Where several bodies are worked with as one, a block is
-    the stack of theirs.
+    Sizes of blocks are the binding's, and may differ from body to body. For a robot a block of the Body space
+    is a 6-vector and one number for each rotor of that hinge; a rotor is seen by its own hinge only, so its
+    rows do not travel. Where several bodies are worked with as one, a block is the stack of theirs.
     """
 
     @property
@@ -113,6 +124,11 @@ class Binding(Protocol):
         """Return the length of the user's flat vector of a space."""
         ...
 
+    @property
+    def width(self) -> int:
+        """How many numbers of a body's block users see, the most of all bodies."""
+        ...
+
     def known(self, leaf: Leaf) -> Sequence[float] | None:
         """Return the value of an input vector that the model gives, or None if the user gives it."""
         ...
@@ -132,6 +148,15 @@ class Binding(Protocol):
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return what letters mean at bodies of this kind, with numbers in the order of `constants`."""
         ...
+
+
+#: The spaces that have a block at each body. World and those of the user's own have one, at the world.
+_AT_BODIES = frozenset({Body, Joint, Node, Passive, Active, Parameter, Placement, Resistance})
+
+
+def has_blocks_at_bodies(space: Space) -> bool:
+    """Tell whether a space has a block at each body; else it has one, at the world."""
+    return space in _AT_BODIES
 
 
 def unit_block(size: int) -> Block:

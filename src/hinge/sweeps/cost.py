@@ -15,12 +15,15 @@ from hinge.algebra import (
     Body,
     D,
     Di,
+    Dik,
     Dip,
+    Dk,
     Dp,
     Dr,
     Dri,
     Expr,
     G,
+    Gk,
     Gp,
     H,
     Ha,
@@ -30,6 +33,7 @@ from hinge.algebra import (
     Np,
     One,
     P,
+    Pk,
     Pp,
     Product,
     Q,
@@ -43,6 +47,7 @@ from hinge.algebra import (
     a_n,
     b,
     b_m,
+    kappa,
     leaves,
     product,
     tau_j,
@@ -51,6 +56,7 @@ from hinge.algebra import (
 from hinge.sweeps.equations import VELOCITY
 from hinge.sweeps.program import (
     EDGES,
+    Apply,
     Direction,
     OperatorOutput,
     Pass,
@@ -65,9 +71,9 @@ from hinge.sweeps.program import (
 #: Multiplications and additions of a letter applied to a vector at one body; 36 for other letters.
 LETTER: dict[Expr, int] = {
     H: 0, H.T: 0, Hp: 0, Hp.T: 0, Ha: 0, Ha.T: 0, Np: 0, Np.T: 0, Na: 0, Na.T: 0,
-    M: 42, R: 42, P: 66, Pp: 66, Ups: 66,
-    D: 1, Di: 1, Dp: 1, Dip: 1, Dr: 1, Dr.T: 1, Dri: 1, Dri.T: 1,
-    G: 6, G.T: 11, Gp: 6, Gp.T: 11,
+    M: 42, R: 42, P: 66, Pp: 66, Pk: 66, Ups: 66,
+    D: 1, Di: 1, Dp: 1, Dip: 1, Dk: 1, Dik: 1, kappa: 1, Dr: 1, Dr.T: 1, Dri: 1, Dri.T: 1,
+    G: 6, G.T: 11, Gp: 6, Gp.T: 11, Gk: 6, Gk.T: 11,
     A: 36, A.T: 36, B: 48, B.T: 48, Q: 30, Q.T: 36,
 }  # fmt: skip
 #: The same for the shift of a vector over an edge (two planar turns and a shift), of its angular half alone,
@@ -75,9 +81,12 @@ LETTER: dict[Expr, int] = {
 EDGE, ANGULAR_EDGE, CONGRUENCE, RIGID_CONGRUENCE = 36, 12, 209, 110
 FORMULA = {a: 30, b: 36, a_n: 30, v_n: 9, Q: 60, a_m: 40, b_m: 40, tau_j: 40, A: 40}
 #: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE. 30 for others.
-BLOCK = {Dr: 1, Dri: 1, D: 0, Di: 1, G: 6, P: 42, R: 0, Ups: 0, Dp: 0, Dip: 1, Gp: 6, Pp: 42}
+BLOCK = {Dr: 1, Dri: 1, D: 0, Di: 1, G: 6, P: 42, R: 0, Ups: 0, Dp: 0, Dip: 1, Gp: 6, Pp: 42,
+         Dk: 1, Dik: 1, Gk: 6, Pk: 42}  # fmt: skip
 _OTHER_LETTER, _OTHER_FORMULA, _OTHER_BLOCK = 36, 40, 30
 SIZE = {Body: 6, World: 6}
+#: A product with a dense letter of the user's own, for each body.
+APPLY = 36
 
 
 @dataclass(frozen=True, order=True)
@@ -115,7 +124,7 @@ def cost(program: Program) -> Cost:
         sum(_goes_both_ways(program, o) for o in program.outputs if isinstance(o, OperatorOutput)),
         sum(_is_sweep(p) for p in program.passes),
         recursions,
-        sum(_statement(s) for s in statements),
+        sum(_statement(s) for s in statements) + APPLY * sum(isinstance(s, Apply) for s in program.stages),
     )
 
 

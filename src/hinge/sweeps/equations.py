@@ -17,6 +17,7 @@ from hinge.algebra import (
     Adjoint,
     Body,
     Di,
+    Dik,
     Dip,
     E,
     Expr,
@@ -66,6 +67,14 @@ class DenseSolve:
     right: Leaf
 
 
+@dataclass(frozen=True)
+class DenseProduct:
+    """target = X right, where X is a dense letter of the user's own, or its adjoint."""
+
+    operator: Letter
+    right: Leaf
+
+
 @dataclass
 class Equations:
     """A system of state equations; a value of None is a formula of the binding."""
@@ -74,6 +83,7 @@ class Equations:
     values: dict[Leaf, Expr | None] = field(default_factory=dict[Leaf, Expr | None])
     needs: dict[Leaf, tuple[Expr, ...]] = field(default_factory=dict[Leaf, tuple[Expr, ...]])
     solves: dict[Leaf, DenseSolve] = field(default_factory=dict[Leaf, DenseSolve])
+    products: dict[Leaf, DenseProduct] = field(default_factory=dict[Leaf, DenseProduct])
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
     states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
     names: Counter[str] = field(default_factory=Counter[str])
@@ -118,6 +128,12 @@ class Equations:
                 return self.apply(e.factors[0], self.build(product(*e.factors[1:])))
             case Zero():
                 return e
+            case Adjoint():
+                row = e.leaf
+                raise UnboundLeafError(
+                    f"{row}: is {row.range} ← {row.domain}, and no value can be given for a row; expected "
+                    f"the adjoint of a vector, leaf({row.name!r}, {row.domain}, One).T"
+                )
             case _:
                 raise AssertionError(f"{e}: not multiplied out")
 
@@ -137,6 +153,8 @@ class Equations:
         base = leaf_of(letter)
         if base in self.inverses:
             return self._solve(letter, x)
+        if base.structure is Structure.DENSE:
+            return self._product(letter, x)
         if base.structure is Structure.RESOLVENT:
             return self._state(letter, x)
         self.formula(base)
@@ -147,7 +165,8 @@ class Equations:
 
     def _state(self, letter: Letter, x: Expr) -> Leaf:
         if (letter, x) not in self.states:
-            plain = leaf_of(letter).name.removesuffix("p") + ("" if isinstance(letter, Leaf) else "'")
+            family = leaf_of(letter).name.removesuffix("p").removesuffix("k")
+            plain = family if isinstance(letter, Leaf) else f"{family}'"
             velocity = letter is phi.T and any(x is rate for rate in _RATES)
             names = ("V", "V", VELOCITY) if velocity else STATE_NAMES[plain]
             found = self.variable(Body, *names)
@@ -166,6 +185,14 @@ class Equations:
             self.solves[found] = DenseSolve(argument, right)
         return self.states[letter, x]
 
+    def _product(self, letter: Letter, x: Expr) -> Leaf:
+        if (letter, x) not in self.states:
+            right = x if isinstance(x, Leaf) else self.define("rhs", x)
+            found = self.variable(letter.range, "y")
+            self.states[letter, x] = found
+            self.products[found] = DenseProduct(letter, right)
+        return self.states[letter, x]
+
     def factor(self) -> None:
         """Factor all equations again, now that states and steps stand in them."""
         for x, value in self.values.items():
@@ -179,7 +206,7 @@ class Equations:
         todo = [*more] + [x for v in self.values.values() if v is not None for x in leaves_in_order(v)]
         while todo:
             x = todo.pop()
-            if x in self.values or x in self.solves or x.needs:
+            if x in self.values or x in self.solves or x in self.products or x.needs:
                 continue
             for target, value in block_equations(x).items():
                 self.values[target] = value
@@ -188,7 +215,7 @@ class Equations:
 
 def term_name(e: Expr) -> tuple[str, str]:
     """Return the name of a shared term: ν for D⁻¹ …, ε for what an innovation looks like, else x."""
-    if isinstance(e, Product) and e.factors[0] in (Di, Dip):
+    if isinstance(e, Product) and e.factors[0] in (Di, Dip, Dik):
         return "nu", "ν"
     innovation = isinstance(e, Sum) and e.range in (Joint, Passive)
     return ("eps", "ε") if innovation else ("x", "x")

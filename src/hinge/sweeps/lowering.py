@@ -55,11 +55,13 @@ def lower(
     *,
     inverses: Mapping[Leaf, Expr] | None = None,
     blocks: Mapping[str, Expr] | None = None,
+    definitions: Mapping[Leaf, Expr] | None = None,
 ) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
     `inverses` says of which operators the letters without closed form are the inverses; `blocks` are
-    block-diagonal operators that are shown as their blocks beside the outputs.
+    block-diagonal operators that are shown as their blocks beside the outputs; `definitions` say what
+    block-diagonal letters stand for in these expressions, beside those of the algebra.
     """
     system = Equations(dict(inverses or {}))
     found = tuple(_output(system, name, e) for name, e in outputs.items())
@@ -68,6 +70,9 @@ def lower(
     _share(system)
     world = {o.variable: o for o in found if isinstance(o, WorldOutput)}
     system.values.update({x: _world_value(outputs[o.name]) for x, o in world.items()})
+    for x, e in (definitions or {}).items():
+        value, more = block_value(e)
+        system.values.update({x: value, **more})
     found += tuple(_blocks(system, name, e) for name, e in (blocks or {}).items())
     system.close([x for o in found if isinstance(o, ScalarOutput) for _, x in o.determinants])
     plans = [Plan(system.copy(), operators, start).program(found) for start in Direction]
@@ -124,7 +129,9 @@ def _world_value(e: Expr) -> Expr:
 
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
     """Return the variable that has this value: itself when it is one, else a new one."""
-    if isinstance(value, Leaf) and (value in system.values or value in system.solves):
+    if isinstance(value, Leaf) and any(
+        value in known for known in (system.values, system.solves, system.products)
+    ):
         return value
     return system.define(name, value)
 

@@ -69,6 +69,11 @@ class Stored(NamedTuple):
         return found.reshape(self.layout.shape)
 
 
+def as_entry(x: float | Slot) -> Entry:
+    """Return what `shown` shows as an entry of a value."""
+    return 2 * x.index + x.negative if isinstance(x, Slot) else x
+
+
 class Layouts:
     """The layouts so far, each made once."""
 

@@ -1,7 +1,7 @@
 """The sweep IR: state equations in operator form, put into passes over the tree.
 
     program    =  stage …  outputs
-    stage      =  pass | solve
+    stage      =  pass | solve | apply
     pass       =  gather (tip to base) or scatter (base to tip):  statement …
     statement  =  target := value                 a vector, or a block-diagonal operator, at each body
     value      =  sums of products of block-diagonal letters and variables, with edges
@@ -13,9 +13,11 @@
                |  root(X), lower triangular, for a self-adjoint block-diagonal variable X
                |  a formula of the binding, of the vectors that it needs
     solve      =  target := X⁻¹ rhs                X dense, assembled from its columns
+    apply      =  target := W rhs                  W a dense letter of the user's own, or its adjoint
 
 A statement with a source is a family of columns: it runs once for each body (or node, or the world) of
-the source space, on the bodies that the column can reach.
+the source space, on the bodies that the column can reach. Spaces of the user's own, Constraint among them,
+have one block, at the world.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from hinge.algebra import (
     Expr,
     Inverse,
     Leaf,
+    Letter,
     Product,
     Root,
     Space,
@@ -116,7 +119,7 @@ class OperatorOutput:
 
 @dataclass(frozen=True)
 class WorldOutput:
-    """An output that is a 6×6 block at the world, such as the composite inertia of everything."""
+    """An output that is a block at the world, such as the composite inertia of everything."""
 
     name: str
     variable: Leaf
@@ -135,8 +138,8 @@ class ScalarOutput:
 class BlockOutput:
     """An output that is a block-diagonal operator, shown as its blocks.
 
-    Body ← Body: (bodies, 6, 6). Body ← Joint: (6, nv), each column at the body of its joint; Joint ← Body:
-    (nv, 6). Joint ← Joint: (nv, nv) with zeros beside the blocks.
+    With w = `Binding.width`, 6 for robots: Body ← Body: (bodies, w, w). Body ← Joint: (w, nv), each column at
+    the body of its joint; Joint ← Body: (nv, w). Joint ← Joint: (nv, nv) with zeros beside the blocks.
     """
 
     name: str
@@ -164,7 +167,24 @@ class Solve:
         return f"solve {self.operator.variable}[·] {self.target} = {self.right}"
 
 
-Stage = Pass | Solve
+@dataclass(frozen=True)
+class Apply:
+    """target := W rhs with a dense operator that the user gives."""
+
+    target: Leaf
+    operator: Letter
+    right: Leaf
+    source: Space | None = None
+
+    def title(self, number: int) -> str:
+        """Return what to call the stage in a list."""
+        return f"stage {number}, dense product {self.target.range} ← {self.operator.domain}"
+
+    def __str__(self) -> str:
+        return f"multiply {self.target} = {self.operator} {self.right}"
+
+
+Stage = Pass | Solve | Apply
 
 
 @dataclass(frozen=True)
@@ -183,12 +203,21 @@ class Program:
 
     @property
     def shape(self) -> str:
-        """The stages as letters, such as S G S; a solve is X."""
-        letters = {Direction.GATHER: "G", Direction.SCATTER: "S"}
-        return " ".join(letters[s.direction] if isinstance(s, Pass) else "X" for s in self.stages)
+        """The stages as letters, such as S G S; a solve is X, a product with a dense letter W."""
+        return " ".join(map(_sign, self.stages))
 
     def __str__(self) -> str:
         return write(self)
+
+
+def _sign(stage: Stage) -> str:
+    match stage:
+        case Pass():
+            return "G" if stage.direction is Direction.GATHER else "S"
+        case Solve():
+            return "X"
+        case Apply():
+            return "W"
 
 
 #: The letters that lead to children or parents, and those of them that gather.
@@ -231,11 +260,15 @@ def verify_program(program: Program) -> None:
     """Check a program against the grammar above; an AssertionError names the statement."""
     known: set[Leaf] = set(program.inputs) | set(program.sources.values())
     targets = {s.target for p in program.passes for s in p.statements}
-    targets |= {s.target for s in program.stages if isinstance(s, Solve)}
+    targets |= {s.target for s in program.stages if not isinstance(s, Pass)}
     done: set[Leaf] = set()
     for stage in program.stages:
         if isinstance(stage, Solve):
             assert stage.right in done and stage.operator.variable in done, f"{stage}: its inputs come later"
+            done.add(stage.target)
+            continue
+        if isinstance(stage, Apply):
+            assert stage.right in done | known, f"{stage}: its right side comes later"
             done.add(stage.target)
             continue
         here = {s.target for s in stage.statements}
@@ -281,7 +314,7 @@ def write(program: Program) -> str:
     lines: list[str] = []
     number = 0
     for stage in program.stages:
-        if isinstance(stage, Solve):
+        if not isinstance(stage, Pass):
             lines.append(f"  {stage}")
             continue
         number += 1

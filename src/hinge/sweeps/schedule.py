@@ -1,7 +1,7 @@
 """Scheduling: state equations put into passes, each as early as its inputs allow.
 
-Levels count up: pass m is level 2m, a dense solve after it is level 2m + 1. A variable with an edge goes
-into a pass of that edge's direction; what an earlier pass can compute is computed there and kept.
+Levels count up: pass m is level 2m, a dense solve or product after it is level 2m + 1. A variable with an
+edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and kept.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hinge.algebra import (
     Structure,
     Sum,
     is_positive,
+    kappa,
     leaf_of,
     leaves,
     no_inverse,
@@ -34,6 +35,7 @@ from hinge.sweeps.equations import Equations, term_name
 from hinge.sweeps.program import (
     EDGES,
     GATHERING,
+    Apply,
     Direction,
     OperatorOutput,
     Pass,
@@ -64,8 +66,11 @@ class Plan:
             self._settle()
         used: set[Leaf] = set()
         stages: list[Stage] = []
-        for level in range(2, max(self.levels.values(), default=2) + 1):
+        for level in range(1, max(self.levels.values(), default=2) + 1):
             if level % 2:
+                found = [self._apply(x) for x in self.system.products if self.levels[x] == level]
+                used |= {x for s in found for x in (leaf_of(s.operator), s.right)}
+                stages += found
                 stages += [self._solve(x) for x in self.system.solves if self.levels[x] == level]
                 continue
             statements = self._ordered(level)
@@ -73,7 +78,7 @@ class Plan:
             if statements:
                 stages.append(Pass(self._direction(level), statements))
         used |= {x for o in outputs for x in output_variables(o)}
-        targets = set(self.system.values) | set(self.system.solves)
+        targets = set(self.system.values) | set(self.system.solves) | set(self.system.products)
         targets |= set(self.system.sources.values())
         inputs = tuple(sorted((x for x in used - targets if is_input(x)), key=lambda x: x.name))
         return Program(tuple(stages), outputs, inputs, dict(self.system.sources))
@@ -105,7 +110,7 @@ class Plan:
 
     def _settle(self) -> None:
         """Find the least levels that satisfy every equation."""
-        self.levels = dict.fromkeys((*self.system.values, *self.system.solves), 0)
+        self.levels = dict.fromkeys((*self.system.values, *self.system.solves, *self.system.products), 0)
         changed = True
         while changed:
             changed = False
@@ -118,6 +123,9 @@ class Plan:
         if x in self.system.solves:
             below = max(self.level(self.system.solves[x].right), self.level(self.operators[x].variable))
             return max(below, 2) // 2 * 2 + 1
+        if x in self.system.products:
+            below = self.level(self.system.products[x].right)
+            return below + 1 if below % 2 == 0 else below + 2
         level = max((self.level(e) for e in self._expressions(x)), default=0)
         return max(level + level % 2, 2)
 
@@ -169,6 +177,10 @@ class Plan:
         positive = is_positive(polynomial(solve.operator, no_inverse))
         return Solve(x, self.operators[x], solve.right, self._source(solve.right), positive)
 
+    def _apply(self, x: Leaf) -> Apply:
+        operator, right = self.system.products[x].operator, self.system.products[x].right
+        return Apply(x, operator, right, self._source(right))
+
     def _source(self, *expressions: Expr) -> Space | None:
         """Return the space whose columns a value belongs to, or None."""
         seen: set[Leaf] = set()
@@ -188,6 +200,8 @@ class Plan:
             todo += leaves(value) if value is not None else ()
             if x in self.system.solves:
                 todo.append(self.system.solves[x].right)
+            if x in self.system.products:
+                todo.append(self.system.products[x].right)
         assert len(found) < 2, f"{expressions}: columns of {found} at once"
         return found.pop() if found else None
 
@@ -213,8 +227,8 @@ class Plan:
 
 
 def is_input(x: Leaf) -> bool:
-    """Tell whether a leaf is an argument of the call: a vector, or an operator that the user defined."""
-    own = x.domain is not One and x not in STANDARD.values()
+    """Tell whether a leaf is an argument of the call: a vector, an operator that the user defined, or κ."""
+    own = x.domain is not One and (x is kappa or x not in STANDARD.values())
     return x.structure is Structure.VECTOR or own
 
 

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf
+from hinge.algebra import E0, Body, Leaf, Letter, One, Product, Space, Structure, World, leaf, leaf_of
 from hinge.errors import UnboundLeafError
 from hinge.kernels import Kernel, apply
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
-from hinge.sweeps.contract import Binding, zeros
+from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
-from hinge.sweeps.memory import Memory
+from hinge.sweeps.memory import Memory, as_entry
 from hinge.sweeps.program import (
     GATHERING,
+    Apply,
     BlockOutput,
     Direction,
     OperatorOutput,
@@ -65,8 +66,8 @@ class _Tracer:
 
     def __post_init__(self) -> None:
         statements = [s for p in self.program.passes for s in p.statements]
-        solves = [s for s in self.program.stages if isinstance(s, Solve)]
-        sources = {s.target: s.source for s in (*statements, *solves) if s.source is not None}
+        dense = [s for s in self.program.stages if not isinstance(s, Pass)]
+        sources = {s.target: s.source for s in (*statements, *dense) if s.source is not None}
         sources |= {unit: space for space, unit in self.program.sources.items()}
         self.memory = Memory(self.program, self.binding, sources)
 
@@ -74,10 +75,13 @@ class _Tracer:
         self._take_inputs()
         self._hinges()
         for k, stage in enumerate(self.program.stages):
-            if isinstance(stage, Solve):
-                self._solve(stage, k)
-            else:
-                self._pass(stage, k)
+            match stage:
+                case Pass():
+                    self._pass(stage, k)
+                case Solve():
+                    self._solve(stage, k)
+                case Apply():
+                    self._apply(stage, k)
         results = tuple(Result(o.name, self._result(o)) for o in self.program.outputs)
         live = bytearray(self.memory.slots)
         _mark(live, (x for r in results for x in r.values.flat))
@@ -110,24 +114,34 @@ class _Tracer:
         self.memory.put(x, body, None, shape, entries)
 
     def _take_operator(self, x: Leaf) -> None:
-        """Take in an operator of the user's own: the diagonal blocks of a matrix, row by row."""
-        if x.structure is not Structure.DIAGONAL or World in (x.range, x.domain):
+        """Take in an operator of the user's own, row by row: a matrix, or its diagonal blocks."""
+        blocks = x.structure is Structure.DIAGONAL and self._places(x.range) == self._places(x.domain)
+        if x.structure is not Structure.DENSE and not blocks:
             raise UnboundLeafError(
                 f"{x}: is {x.range} ← {x.domain}, {x.structure.value}, and no value can be given for it; "
-                "wanted a block-diagonal operator between Joint, Body, Node, Passive or Active"
+                "expected a dense operator, or a block-diagonal one between Joint, Body, Node, Passive or "
+                "Active"
             )
+        self._take(x.name, self.binding.length(x.range) * self.binding.length(x.domain))
+        rows, across = self._order(x.range, shown=True), self._order(x.domain, shown=True)
+        if blocks:
+            for i in self._places(x.range):
+                self._put_matrix(x, i, rows[i], across[i])
+        else:
+            every = ([p for places in order.values() for p in places] for order in (rows, across))
+            self._put_matrix(x, WORLD, *every)
+
+    def _put_matrix(self, x: Leaf, body: int, rows: Sequence[int], across: Sequence[int]) -> None:
+        """Store entries of a matrix that the user gives, at these places of the user's rows and columns."""
         columns = self.binding.length(x.domain)
-        self._take(x.name, self.binding.length(x.range) * columns)
-        for i in range(len(self.binding.tree)):
-            rows, across = self.binding.positions(x.range, i), self.binding.positions(x.domain, i)
-            places = [r * columns + c if min(r, c) >= 0 else -1 for r in rows for c in across]
-            self._put(x, i, (len(rows), len(across)), [self._input(x.name, p) for p in places])
+        places = [r * columns + c if min(r, c) >= 0 else -1 for r in rows for c in across]
+        self._put(x, body, (len(rows), len(across)), [self._input(x.name, p) for p in places])
 
     def _take(self, name: str, size: int) -> None:
         self.inputs[name] = list(self.memory.new_slots(size))
 
     def _places(self, space: Space) -> Sequence[int]:
-        return (WORLD,) if space is World else range(len(self.binding.tree))
+        return range(len(self.binding.tree)) if has_blocks_at_bodies(space) else (WORLD,)
 
     def _hinges(self) -> None:
         """Trace what depends on q alone, body by body, before all passes."""
@@ -161,7 +175,7 @@ class _Tracer:
 
         def do(body: BodyKernel) -> None:
             for s in statements:
-                if (s.target.range is World) == (body.body == WORLD):
+                if has_blocks_at_bodies(s.target.range) == (body.body != WORLD):
                     body.run(s)
             for edge in shifted if body.body != WORLD else ():
                 if (edge.factors[0] is E0) == (body.near[1] == WORLD):
@@ -198,7 +212,7 @@ class _Tracer:
         tree = self.binding.tree
         everything = set(range(len(tree)))
         later = self.program.stages[k + 1 :]
-        if any(isinstance(s, Solve) or any(t.source is column.space for t in s.statements) for s in later):
+        if any(not isinstance(s, Pass) or any(t.source is column.space for t in s.statements) for s in later):
             return everything
         variables = {s.target for s in family}
         outputs = [
@@ -244,20 +258,24 @@ class _Tracer:
 
     def _blocks(self, x: Leaf) -> KnownBlock:
         """Return a block-diagonal operator as blocks, see `BlockOutput`."""
-        lengths = [6 if space is Body else self.binding.length(space) for space in (x.range, x.domain)]
+        spaces, width = (x.range, x.domain), self.binding.width
         n = len(self.binding.tree)
-        found = zeros(n if x.range is Body and x.domain is Body else 1, *lengths)
+        lengths = [width if space is Body else self.binding.length(space) for space in spaces]
+        found = zeros(n if spaces == (Body, Body) else 1, *lengths)
         for i in range(n):
             block = self.memory.get(x, i)
-            places = [
-                [p - 6 * i if space is Body and p >= 0 else p for p in self.binding.positions(space, i)]
-                for space in (x.range, x.domain)
-            ]
+            places = [self._within(space, i) for space in spaces]
             for (r, c), value in np.ndenumerate(() if block is None else block.shown()):
                 p, q = places[0][r], places[1][c]
                 if p >= 0 and q >= 0:
                     found[i if len(found) > 1 else 0, p, q] = value
-        return found if x.range is Body and x.domain is Body else found[0]
+        return found if spaces == (Body, Body) else found[0]
+
+    def _within(self, space: Space, body: int) -> Sequence[int]:
+        """Return where the block of a body stands in a shown block: for Body, from its own beginning."""
+        places = self.binding.positions(space, body)
+        start = min((p for p in places if p >= 0), default=0) if space is Body else 0
+        return [p - start if p >= 0 else p for p in places]
 
     def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
         """Return an operator as a matrix in the user's order, or with all rows that blocks have."""
@@ -330,6 +348,34 @@ class _Tracer:
         if rights and len(matrix):
             right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
             self.memory.calls.append(DenseCall(matrix, right, result, k, s.positive))
+
+    def _apply(self, s: Apply, k: int) -> None:
+        """Multiply by a dense matrix, in a kernel at the world that reads from all bodies."""
+        places, order = self._places(s.right.range), self._order(s.target.range, shown=False)
+
+        def multiply(world: BodyKernel) -> None:
+            world.store(s.target, world.dense_product(s.operator, s.right, places))
+
+        family = Family(self.memory, k, multiply)
+        for column in [None] if s.source is None or s.source is World else list(self._columns(s.source)):
+            if s.right is self.program.sources.get(s.right.range):
+                whole = self._columns_of(s.operator, column)
+            else:
+                family.run(WORLD, column, near=(WORLD, *places))
+                whole = self.memory.table(s.target, column).pop(WORLD).shown()
+            for i, where in order.items():
+                block = whole[list(where)]
+                self.memory.put(s.target, i, column, block.shape, [as_entry(x) for x in block.flat])
+            if column is not None:
+                self.active.setdefault(column, set()).update(order)
+
+    def _columns_of(self, operator: Letter, column: Column | None) -> KnownBlock:
+        """Return a dense matrix times unit columns: its own columns, for which there is nothing to do."""
+        given = self.memory.get(leaf_of(operator), WORLD)
+        assert given is not None
+        matrix = given.shown() if isinstance(operator, Leaf) else given.shown().T
+        home = WORLD if column is None else column.body
+        return matrix[:, list(self._order(operator.domain, shown=False)[home])]
 
     def _living(self, live: bytearray) -> Iterator[Call | DenseCall]:
         """Yield the calls from the last to the first, without what nothing reads."""

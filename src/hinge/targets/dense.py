@@ -44,7 +44,7 @@ from hinge.algebra import (
     linear,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.sweeps import Binding, Site
+from hinge.sweeps import Binding, Site, has_blocks_at_bodies
 from hinge.tree import WORLD
 
 Array: TypeAlias = NDArray[Any]
@@ -71,8 +71,9 @@ class System:
     """A tree of bodies with explicit matrices for the given letters.
 
     `parents` is base first, −1 the world. `sizes` has for each space the size of its block at each body;
-    World has one block. `values` are whole arrays: (n, m) for operators, (n,) for vectors. With a `seed`
-    a leaf that has no value gets a random one of its structure, always the same for its name and seed.
+    World has one block, and a space of the user's own may have one. `values` are whole arrays: (n, m) for
+    operators, (n,) for vectors. With a `seed` a leaf that has no value gets a random one of its structure,
+    always the same for its name and seed.
     """
 
     parents: tuple[int, ...]
@@ -87,7 +88,8 @@ class System:
                 raise ArgumentError(f"parents[{child}]: {parent} came; wanted −1 or a number below {child}")
         for space, sizes in self.sizes.items():
             wanted = 1 if space in (World, One) else len(self.parents)
-            if len(sizes) != wanted:
+            own = space is not One and not has_blocks_at_bodies(space)
+            if len(sizes) != wanted and not (own and len(sizes) == 1):
                 raise ArgumentError(f"sizes[{space}]: {len(sizes)} came; wanted {wanted}, one for each block")
         for x, value in self.values.items():
             wanted = tuple(self.length(s) for s in (x.range, x.domain) if s is not One)
@@ -235,7 +237,8 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     sites = _sites(binding, inputs)
     hinges = [np.asarray(s.hinge(q[list(binding.coordinates(i))]), dtype=float) for i, s in enumerate(sites)]
     spaces = {s for x in known.values() for s in (x.range, x.domain)} - {One, World}
-    sizes = {s: tuple(binding.size(s, i) for i in bodies) for s in spaces} | {World: (6,)}
+    blocks_of = {s: bodies if has_blocks_at_bodies(s) else (WORLD,) for s in (*spaces, World)}
+    sizes = {s: tuple(binding.size(s, i) for i in at) for s, at in blocks_of.items()}
     values: dict[Leaf, Array] = {}
     system = System(parents, sizes, values)
 
@@ -243,12 +246,12 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     values[E] = _assembled(system, E, {(p, i): steps[i] for i, p in enumerate(parents) if p != WORLD})
     values[E0] = _assembled(system, E0, {(0, i): steps[i] for i, p in enumerate(parents) if p == WORLD})
     for x in known.values():
-        if x.structure is Structure.DIAGONAL and not x.needs and x not in MEANING and x is not E0:
+        at_bodies = has_blocks_at_bodies(x.range) and has_blocks_at_bodies(x.domain)
+        if x.structure is Structure.DIAGONAL and at_bodies and not x.needs and x not in MEANING:
             here = [i for i in bodies if sizes[x.range][i] and sizes[x.domain][i]]
             blocks = {(i, i): sites[i].value(x, hinges[i]) for i in here}
             if not here or any(b is not None for b in blocks.values()):
                 values[x] = _assembled(system, x, blocks)
-    blocks_of = {s: (WORLD,) if s is World else bodies for s in (*spaces, World)}
     for name in (name for name in inputs if name != "q"):
         if name not in known:
             raise ArgumentError(f"inputs: {name!r} came; wanted q or a leaf; list leaves of yours in `own`")
