@@ -247,10 +247,10 @@ def test_a_space_without_a_meaning_is_named():
 
 def test_a_vector_without_a_value_is_named():
     u = leaf("u", Joint, One, meaning="what the motors do")
-    fails(lambda: compiled(MASS @ u)(Q), UnboundLeafError, "u: no value came", "what the motors do", "u=…")
-    fails(lambda: compiled(MASS @ qd)(Q), UnboundLeafError, "qd: no value came", "hinge velocities", "qd=…")
+    fails(lambda: compiled(MASS @ u)(Q), UnboundLeafError, "u: expected a value", "what the motors do", "u=…")
+    fails(lambda: compiled(MASS @ qd)(Q), UnboundLeafError, "qd: expected a value", "hinge velocities", "qd=…")
     pushed = compiled(H @ phi @ B @ f_ext, nodes=["tip"])
-    fails(lambda: pushed(Q), UnboundLeafError, "f_ext: no value came", "f_ext=…")
+    fails(lambda: pushed(Q), UnboundLeafError, "f_ext: expected a value", "f_ext=…")
 
 
 def test_a_vector_that_does_not_occur_is_named():
@@ -279,7 +279,7 @@ def test_a_letter_called_g_is_gravity_in_the_world_only():
 def test_a_wrong_operator_is_named():
     w = leaf("W", Joint, Joint, Structure.DIAGONAL)
     f = compiled(MASS @ w @ tau)
-    fails(lambda: f(Q, tau=ZERO), UnboundLeafError, "W: no value came", "W=…")
+    fails(lambda: f(Q, tau=ZERO), UnboundLeafError, "W: expected a value", "W=…")
     words = "W: has shape (3, 2)", "wanted (…, 2, 2)"
     fails(lambda: f(Q, tau=ZERO, W=np.zeros((3, 2))), ArgumentError, *words)
     fails(lambda: f(Q, tau=ZERO, W=ZERO), ArgumentError, "W: has shape (2,)", "wanted (…, 2, 2)")
@@ -290,7 +290,7 @@ def test_a_wrong_operator_is_named():
         "got dtype int",
         ".astype(float)",
     )
-    words = "W: has entries beside the blocks", "wanted a block-diagonal"
+    words = "W: expected a block-diagonal", "got entries beside blocks"
     fails(lambda: f(Q, tau=ZERO, W=np.ones((2, 2))), ArgumentError, *words)
 
 
