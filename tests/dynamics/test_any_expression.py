@@ -100,7 +100,7 @@ def test_a_singular_state_gets_nan_and_no_other():
 def test_a_symmetric_letter_takes_no_other_matrix():
     own = leaf("A", Body, Body, Structure.DIAGONAL, self_adjoint=True)
     f = hinge.compile(H @ phi @ own @ phi.T @ H.T, robots.double_pendulum())
-    with pytest.raises(ArgumentError, match="A: is not symmetric"):
+    with pytest.raises(ArgumentError, match="A: expected a symmetric matrix"):
         f(np.zeros(2), A=np.stack([np.triu(np.ones((6, 6)))] * 2))
     blocks = np.stack([x.inertia.matrix() for x in robots.double_pendulum().bodies])
     robot = robots.double_pendulum()
@@ -112,9 +112,9 @@ def test_a_symmetric_letter_takes_no_other_matrix():
 
 def test_axes_and_nodes_that_nothing_shows_are_refused():
     robot = robots.panda()
-    with pytest.raises(ArgumentError, match="nothing in the expression shows it"):
+    with pytest.raises(ArgumentError, match="which nothing in the expression shows"):
         hinge.compile(MASS, robot, expressed="world")
-    with pytest.raises(ArgumentError, match="nodes: none came"):
+    with pytest.raises(ArgumentError, match="nodes: expected"):
         hinge.compile(hinge.algebra.B.T @ phi.T @ H.T, robot)
 
 
