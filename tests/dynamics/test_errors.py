@@ -280,9 +280,9 @@ def test_a_wrong_operator_is_named():
     w = leaf("W", Joint, Joint, Structure.DIAGONAL)
     f = compiled(MASS @ w @ tau)
     fails(lambda: f(Q, tau=ZERO), UnboundLeafError, "W: expected a value", "W=…")
-    words = "W: has shape (3, 2)", "wanted (…, 2, 2)"
+    words = "W: expected shape (…, 2, 2)", "got (3, 2)"
     fails(lambda: f(Q, tau=ZERO, W=np.zeros((3, 2))), ArgumentError, *words)
-    fails(lambda: f(Q, tau=ZERO, W=ZERO), ArgumentError, "W: has shape (2,)", "wanted (…, 2, 2)")
+    fails(lambda: f(Q, tau=ZERO, W=ZERO), ArgumentError, "W: expected shape (…, 2, 2)", "got (2,)")
     fails(
         lambda: f(Q, tau=ZERO, W=np.eye(2, dtype=int)),
         ArgumentError,
