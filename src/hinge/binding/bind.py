@@ -11,7 +11,7 @@ from hinge.binding.embedded import EmbeddedBinding
 from hinge.binding.needs import EVERYTHING, Needs
 from hinge.binding.site import Expressed
 from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot
+from hinge.model import Robot, checked_robot, refuse_text
 from hinge.sweeps import has_blocks_at_bodies
 
 
@@ -26,17 +26,10 @@ def bind(
 ) -> RobotBinding:
     """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
-    if isinstance(nodes, str):
-        raise ArgumentError(
-            f"nodes: expected a list of frame names, got the string {nodes!r}; did you mean [{nodes!r}]?"
-        )
+    refuse_text("nodes", nodes, "frame names")
+    refuse_text("prescribed", prescribed, "joint names")
     if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"nodes: expected a list of frame names, got {type(nodes).__name__}")
-    if isinstance(prescribed, str):
-        raise ArgumentError(
-            f"prescribed: expected a list of joint names, got the string {prescribed!r}; did you mean "
-            f"[{prescribed!r}]?"
-        )
     follow = len(robot.independent) < len(robot.joints)
     return (EmbeddedBinding if follow else RobotBinding)(
         robot,

@@ -39,6 +39,7 @@ from hinge.model.vectors import (
     checked_robot,
     common_batch,
     gravity_of,
+    refuse_text,
     stacked,
 )
 
@@ -99,6 +100,7 @@ __all__ = [
     "random_configuration",
     "reaction_force",
     "reduce",
+    "refuse_text",
     "release_couplings",
     "reroot",
     "stacked",

@@ -94,3 +94,11 @@ def common_batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:
     except ValueError:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise ArgumentError(f"{', '.join(shapes)}: batch shapes do not broadcast: {listed}") from None
+
+
+def refuse_text(name: str, value: object, of: str = "names") -> None:
+    """Raise an ArgumentError if one text came where a list of names is expected."""
+    if isinstance(value, str):
+        raise ArgumentError(
+            f"{name}: expected a list of {of}, got the string {value!r}; did you mean [{value!r}]?"
+        )
