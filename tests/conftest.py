@@ -83,7 +83,7 @@ def scope(nodeid):
 
 @pytest.fixture(scope="module", autouse=True)
 def one_target(request):
-    """Run the verbs of a file on one target; what was compiled for the other one is forgotten."""
+    """Run the verbs of a file on one target; programs are kept for each."""
     from hinge import dynamics
 
     native = request.module.__name__.startswith(NATIVE)
@@ -91,7 +91,7 @@ def one_target(request):
         if not native:
             patch.setenv("HINGE_TARGET", "numpy")
         if LAST.get("native") != native:
-            dynamics.forget()
+            dynamics.forget(programs=False)
         LAST["native"] = native
         yield
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hinge.algebra import B, Q, f_ext
 from hinge.dynamics import CATALOGUE, Compiled, compile
-from hinge.dynamics.expressions import VERBS
+from hinge.dynamics.expressions import Parts, expression
 from hinge.model import Robot, embed_couplings
 from hinge.robots import panda, spacecraft
 from hinge.sweeps import Cost
@@ -54,13 +54,19 @@ class Row:
     judges: Mapping[str, Judge]
     on: Callable[[], Robot] = panda
     options: Mapping[str, Any] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
+
+    @property
+    def parts(self) -> Parts:
+        """The expressions behind the verb, with what its keywords change in them."""
+        return expression(self.program, **dict.fromkeys(self.changes, True))
 
     @property
     def expression(self) -> str:
         """What the program computes as the algebra prints it, shortened if it is long."""
         if not self.program:
             return "–"
-        parts = VERBS[self.program]
+        parts = self.parts
         shown = {**parts.expressions, **parts.blocks}
         named = self.program not in CATALOGUE and len(shown) > 1
         return shortened("; ".join(f"{n} = {e}" if named else str(e) for n, e in shown.items()))
@@ -68,11 +74,11 @@ class Row:
     @cached_property
     def compiled(self) -> Compiled:
         """The program for the robot that operations are counted for."""
-        robot, parts = self.on(), VERBS[self.program]
+        robot, parts = self.on(), self.parts
         given = {"nodes": [tip_of(robot)]} if Q in parts.letters or _leads_to_nodes(parts.letters) else {}
         if parts.splits:
             given["prescribed"] = [j.name for j in robot.joints[1::2]]
-        return compile(self.program, robot, **{**given, **self.options}, target="numpy")
+        return compile(parts, robot, **{**given, **self.options}, target="numpy")
 
     @property
     def sweeps(self) -> str:
@@ -151,7 +157,7 @@ def _hybrid_and_bases() -> Iterator[Row]:
     yield Row(2, "reroot, forward_dynamics", "forward_dynamics", {"old base": bases.another_base}, spacecraft)
     for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", name):
         asked = {"reference, raft": bases.moving(verb)}
-        yield Row(3, f"{verb}(base=BaseMotion)", f"moving_{verb}", asked)
+        yield Row(3, f"{verb}(base=BaseMotion)", verb, asked, changes=("base",))
     for kind, joint in {"rolling_ball": "RollingBall", "wheeled": "Wheeled"}.items():
         yield Row(3, f"{joint}, forward_dynamics", "", {"Lagrange multipliers": bases.rolling(kind)})
 
@@ -182,7 +188,7 @@ def _physics_and_changes() -> Iterator[Row]:
     yield Row(9, "passive_force", "passive_force", {"formula": of.own_force}, _physical_panda)
     for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", "hybrid_dynamics"):
         asked = {"reference, formula": of.with_own_force(verb)}
-        yield Row(9, f"{verb}(passive=True)", f"passive_{verb}", asked, _physical_panda)
+        yield Row(9, f"{verb}(passive=True)", verb, asked, _physical_panda, changes=("passive",))
     yield Row(9, "elastic_energy", "", {"work": of.spring_energy})
     asked = {"projection": of.following, "Pinocchio": of.following_pinocchio}
     yield Row(9, "embed_couplings, forward_dynamics", "forward_dynamics", asked, _coupled_panda)
@@ -202,12 +208,13 @@ def _physics_and_changes() -> Iterator[Row]:
 
 def _parameters() -> Iterator[Row]:
     names = ("inertias", "placements", "rotors", "friction")
-    inverse, forward = "passive_inverse_dynamics", "passive_forward_dynamics"
+    inverse, forward, own = "inverse_dynamics", "forward_dynamics", ("passive",)
     for name in names:
-        asked = {"rebuilt robot": of.given(inverse, name)}
-        yield Row(11, f"inverse_dynamics, {name}", inverse, asked, _physical_panda, {"parameters": [name]})
+        asked, more = {"rebuilt robot": of.given(inverse, name)}, {"parameters": [name]}
+        yield Row(11, f"inverse_dynamics, {name}", inverse, asked, _physical_panda, more, own)
     asked = {"rebuilt robot": of.given(forward, *names)}
-    yield Row(11, "forward_dynamics, all four", forward, asked, _physical_panda, {"parameters": names})
+    more = {"parameters": names}
+    yield Row(11, "forward_dynamics, all four", forward, asked, _physical_panda, more, own)
     yield Row(12, "inertial_regressor", "inertial_regressor", {"reference": of.regressor})
     yield Row(12, "base_parameters", "inertial_regressor", {"other motions": of.told_apart})
 

@@ -244,8 +244,8 @@ def given(verb: str, *names: str) -> Judge:
         robot, s, n = x.physical, x.s, len(x.s.q)
         values = others(robot, np.random.default_rng(x.seed), (n,))
         values = {name: values[name] for name in names}
-        f = dynamics.compile(verb, robot, parameters=names)
-        third = {"passive_inverse_dynamics": {"qdd": s.qdd}, "passive_forward_dynamics": {"tau": s.tau}}[verb]
+        f = dynamics.compile(dynamics.expression(verb, passive=True), robot, parameters=names)
+        third = {"inverse_dynamics": {"qdd": s.qdd}, "forward_dynamics": {"tau": s.tau}}[verb]
         found, errors = f(s.q, s.qd, **third, **values), list[float]()
         for k in range(n):
             built = hinge.with_parameters(robot, **{name: v[k] for name, v in values.items()})

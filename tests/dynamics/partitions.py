@@ -73,7 +73,7 @@ def residual(robot: Robot, s: State, found: tuple[Array, Array], held: Array, **
 def counted_programs() -> Iterator[list[str]]:
     """Note every program that is built, and every piece of machine code that is made or read."""
     found: list[str] = []
-    expressions = import_module("hinge.dynamics.compiled")  # the module, not the function of this name
+    expressions = import_module("hinge.pipeline.compilation")
     with pytest.MonkeyPatch.context() as patch:
         _note(patch, found, expressions, "build")
         _note(patch, found, expressions, "trace")

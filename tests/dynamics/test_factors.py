@@ -34,8 +34,8 @@ from hinge.algebra import (
     tau,
 )
 from hinge.binding import Needs, bind
-from hinge.dynamics import SEVERAL
-from hinge.dynamics.expressions import bias, costates, innovate, smoothed, whiten
+from hinge.dynamics import CATALOGUE, SEVERAL
+from hinge.dynamics.expressions import costates, innovate, smoothed, whiten
 from hinge.errors import ArgumentError, ModelError
 from hinge.model import Builder, actuator_effort, joints
 from hinge.pipeline import depends_on_origins, prove
@@ -47,7 +47,7 @@ from tests.dynamics.zoo import robot_of
 from tests.expressions import MASS, ONE
 
 ROOT = innovate @ Dr
-ACCELERATIONS = MASS.inv() @ (tau - bias)
+ACCELERATIONS = MASS.inv() @ (tau - CATALOGUE["bias_force"])
 TREE = robots.random_tree(3, 35)
 VERBS = {"mass_times": 1, "mass_solve": 1, "quasi_velocities": 1, "from_quasi_velocities": 1}
 MATRICES = ("mass_root", "mass_root_inverse", "log_determinant")

@@ -326,7 +326,10 @@ def test_the_passive_mass_matrix_is_where_the_two_forms_differ():
 
 S = random_state(PANDA, 0)
 WRONG = {
-    "text": ("lift", r"prescribed: the text 'lift' came; wanted a list, such as \['lift'\]"),
+    "text": (
+        "lift",
+        r"prescribed: expected a list of joint names, got the string 'lift'; did you mean \['lift'\]",
+    ),
     "number": (
         3,
         r"prescribed: int came; wanted a list of names of joints, or an array of booleans \(…, 7\)",
@@ -380,9 +383,9 @@ def test_masks_of_another_batch_are_named():
 
 
 def test_prescribed_joints_are_for_verbs_that_split_coordinates():
-    with pytest.raises(ArgumentError, match="prescribed: came for mass_matrix, which does not split"):
+    with pytest.raises(ArgumentError, match="prescribed: mass_matrix does not split"):
         dynamics.compiled(PANDA, "mass_matrix", prescribed=["a"])
-    with pytest.raises(ArgumentError, match="prescribed: the text 'a' came"):
+    with pytest.raises(ArgumentError, match="prescribed: expected a list of joint names, got the string 'a'"):
         dynamics.compiled(PANDA, "hybrid_dynamics", prescribed="a")
 
 

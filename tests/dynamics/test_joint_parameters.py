@@ -9,6 +9,7 @@ import hinge
 from hinge import robots
 from hinge.algebra import H, M, phi
 from hinge.binding import Needs, bind
+from hinge.dynamics import expression
 from hinge.errors import ArgumentError
 from hinge.spatial import quaternion
 from hinge.targets import system_of
@@ -63,7 +64,7 @@ def test_the_robots_own_numbers_go_there_and_back():
 def test_one_kind_of_parameters(robot, name):
     rng = np.random.default_rng(1)
     s, x = random_state(robot, 1, 3), others(robot, rng, (3,))
-    f = hinge.compile("passive_inverse_dynamics", robot, target="numpy", parameters=[name])
+    f = hinge.compile(expression("inverse_dynamics", passive=True), robot, target="numpy", parameters=[name])
     found = f(s.q, s.qd, qdd=s.qdd, **{name: x[name]})
     for k in range(3):
         changed = hinge.with_parameters(robot, **{name: x[name][k]})
@@ -77,7 +78,7 @@ def test_all_together_in_any_order_and_one_set_or_many(robot, target):
     rng = np.random.default_rng(2)
     s, x = random_state(robot, 2, (2, 3)), others(robot, rng, (2, 3))
     order = [NAMES[k] for k in rng.permutation(4)]
-    f = hinge.compile("passive_forward_dynamics", robot, target=target, parameters=order)
+    f = hinge.compile(expression("forward_dynamics", passive=True), robot, target=target, parameters=order)
     found = f(s.q, s.qd, tau=s.tau, **x)
     for k in np.ndindex(2, 3):
         changed = hinge.with_parameters(robot, **set_of(x, k))
@@ -125,7 +126,8 @@ def test_placements_along_axes_and_nearly_so(tilt):
 def test_sets_of_prescribed_coordinates_go_together_with_parameters():
     rng = np.random.default_rng(4)
     s, x, held = random_state(PANDA, 4), others(PANDA, rng), np.arange(PANDA.nv) % 2 == 0
-    f = hinge.compile("passive_hybrid_dynamics", PANDA, target="numpy", prescribed=None, parameters=NAMES)
+    own = expression("hybrid_dynamics", passive=True)
+    f = hinge.compile(own, PANDA, target="numpy", prescribed=None, parameters=NAMES)
     given = {"qdd": np.where(held, s.qdd, 0), "tau": np.where(held, 0, s.tau), "held": held.astype(float)}
     found = f(s.q, s.qd, **given, **x)
     changed = hinge.with_parameters(PANDA, **x)

@@ -9,10 +9,8 @@ import pytest
 
 import hinge
 from hinge import reference
-from hinge.dynamics import CATALOGUE, SEVERAL
 from hinge.errors import ArgumentError
 from hinge.model import Body, Joint, Robot, assemble, joints
-from hinge.pipeline import derive
 from hinge.robots import chain, double_pendulum, panda, random_tree
 from hinge.spatial import Inertia, cross, matvec, quaternion, rotation
 from hinge.testing import random_state
@@ -181,14 +179,6 @@ def test_results_go_where_they_are_wanted_and_single_precision_stays_single():
     assert found is out
     single = [x.astype(np.float32) for x in (s.q, s.qd, s.tau)]
     assert hinge.forward_dynamics(robot, *single, base=base).dtype == np.float32
-
-
-@pytest.mark.parametrize("verb", ["moving_inverse_dynamics", "moving_forward_dynamics", "moving_bias_force"])
-def test_a_moving_base_takes_no_more_sweeps(verb):
-    still = derive(CATALOGUE[verb.removeprefix("moving_")])
-    moving = derive(SEVERAL[verb].expressions)
-    assert moving.program.shape == still.program.shape
-    assert moving.cost.solves == 0
 
 
 def test_bad_motions_are_refused_by_name():

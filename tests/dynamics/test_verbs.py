@@ -49,8 +49,6 @@ FLOATING = (
     "centroidal_momentum_matrix", "centroidal_momentum_bias",
 )  # fmt: skip
 PASSIVE = ("passive_force", "elastic_energy")
-#: Expressions that a keyword chooses.
-OWN_FORCES = ("passive_inverse_dynamics", "passive_forward_dynamics", "passive_bias_force")
 
 
 @pytest.mark.parametrize("verb", CASES)
@@ -129,7 +127,7 @@ def test_no_verb_is_forgotten():
 def test_every_verb_that_is_an_expression_is_in_the_catalogue():
     read_off = {"potential_energy", "center_of_mass"}  # from the composite inertia
     factors = set(FACTORS) - set(dynamics.SEVERAL) - {"sample_velocities"}
-    verbs = {*CASES, *OPERATIONAL, *IDENTIFICATION, *OWN_FORCES, "passive_force"} - read_off
+    verbs = {*CASES, *OPERATIONAL, *IDENTIFICATION, "passive_force"} - read_off
     assert set(dynamics.CATALOGUE) == verbs | {"composite_inertia"} | factors
 
 

@@ -63,7 +63,7 @@ def digest(kernel):
 
 def written(verb, robot, body):
     """Return the sweeps of a verb, a line for each kernel in its place, and the kernels of a body in full."""
-    f = hinge.compile(verb, robot, **options(verbs()[verb], robot), target="numpy")
+    f = hinge.compile(verb, robot, **options(verbs()[verb][1], robot), target="numpy")
     lines = [str(f.derivation.program), "", f"for robot {robot.name!r}: {f.code.operations()}"]
     for (stage, at), calls in groupby(f.code.calls, lambda c: (c.stage, getattr(c, "body", None))):
         lines.append(f"    stage {stage + 1} at {'all bodies' if at is None else robot.bodies[at].name}")

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 import hinge
+from hinge import dynamics
 from hinge.algebra import B, Ha, Hp, Na, Np, Q, f_ext, leaves
 from hinge.dynamics import CATALOGUE, SEVERAL
+from hinge.errors import HingeError
 from hinge.model import Builder, Robot, joints
 from hinge.spatial import Inertia, rotation
 from tests.oracles.data import example
@@ -71,12 +73,21 @@ def robots() -> dict[str, Robot]:
     return found | {"every_joint": every_joint()}
 
 
-def verbs() -> dict[str, set[Any]]:
-    """Return the letters of every verb."""
-    found = {verb: set(leaves(e)) for verb, e in CATALOGUE.items()}
+def verbs() -> dict[str, tuple[Any, set[Any]]]:
+    """Return what is compiled for every verb, and its letters; options have the prefixes of older names."""
+    found: dict[str, tuple[Any, set[Any]]] = {verb: (verb, set(leaves(e))) for verb, e in CATALOGUE.items()}
     for verb, parts in SEVERAL.items():
-        found[verb] = {x for e in (*parts.expressions.values(), *parts.blocks.values()) for x in leaves(e)}
-    return found
+        found[verb] = (verb, _letters(parts))
+    if hasattr(dynamics, "expression"):
+        for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", "hybrid_dynamics"):
+            for prefix, option in (("passive", "passive"), ("moving", "base")):
+                parts = dynamics.expression(verb, **{option: True})
+                found[f"{prefix}_{verb}"] = (parts, _letters(parts))
+    return dict(sorted(found.items()))
+
+
+def _letters(parts: Any) -> set[Any]:
+    return {x for e in (*parts.expressions.values(), *parts.blocks.values()) for x in leaves(e)}
 
 
 def options(letters: set[Any], robot: Robot) -> dict[str, Any]:
@@ -92,21 +103,21 @@ def options(letters: set[Any], robot: Robot) -> dict[str, Any]:
     return found
 
 
-def text_of(verb: str, robot: Robot, given: dict[str, Any]) -> str:
+def text_of(verb: Any, robot: Robot, given: dict[str, Any]) -> str:
     """Return the LLVM text of a verb, or the error that says why there is none."""
     try:
         return hinge.compile(verb, robot, target="llvm", lanes=LANES, **given).llvm
-    except (hinge.HingeError, NotImplementedError) as error:
+    except (HingeError, NotImplementedError) as error:
         return f"{type(error).__name__}"
 
 
 def digests(wanted: Callable[[str], bool] = lambda line: True) -> Iterator[str]:
     """Yield a line for each verb and robot: verb, robot, digest of the text."""
     known = robots()
-    for verb, letters in verbs().items():
+    for verb, (what, letters) in verbs().items():
         for name, robot in known.items():
             if wanted(f"{verb} {name}"):
-                text = text_of(verb, robot, options(letters, robot))
+                text = text_of(what, robot, options(letters, robot))
                 shown = sha256(text.encode()).hexdigest() if "\n" in text else text
                 yield f"{verb} {name} {shown}"
 

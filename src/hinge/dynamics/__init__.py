@@ -14,7 +14,14 @@ from hinge.dynamics.estimation import (
     acceleration_shares,
     filter_quantities,
 )
-from hinge.dynamics.expressions import BODY_ACCELERATIONS, CATALOGUE, FORWARD_DYNAMICS, SEVERAL, Parts
+from hinge.dynamics.expressions import (
+    BODY_ACCELERATIONS,
+    CATALOGUE,
+    FORWARD_DYNAMICS,
+    SEVERAL,
+    Parts,
+    expression,
+)
 from hinge.dynamics.factors import (
     MassFactors,
     from_quasi_velocities,
@@ -109,6 +116,7 @@ __all__ = [
     "coriolis_force",
     "disturbance_jacobian",
     "elastic_energy",
+    "expression",
     "external_forces",
     "filter_quantities",
     "floating_inverse_dynamics",

@@ -150,7 +150,12 @@ class Compiled:
     @cached_property
     def entry(self) -> Callable[..., Any]:
         """What `quick` returns, made once."""
-        return self.quick()
+        return self.quick(str(self))
+
+    @cached_property
+    def node_entry(self) -> Callable[..., Any]:
+        """The same with vectors of the only node without the dimension that counts nodes."""
+        return self.quick(str(self), one_node=True)
 
     def takes(self, name: str) -> bool:
         """Tell whether a call with the robot's gravity takes a vector of this name."""

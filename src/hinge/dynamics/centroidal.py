@@ -9,41 +9,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.dynamics.kept import Quick
+from hinge.dynamics.kept import compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.spatial import Array, ArrayLike, cross, unskew
 
-_MATRIX = Quick("centroidal_momentum_matrix")
-_BIAS = Quick("centroidal_momentum_bias")
-_MOMENTUM = Quick("centroidal_momentum")
-
 
 def centroidal_momentum_matrix(robot: Robot, q: ArrayLike) -> Array:
     """Return A (…, 6, nv): A qd is the momentum [angular about the centre of mass; linear] in world axes."""
-    return _about_center(_MATRIX, robot, q)
+    found = _about_center("centroidal_momentum_matrix", robot, q, columns=True)
+    return np.swapaxes(found, -1, -2)
 
 
 def centroidal_momentum_bias(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return Ȧ q̇ (…, 6): the rate of the same momentum is A qdd + Ȧ q̇."""
-    return _about_center(_BIAS, robot, q, qd)
+    return _about_center("centroidal_momentum_bias", robot, q, qd)
 
 
 def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return the momentum [angular about the centre of mass; linear] (…, 6) in world axes."""
-    return _about_center(_MOMENTUM, robot, q, qd)
+    return _about_center("centroidal_momentum", robot, q, qd)
 
 
-def _about_center(table: Quick, robot: Robot, *arrays: ArrayLike) -> Array:
-    """Return a momentum, its rate, or a matrix of columns of it, moved to the centre of mass."""
+def _about_center(verb: str, robot: Robot, *arrays: ArrayLike, columns: bool = False) -> Array:
+    """Return a momentum, its rate, or the columns of a matrix as rows, moved to the centre of mass."""
     if checked_robot(robot).mass == 0:
         raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
-    found = table[robot](*arrays)
+    found = compiled(robot, verb).entry(*arrays)
     x, inertia = found["momentum"], found["inertia"]
     with np.errstate(all="ignore"):  # a state that is not finite stays its own
         c = unskew(inertia[..., :3, 3:]) / inertia[..., 3, 3, None]
-        if table is _MATRIX:
-            x = np.swapaxes(x, -1, -2)
-            c = c[..., None, :]
-        x = np.concatenate([x[..., :3] - cross(c, x[..., 3:]), x[..., 3:]], axis=-1)
-    return np.swapaxes(x, -1, -2) if table is _MATRIX else x
+        if columns:
+            x, c = np.swapaxes(x, -1, -2), c[..., None, :]
+        return np.concatenate([x[..., :3] - cross(c, x[..., 3:]), x[..., 3:]], axis=-1)

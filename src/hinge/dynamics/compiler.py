@@ -8,16 +8,16 @@ from dataclasses import replace
 from hinge.algebra import B, Body, Expr, Joint, Leaf, Q, Space, f_ext, friction, leaves, tau_j
 from hinge.binding import PARAMETERS, Expressed, bind
 from hinge.dynamics.callable import Compiled
-from hinge.dynamics.expressions import parts_of
+from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.needs import needs_of
 from hinge.errors import ArgumentError
-from hinge.model import Robot
+from hinge.model import Robot, refuse_text
 from hinge.pipeline import Derivation, Expressions, named
 from hinge.targets import checked_target
 
 
 def compile(
-    expressions: Expressions | Derivation | str,
+    expressions: Expressions | Derivation | Parts | str,
     robot: Robot,
     *,
     blocks: Mapping[str, Expr] | None = None,
@@ -31,6 +31,8 @@ def compile(
     sizes: Mapping[Space, int] | None = None,
 ) -> Compiled:
     """Return expressions, a derivation of them, or a verb by name, as a function for a robot.
+
+    A verb with options is what `hinge.dynamics.expression(name, passive=True, base=True)` gives.
 
     `blocks` are block-diagonal operators whose blocks are results too, by name: (…, bodies, 6, 6) for one
     such as P in the frames of the bodies, (…, 6, nv) for G, a column for each degree of freedom, (…, nv, nv)
@@ -58,8 +60,9 @@ def compile(
     if target is not None:
         checked_target("target", target)
     if isinstance(expressions, str):
-        parts = parts_of(expressions)
-        expressions, blocks = parts.expressions, {**parts.blocks, **(blocks or {})}
+        expressions = expression(expressions)
+    if isinstance(expressions, Parts):
+        expressions, blocks = expressions.expressions, {**expressions.blocks, **(blocks or {})}
     form = expressions if isinstance(expressions, Derivation) else None
     given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
@@ -71,7 +74,7 @@ def compile(
             f"expressed: expected 'body', got {expressed!r}, which nothing in the expression shows; put Q "
             "before what leads to nodes, as in Q @ B.T @ phi.T @ H.T"
         )
-    if not binding.nodes and B in letters and f_ext not in letters:
+    if robot.bodies and not binding.nodes and B in letters and f_ext not in letters:
         raise ArgumentError(
             "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
         )
@@ -99,10 +102,7 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> d
 
 def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
     """Return the names of what each call gives of the model, or raise an ArgumentError."""
-    if isinstance(parameters, str):
-        raise ArgumentError(
-            f"parameters: the text {parameters!r} came; wanted a list of names, such as [{parameters!r}]"
-        )
+    refuse_text("parameters", parameters)
     found, known = list(parameters), [x.name for x in PARAMETERS]
     for name in found:
         if name not in known:
@@ -110,6 +110,6 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
     if friction.name in found and tau_j not in letters:
         raise ArgumentError(
             f"parameters: {friction.name!r} came, but nothing in the expression depends on it; take a verb "
-            "with the joints' own forces, such as 'passive_forward_dynamics', or τⱼ itself"
+            "with the joints' own forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"
         )
     return found

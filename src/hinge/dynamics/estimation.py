@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hinge.dynamics.arguments import External
-from hinge.dynamics.calls import call_parts
+from hinge.dynamics.signatures import verb
 from hinge.model import Robot
 from hinge.spatial import Array, ArrayLike
 
@@ -67,6 +67,7 @@ class AccelerationShares:
         return self.forces + self.bias_forces + self.bias_accelerations
 
 
+@verb
 def filter_quantities(
     robot: Robot,
     q: ArrayLike,
@@ -80,11 +81,10 @@ def filter_quantities(
 
     `external` and `gravity` as in `inverse_dynamics`.
     """
-    given = {"qd": qd, "tau": tau}
-    found = call_parts("filter_quantities", robot, q, given, external=external, gravity=gravity)
-    return FilterQuantities(**found)
+    ...
 
 
+@verb
 def acceleration_shares(
     robot: Robot,
     q: ArrayLike,
@@ -98,6 +98,4 @@ def acceleration_shares(
 
     `external` and `gravity` as in `inverse_dynamics`.
     """
-    given = {"qd": qd, "tau": tau}
-    found = call_parts("acceleration_shares", robot, q, given, external=external, gravity=gravity)
-    return AccelerationShares(**found)
+    ...

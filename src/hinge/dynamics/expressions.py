@@ -1,13 +1,17 @@
 """The catalogue as mathematics: what each verb computes, as an operator expression.
 
 Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-11 (3.21)), external forces as
-− B f beside b (SOA slides, external forces).
+− B f beside b (SOA slides, external forces). Options of a verb are changes of its expression: `expression`
+composes any product of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+
+import numpy as np
 
 from hinge.algebra import (
     A0,
@@ -31,6 +35,7 @@ from hinge.algebra import (
     M,
     Na,
     Np,
+    One,
     P,
     Q,
     Ups,
@@ -54,14 +59,57 @@ from hinge.algebra import (
     v_n,
     x,
     x_n,
+    zero,
 )
 from hinge.errors import ArgumentError
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
 coriolis = H @ phi @ (M @ phi.T @ a + b)
-bias = H @ phi @ (M @ phi.T @ (a + E0.T @ g) + b - B @ f_ext)
-inverse = H @ phi @ (M @ phi.T @ (H.T @ qdd + a + E0.T @ g) + b - B @ f_ext)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What acts on a robot beside its motors; here the options of a verb enter its expression.
+
+    `acceleration` and `force` are those of the bodies that joint rates alone bring about, with gravity, the
+    motion of the base and external forces in them; `own` are forces at the hinges beside τ.
+    """
+
+    acceleration: Expr
+    force: Expr
+    own: Expr
+
+    @property
+    def load(self) -> Expr:
+        """The forces on the bodies where q̈ is zero."""
+        return M @ phi.T @ self.acceleration + self.force
+
+
+@cache
+def setting(passive: bool = False, base: bool = False) -> Setting:
+    """Return what acts: with `passive` the joints' own forces τⱼ, with `base` a base that moves as given.
+
+    On such a base V = φᵀ (Hᵀ q̇ + E₀ᵀ V₀) and α = φᵀ (Hᵀ q̈ + aₘ + E₀ᵀ α₀): Featherstone section 7.5, where the
+    motion of the base is what the recursions start from.
+    """
+    own = tau_j if passive else zero(Joint, One)
+    if base:
+        return Setting(a_m + E0.T @ A0, b_m - B @ f_ext, own)
+    return Setting(a + E0.T @ g, b - B @ f_ext, own)
+
+
+def _bias(on: Setting) -> Expr:
+    return H @ phi @ on.load - on.own
+
+
+def _inverse(on: Setting) -> Expr:
+    return H @ phi @ (M @ phi.T @ (H.T @ qdd + on.acceleration) + on.force) - on.own
+
+
+def _forward(on: Setting) -> Expr:
+    return mass.inv() @ (tau + on.own - H @ phi @ on.load)
+
 
 #: Momentum about the world's origin per joint rate, and the inertia of all bodies there.
 _momentum = E0 @ phi @ M @ phi.T @ H.T
@@ -92,13 +140,14 @@ BODY_ACCELERATIONS: dict[str, Expr] = {
     "FD2": psi.T @ H.T @ Di @ whiten @ (tau - coriolis) + phi.T @ a,
 }
 
-#: Verb → expression. Those with Q are shown in the axes that the caller asks for.
-CATALOGUE: dict[str, Expr] = {
-    "inverse_dynamics": inverse,
-    "forward_dynamics": mass.inv() @ (tau - bias),
+#: Verb → expression, a function of what acts where that can be chosen. Those with Q are shown in the axes
+#: that the caller asks for.
+_CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
+    "inverse_dynamics": _inverse,
+    "forward_dynamics": _forward,
     "mass_matrix": mass,
     "mass_matrix_inverse": mass.inv(),
-    "bias_force": bias,
+    "bias_force": _bias,
     "gravity_force": weight,
     "coriolis_force": coriolis,
     "forward_kinematics": B.T @ phi.T @ E0.T,
@@ -130,13 +179,14 @@ CATALOGUE: dict[str, Expr] = {
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
     "passive_force": tau_j,
-    "passive_inverse_dynamics": inverse - tau_j,
-    "passive_forward_dynamics": mass.inv() @ (tau + tau_j - bias),
-    "passive_bias_force": bias - tau_j,
+}
+#: Verb → expression without options.
+CATALOGUE: dict[str, Expr] = {
+    verb: e if isinstance(e, Expr) else e(setting()) for verb, e in _CATALOGUE.items()
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Parts:
     """What a verb's value consists of: expressions, and operators of which the blocks are shown."""
 
@@ -155,8 +205,7 @@ class Parts:
 
 
 #: Bias accelerations and forces with gravity and external forces in them.
-_acceleration = a + E0.T @ g
-_force = b - B @ f_ext
+_acceleration, _force = setting().acceleration, setting().force
 
 #: The filter and the smoother of JPL 86-48 (8.2)–(8.13), at all bodies at once: the predicted state z⁻, the
 #: innovations ε⁻ = τ − H z⁻, the residuals ε⁺ = D⁻¹ ε⁻, and the co-states λ⁻, accelerations of the bodies.
@@ -174,12 +223,9 @@ _M_ap, _M_aa = Ha @ phi @ M @ phi.T @ Hp.T, Ha @ phi @ M @ phi.T @ Ha.T
 _qdd_a = Na @ qdd
 
 
-def _hybrid(acceleration: Expr, force: Expr, own: Expr | None = None) -> Parts:
-    """Return what comes out under bias accelerations and forces, with forces `own` at the hinges beside τ."""
-    load = M @ phi.T @ acceleration + force
-    driven, held = (tau, Ha @ phi @ load) if own is None else (tau + own, Ha @ phi @ load - Na @ own)
-    qdd_p = passive.mass.inv() @ (Np @ driven - Hp @ phi @ load - _M_ap.T @ _qdd_a)
-    tau_a = _M_aa @ _qdd_a + _M_ap @ qdd_p + held
+def _hybrid(on: Setting) -> Parts:
+    qdd_p = passive.mass.inv() @ (Np @ (tau + on.own) - Hp @ phi @ on.load - _M_ap.T @ _qdd_a)
+    tau_a = _M_aa @ _qdd_a + _M_ap @ qdd_p + Ha @ phi @ on.load - Na @ on.own
     return Parts(
         {
             "accelerations": Np.T @ qdd_p + Na.T @ _qdd_a,
@@ -192,12 +238,6 @@ def _hybrid(acceleration: Expr, force: Expr, own: Expr | None = None) -> Parts:
 #: free base, where the robot has none.
 _reaction = -(passive.mass.inv() @ _M_ap.T)
 
-#: On a base that moves in a given way, V = φᵀ (Hᵀ q̇ + E₀ᵀ V₀) and α = φᵀ (Hᵀ q̈ + aₘ + E₀ᵀ α₀): Featherstone
-#: section 7.5, where the motion of the base is what the recursions start from.
-_moving_acceleration = a_m + E0.T @ A0
-_moving_force = b_m - B @ f_ext
-_moving_bias = H @ phi @ (M @ phi.T @ _moving_acceleration + _moving_force)
-
 # A plastic impact: active coordinates stop and impulses act at nodes. That is hybrid dynamics of velocities
 # that jump, without bias, since what is finite does nothing in no time.
 _blow = B @ f_ext
@@ -205,7 +245,7 @@ _jump_a = -(Na @ qd)
 _jump_p = passive.mass.inv() @ (Hp @ phi @ _blow - _M_ap.T @ _jump_a)
 
 #: Verb → the parts of its value. Λ of (9.21) is Υ; c and d of (10.3) give 𝓜⁻¹.
-SEVERAL: dict[str, Parts] = {
+_SEVERAL: dict[str, Parts | Callable[[Setting], Parts]] = {
     "mass_factors": Parts({"factor": innovate, "inverse": whiten}, {"diagonal": D}),
     "acceleration_shares": Parts(
         {
@@ -236,8 +276,7 @@ SEVERAL: dict[str, Parts] = {
     ),
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
-    "hybrid_dynamics": _hybrid(_acceleration, _force),
-    "passive_hybrid_dynamics": _hybrid(_acceleration, _force, tau_j),
+    "hybrid_dynamics": _hybrid,
     "impact": Parts(
         {
             "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
@@ -256,21 +295,59 @@ SEVERAL: dict[str, Parts] = {
     "centroidal_momentum_matrix": Parts({"momentum": _momentum, "inertia": _composite}),
     "centroidal_momentum_bias": Parts({"momentum": E0 @ phi @ (M @ phi.T @ a + b), "inertia": _composite}),
     "centroidal_momentum": Parts({"momentum": _momentum @ qd, "inertia": _composite}),
-    "moving_inverse_dynamics": Parts(
-        {"forces": H @ phi @ (M @ phi.T @ (H.T @ qdd + _moving_acceleration) + _moving_force)}
-    ),
-    "moving_forward_dynamics": Parts({"accelerations": mass.inv() @ (tau - _moving_bias)}),
-    "moving_bias_force": Parts({"forces": _moving_bias}),
-    "moving_hybrid_dynamics": _hybrid(_moving_acceleration, _moving_force),
+}
+#: The same without options.
+SEVERAL: dict[str, Parts] = {
+    verb: p if isinstance(p, Parts) else p(setting()) for verb, p in _SEVERAL.items()
 }
 
 
-#: Every verb.
+#: Every verb, without options.
 VERBS: dict[str, Parts] = {verb: Parts({verb: e}) for verb, e in CATALOGUE.items()} | SEVERAL
+#: Verbs whose options change what acts.
+WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
+    verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)
+}
 
 
-def parts_of(verb: str) -> Parts:
-    """Return what a verb's value consists of."""
+def expression(verb: str, *, passive: bool = False, base: bool = False) -> Parts:
+    """Return what a verb computes, as operator expressions; `hinge.compile` takes them for a robot.
+
+    With `passive` the joints' own forces τⱼ act beside τ; with `base` the base moves in a given way, whose
+    velocity V₀ and acceleration α₀ (…, 6), gravity included, are the inputs V0 and A0 in place of gravity.
+    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0.
+    """
+    for name, value in {"passive": passive, "base": base}.items():
+        if not isinstance(value, bool | np.bool_):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"{name}: expected True or False, got {value!r}")
+    return _composed(verb, bool(passive), bool(base))
+
+
+@cache
+def _composed(verb: str, passive: bool, base: bool) -> Parts:
     if verb not in VERBS:
-        raise ArgumentError(f"verb: {verb!r} is unknown; there is {', '.join(VERBS)}")
-    return VERBS[verb]
+        raise ArgumentError(f"verb: {verb!r} is unknown; {_instead(verb)}")
+    if not (passive or base):
+        return VERBS[verb]
+    if verb not in WITH_OPTIONS:
+        option, those = "passive" if passive else "base", ", ".join(WITH_OPTIONS)
+        raise ArgumentError(f"{option}: {verb} does not depend on it; expected one of {those}")
+    found = WITH_OPTIONS[verb](setting(passive, base))
+    return found if isinstance(found, Parts) else Parts({verb: found})
+
+
+def _instead(verb: str) -> str:
+    """Return what to write for a name that is none."""
+    for prefix, option in {"passive_": "passive", "moving_": "base"}.items():
+        bare = str(verb).removeprefix(prefix)
+        if bare != verb and bare in WITH_OPTIONS:
+            return f"take hinge.dynamics.expression({bare!r}, {option}=True)"
+    return f"there is {', '.join(VERBS)}"
+
+
+def every_expression() -> Iterator[Parts]:
+    """Yield what every verb computes, with every product of options."""
+    yield from VERBS.values()
+    for verb in WITH_OPTIONS:
+        for own, moving in ((True, False), (False, True), (True, True)):
+            yield expression(verb, passive=own, base=moving)

@@ -13,19 +13,10 @@ from operator import index
 
 import numpy as np
 
-from hinge.dynamics.calls import call, call_parts
-from hinge.dynamics.kept import Quick
+from hinge.dynamics.signatures import verb
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike
-
-_MASS_TIMES = Quick("mass_times")
-_MASS_SOLVE = Quick("mass_solve")
-_MASS_ROOT = Quick("mass_root")
-_MASS_ROOT_INVERSE = Quick("mass_root_inverse")
-_QUASI_VELOCITIES = Quick("quasi_velocities")
-_FROM_QUASI_VELOCITIES = Quick("from_quasi_velocities")
-_LOG_DETERMINANT = Quick("log_determinant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,58 +33,59 @@ class MassFactors:
     inverse: Array
 
 
+@verb
 def mass_factors(robot: Robot, q: ArrayLike) -> MassFactors:
     """Return I + H φ K, D and I − H ψ K, whose products are the mass matrix and its inverse."""
-    return MassFactors(**call_parts("mass_factors", robot, q, {}))
+    ...
 
 
-@_MASS_TIMES.natively
+@verb
 def mass_times(robot: Robot, q: ArrayLike, x: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜 x (…, nv) without forming 𝓜: inverse dynamics at rest without gravity.
 
     Batches broadcast: for several vectors at one configuration x is (k, nv).
     """
-    return call(_MASS_TIMES, robot, q, {"x": x}, out=out)
+    ...
 
 
-@_MASS_SOLVE.natively
+@verb
 def mass_solve(robot: Robot, q: ArrayLike, x: ArrayLike, *, out: Array | None = None) -> Array:
     """Return 𝓜⁻¹ x (…, nv) without forming 𝓜: the accelerations that the forces x add."""
-    return call(_MASS_SOLVE, robot, q, {"x": x}, out=out)
+    ...
 
 
-@_MASS_ROOT.natively
+@verb
 def mass_root(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return L = (I + H φ K) D½ (…, nv, nv), with 𝓜 = L Lᵀ.
 
     L is upper triangular by joints, base first, and within a joint lower triangular: what no two branches
     share stays zero.
     """
-    return call(_MASS_ROOT, robot, q, {}, out=out)
+    ...
 
 
-@_MASS_ROOT_INVERSE.natively
+@verb
 def mass_root_inverse(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return L⁻¹ = D⁻½ (I − H ψ K) (…, nv, nv), with 𝓜⁻¹ = L⁻ᵀ L⁻¹."""
-    return call(_MASS_ROOT_INVERSE, robot, q, {}, out=out)
+    ...
 
 
-@_QUASI_VELOCITIES.natively
+@verb
 def quasi_velocities(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return ν = Lᵀ q̇ = D½ᵀ (I + H φ K)ᵀ q̇ (…, nv), in which the kinetic energy is ½ νᵀ ν."""
-    return call(_QUASI_VELOCITIES, robot, q, {"qd": qd}, out=out)
+    ...
 
 
-@_FROM_QUASI_VELOCITIES.natively
+@verb
 def from_quasi_velocities(robot: Robot, q: ArrayLike, x: ArrayLike, *, out: Array | None = None) -> Array:
     """Return the velocities q̇ = L⁻ᵀ ν = (I − H ψ K)ᵀ D⁻½ᵀ ν (…, nv) whose quasi-velocities ν are x."""
-    return call(_FROM_QUASI_VELOCITIES, robot, q, {"x": x}, out=out)
+    ...
 
 
-@_LOG_DETERMINANT.natively
+@verb
 def log_determinant(robot: Robot, q: ArrayLike) -> Array:
     """Return log det 𝓜 (…): the sum of log det D over the joints, for the factors have determinant one."""
-    return call(_LOG_DETERMINANT, robot, q, {})
+    ...
 
 
 def sample_velocities(

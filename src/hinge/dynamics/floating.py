@@ -10,6 +10,7 @@ import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, precision
+from hinge.dynamics.expressions import expression
 from hinge.dynamics.hybrid import hybrid_dynamics
 from hinge.dynamics.kept import checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
@@ -26,13 +27,14 @@ def floating_inverse_dynamics(
     base_force: ArrayLike | None = None,
     external: External = None,
     gravity: ArrayLike | None = None,
+    passive: bool = False,
 ) -> tuple[Array, Array]:
     """Return qdd and tau (…, nv) of a robot on a free base whose other joints accelerate as qdd says.
 
     The base's part of qdd may be anything and comes back as what it must be; the base's part of tau is
     `base_force` (…, 6), [n; f] in the outer frame of the base joint, zero unless given. Featherstone section
-    7.5.1: derived to (7.25)–(7.31), the base being all that is passive. `external` and `gravity` as in
-    `inverse_dynamics`.
+    7.5.1: derived to (7.25)–(7.31), the base being all that is passive. `external`, `gravity` and `passive`
+    as in `inverse_dynamics`.
     """
     base, others = _base_and_others(robot)
     dtype = precision(q, qd, qdd, *([] if base_force is None else [base_force]))
@@ -43,9 +45,18 @@ def floating_inverse_dynamics(
         common_batch({"base_force": given, "qdd": as_vector(qdd, "qdd", robot.nv, why, dtype=dtype)})
     tau = np.zeros((*given.shape[:-1], robot.nv), dtype)
     tau[..., base.qd_slice] = given
-    compiled(robot, "hybrid_dynamics", external_forces(external)[0], prescribed=others)  # code of its own
+    parts = expression("hybrid_dynamics", passive=passive)
+    compiled(robot, parts, external_forces(external)[0], prescribed=others)  # code of its own
     return hybrid_dynamics(
-        robot, q, qd, tau=tau, qdd=qdd, prescribed=others, external=external, gravity=gravity
+        robot,
+        q,
+        qd,
+        tau=tau,
+        qdd=qdd,
+        prescribed=others,
+        external=external,
+        gravity=gravity,
+        passive=passive,
     )
 
 

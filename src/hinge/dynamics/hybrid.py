@@ -8,7 +8,7 @@ of the two is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,18 +16,20 @@ from numpy.typing import NDArray
 
 from hinge.dynamics.arguments import External, external_forces, precision
 from hinge.dynamics.callable import Compiled
-from hinge.dynamics.kept import QUICK_SETS, compiled, has_own_code, make_room
-from hinge.dynamics.moving import CALLED, BaseMotion, base_inputs, refuse_own_forces
+from hinge.dynamics.expressions import Parts, expression
+from hinge.dynamics.kept import CALLS, compiled, has_own_code
+from hinge.dynamics.moving import BaseMotion, base_inputs
+from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError, UnknownNameError
-from hinge.model import Robot, as_vector, checked_robot, common_batch
+from hinge.model import Robot, as_vector, checked_robot, common_batch, refuse_text
 from hinge.spatial import Array, ArrayLike
+from hinge.targets import best_target
 
 Mask: TypeAlias = NDArray[np.bool_]
 #: Names of joints, or for each coordinate (…, nv) whether its acceleration is given.
 Prescribed: TypeAlias = Iterable[str] | Mask
 
-_HYBRID, _PARTITIONED = "hybrid_dynamics", "partitioned"
-_MOVING, _PASSIVE = "moving_hybrid_dynamics", "passive_hybrid_dynamics"
+_PARTITIONED = expression("partitioned")
 
 
 def hybrid_dynamics(
@@ -41,6 +43,7 @@ def hybrid_dynamics(
     external: External = None,
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
+    out: tuple[Array, Array] | None = None,
     passive: bool = False,
 ) -> tuple[Array, Array]:
     """Return qdd and tau (…, nv), each completed by what the other was given for: 𝓜 q̈ + C = τ.
@@ -53,30 +56,27 @@ def hybrid_dynamics(
     O(n), SOA slides, page 70. The first list of names has code compiled for it, and so have lists for which
     `hinge.dynamics.compiled(robot, "hybrid_dynamics", prescribed=names)` was called; all others, and arrays
     of booleans, share one program, so that a change of the set compiles nothing. `external`, `gravity`,
-    `base` and `passive` as in `inverse_dynamics`; with `passive` that is 𝓜 q̈ + C = τ + τⱼ, and the code is
-    that of "passive_hybrid_dynamics".
+    `base` and `passive` as in `inverse_dynamics`; with `passive` that is 𝓜 q̈ + C = τ + τⱼ. `out` are two
+    arrays for the results.
     """
-    plain = not passive and external is None and gravity is None and base is None
-    if plain and isinstance(prescribed, list | tuple):
-        try:
-            f = QUICK_SETS.get((robot, tuple(prescribed)))
-        except TypeError:
-            f = None  # something that has no hash cannot be right: the checks below say what is wrong
+    plain = passive is False and base is None and external is None and gravity is None and out is None
+    listed = plain and isinstance(prescribed, list | tuple)
+    key = ("hybrid_dynamics", robot, tuple(prescribed), best_target()) if listed else ()
+    if listed:
+        f = CALLS.get(key)
         if f is not None:
             return f(q, qd, qdd, tau)
     choice = _choice(checked_robot(robot), prescribed)
-    nodes, forces = external_forces(external)
+    parts = expression("hybrid_dynamics", passive=passive, base=base is not None)
+    nodes, more = external_forces(external)
     if base is not None:
-        refuse_own_forces(passive)
-        arrays = {"q": q, "qd": qd, "qdd": qdd, "tau": tau, **forces}
-        more = {**forces, **base_inputs(base, robot, gravity, arrays)}
-        return _form(robot, _MOVING, nodes, choice)(q, qd, qdd, tau, **more)
-    more = {**forces, **({} if gravity is None else {"gravity": gravity})}
-    f = _form(robot, _PASSIVE if passive else _HYBRID, nodes, choice)
-    if not passive and not more and isinstance(prescribed, list | tuple) and isinstance(choice, frozenset):
-        make_room(QUICK_SETS)
-        QUICK_SETS[robot, tuple(prescribed)] = f
-    return f(q, qd, qdd, tau, **more)
+        more |= base_inputs(base, robot, gravity, {"q": q, "qd": qd, "qdd": qdd, "tau": tau, **more})
+    elif gravity is not None:
+        more["gravity"] = gravity
+    f = _form(robot, parts, nodes, choice)
+    if listed and isinstance(choice, frozenset):
+        CALLS.put(key, f)
+    return f(q, qd, qdd, tau, out, **more)
 
 
 class Partition(NamedTuple):
@@ -120,10 +120,7 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
 def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
     """Return what is prescribed as names of joints, or as booleans (…, nv)."""
     wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
-    if isinstance(prescribed, str):
-        raise ArgumentError(
-            f"{called}: the text {prescribed!r} came; wanted a list, such as [{prescribed!r}]"
-        )
+    refuse_text(called, prescribed, "joint names")
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(
@@ -157,18 +154,17 @@ def coordinates(robot: Robot, joints: Prescribed, called: str) -> Mask:
     return _held(robot, choice) if isinstance(choice, frozenset) else choice
 
 
-def _form(
-    robot: Robot, verb: str, nodes: tuple[str, ...], choice: frozenset[str] | Mask
-) -> Callable[..., tuple[Array, Array]]:
+#: What a caller calls the inputs and the results.
+_CALLED = {**ARGUMENTS, "held": "prescribed"}
+_RESULTS: tuple[str, ...] = ("accelerations", "forces")
+
+
+def _form(robot: Robot, parts: Parts, nodes: tuple[str, ...], choice: frozenset[str] | Mask) -> _Form:
     """Return a function of q, qd, qdd, tau and what else a call has."""
-    if isinstance(choice, frozenset) and has_own_code(robot, verb, nodes, choice):
-        return _Form(compiled(robot, verb, nodes, prescribed=choice))
+    if isinstance(choice, frozenset) and has_own_code(robot, parts, nodes, choice):
+        return _Form(compiled(robot, parts, nodes, prescribed=choice))
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
-    return _Switched(compiled(robot, verb, nodes, prescribed=None), held)
-
-
-#: What a caller calls the inputs.
-_CALLED = {"f_ext": "external", "held": "prescribed", **CALLED}
+    return _Switched(compiled(robot, parts, nodes, prescribed=None), held)
 
 
 class _Form:
@@ -178,22 +174,43 @@ class _Form:
         self.f, self.entry = f, f.entry
 
     def __call__(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, **more: ArrayLike
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tau: ArrayLike,
+        out: Any = None,
+        **more: ArrayLike,
     ) -> tuple[Array, Array]:
         """Return qdd and tau."""
-        if not more:
-            return _both(self.entry(q, qd, qdd, tau))
-        return _both(self.f.evaluate(q, {"qd": qd, "qdd": qdd, "tau": tau, **more}, called=_CALLED))
+        if out is None and not more:
+            found = self.entry(q, qd, qdd, tau)
+            return found["accelerations"], found["forces"]
+        return self._evaluated(q, {"qd": qd, "qdd": qdd, "tau": tau, **more}, out)
+
+    def _evaluated(self, q: ArrayLike, vectors: Mapping[str, ArrayLike], out: Any) -> tuple[Array, Array]:
+        if out is not None and not (isinstance(out, tuple | list) and len(out) == len(_RESULTS)):
+            raise ArgumentError(f"out: expected two arrays, for qdd and tau, got {type(out).__name__}")
+        to = None if out is None else dict(zip(_RESULTS, out, strict=True))
+        found = self.f.evaluate(q, vectors, called=_CALLED, out=to)
+        return found["accelerations"], found["forces"]
 
 
-class _Switched:
+class _Switched(_Form):
     """Hybrid dynamics for any set, with the one that was asked for."""
 
     def __init__(self, f: Compiled, held: Mask) -> None:
-        self.f, self.held = f, held
+        super().__init__(f)
+        self.held = held
 
     def __call__(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, **more: ArrayLike
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        tau: ArrayLike,
+        out: Any = None,
+        **more: ArrayLike,
     ) -> tuple[Array, Array]:
         """Return qdd and tau; what is not given is zero, since even zero times nan is nan."""
         dtype = precision(q, qd, qdd, tau, *more.values())
@@ -203,11 +220,7 @@ class _Switched:
         zero = dtype(0)
         qdd, tau = np.where(self.held, given[0], zero), np.where(self.held, zero, given[1])
         held = self.held.astype(dtype)
-        if not more and size:
-            return _both(self.f.entry(q, qd, qdd, tau, held))
-        vectors = {"qd": qd, "qdd": qdd, "tau": tau, "held": held, **more}
-        return _both(self.f.evaluate(q, vectors, called=_CALLED))
-
-
-def _both(results: Mapping[str, Any]) -> tuple[Array, Array]:
-    return results["accelerations"], results["forces"]
+        if out is None and not more and size:
+            found = self.entry(q, qd, qdd, tau, held)
+            return found["accelerations"], found["forces"]
+        return self._evaluated(q, {"qd": qd, "qdd": qdd, "tau": tau, "held": held, **more}, out)

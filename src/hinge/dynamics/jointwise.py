@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import cast
 
 from hinge.binding import Formula, Row, jointwise, of_this_package
-from hinge.dynamics.kept import JOINT_PROGRAMS, make_room
+from hinge.dynamics.kept import JOINT_PROGRAMS
 from hinge.model import Robot
 from hinge.pipeline import build, in_order
 from hinge.targets import Executable, Traced, best_target
@@ -34,8 +34,7 @@ def joint_program(
     if found is None:
         found = _traced(robot, name, inputs, results, formula, target)
         if known is not None:
-            make_room(JOINT_PROGRAMS)
-            JOINT_PROGRAMS[known, target] = found
+            JOINT_PROGRAMS.put((known, target), found)
     return found
 
 
@@ -49,12 +48,11 @@ def _traced(
 ) -> Executable:
     code = in_order(jointwise(robot, inputs, results, formula))
     identity = code.identity()
-    key = identity, target
-    if key not in JOINT_PROGRAMS:
-        make_room(JOINT_PROGRAMS)
-        label = f"{name} at the joints of {robot.name}"
-        JOINT_PROGRAMS[key] = build(Traced(code, identity, label), target=target)
-    return JOINT_PROGRAMS[key]
+    found = JOINT_PROGRAMS.get((identity, target))
+    if found is not None:
+        return found
+    made = build(Traced(code, identity, f"{name} at the joints of {robot.name}"), target=target)
+    return JOINT_PROGRAMS.put((identity, target), made)
 
 
 def _known_by(

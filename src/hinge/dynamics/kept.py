@@ -1,34 +1,123 @@
-"""Compiled verbs, kept for the robots that they were called with."""
+"""Compiled verbs, kept for the robots that they were called with.
+
+From a call to machine code there are these memories, each asked when the one before does not know:
+
+1. The rows of a verb's native function (`signatures.Verb`), 32 robots, frames and axes: with plain arrays a
+   second call runs no Python at all.
+2. `CALLS`: functions of arrays by verb, robot and choices as they came, so that these are checked once.
+3. `PROGRAMS`: compiled expressions by robot, expressions, frames, axes, prescribed joints, parameters and
+   target, so that nothing is bound twice. A `Compiled` has its program with the robot's gravity, that with
+   gravity as an argument, and the machine code of both for each number of lanes: these go with it.
+4. `JOINT_PROGRAMS`: programs of formulas at joints, of which no expression tells.
+5. The cache on disk (`hinge.targets.llvm.cache`), so that another process need not compile.
+6. Derivations: the last ones (`hinge.pipeline`), and a table of them that ships, since a search takes
+   seconds.
+
+`forget` empties 1 to 4, all that is of robots in this process; the last two are functions of their keys.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from hinge.binding import Expressed, bind
+from hinge.binding import Expressed
 from hinge.dynamics.callable import Compiled
 from hinge.dynamics.compiler import checked_parameters, compile
-from hinge.dynamics.expressions import CATALOGUE, VERBS, parts_of
-from hinge.dynamics.needs import needs_of
+from hinge.dynamics.expressions import VERBS, Parts, expression
 from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot
-from hinge.spatial import ArrayLike
-from hinge.targets import Dispatcher, Executable, best_target, dispatcher
+from hinge.model import Robot, checked_robot, refuse_text
+from hinge.targets import Executable, best_target
 
-F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K")
+V = TypeVar("V")
+
 #: The name of a frame or body, several of them, or None for all bodies.
 Frames = str | Sequence[str] | None
+#: How many values a memory has: the programs of a few robots with all verbs, or of many robots with a few.
+KEPT = 1024
 
-#: What `help` says of a verb for one robot.
-CATALOGUE_DOC = "The verb {verb} for robot {robot.name!r}, a function of arrays in the verb's order."
-#: How many compiled verbs are kept, each for one robot, one set of frames and one choice of axes.
-KEPT = 256
+_MEMORIES: list[Memory[Any, Any]] = []
+#: What drops the rows of each native function.
+ROWS: list[Callable[[], None]] = []
+
+
+class Memory(Generic[K, V]):
+    """The values that were used last, by key; all memories are emptied by `forget`."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[K, V] = OrderedDict()
+        _MEMORIES.append(self)
+
+    def get(self, key: K) -> V | None:
+        """Return a value, which is now the last one used, or None; what has no hash is no key."""
+        try:
+            found = self._values.get(key)
+        except TypeError:
+            return None
+        if found is not None:
+            with suppress(KeyError):  # another thread may just have dropped it
+                self._values.move_to_end(key)
+        return found
+
+    def put(self, key: K, value: V) -> V:
+        """Return the value for a key, this one if there is none yet; the one used longest ago goes."""
+        found = self._values.setdefault(key, value)
+        while len(self._values) > KEPT:
+            self._values.popitem(last=False)
+        return found
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(list(self._values))
+
+    def forget(self) -> None:
+        """Drop all values."""
+        self._values.clear()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._values
+
+
+class Key(NamedTuple):
+    """What tells compiled expressions apart."""
+
+    robot: Robot
+    parts: Parts
+    nodes: tuple[str, ...] = ()
+    expressed: Expressed = "body"
+    prescribed: frozenset[str] | None = frozenset()
+    parameters: tuple[str, ...] = ()
+    target: str = "llvm"
+
+
+PROGRAMS: Memory[Key, Compiled] = Memory()
+#: Functions of arrays, by a verb, a robot, what else was chosen in the call, and the target.
+CALLS: Memory[tuple[Hashable, ...], Callable[..., Any]] = Memory()
+#: Programs of formulas at joints, by their code, or what is known to lead to it, and for which target.
+JOINT_PROGRAMS: Memory[tuple[Hashable, str], Executable] = Memory()
+
+
+def forget(*, programs: bool = True) -> None:
+    """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called.
+
+    With `programs=False` only the rows of native functions go, so that the next calls ask again which target
+    the environment names; programs are kept for each target.
+    """
+    for drop in ROWS:
+        drop()
+    if programs:
+        for memory in _MEMORIES:
+            memory.forget()
 
 
 def compiled(
     robot: Robot,
-    verb: str,
+    verb: str | Parts,
     nodes: Sequence[str] = (),
     expressed: Expressed = "body",
     prescribed: Iterable[str] | None = (),
@@ -36,144 +125,53 @@ def compiled(
 ) -> Compiled:
     """Return the compiled expressions of a verb for a robot; the last ones used are kept.
 
-    `prescribed` is for verbs that split the coordinates: names of joints, or None for the form that takes
-    `held`. `parameters` as in `compile`.
+    `verb` is a name, or with options what `expression(name, passive=True, …)` gives. `prescribed` is for
+    verbs that split the coordinates: names of joints, or None for the form that takes `held`. `parameters`
+    as in `compile`.
     """
-    if isinstance(nodes, str):
-        raise ArgumentError(f"nodes: the text {nodes!r} came; wanted a tuple of names, such as ({nodes!r},)")
-    checked_axes(expressed)
-    parts = parts_of(verb)
-    if isinstance(prescribed, str):
-        raise ArgumentError(
-            f"prescribed: the text {prescribed!r} came; wanted a list of joints, such as [{prescribed!r}]"
-        )
+    refuse_text("nodes", nodes, "frame names")
+    refuse_text("prescribed", prescribed, "joint names")
+    parts = verb if isinstance(verb, Parts) else expression(verb)
     active = None if prescribed is None else frozenset(prescribed)
     if active != frozenset() and not parts.splits:
         those = ", ".join(name for name, p in VERBS.items() if p.splits)
-        raise ArgumentError(f"prescribed: came for {verb}, which does not split coordinates; {those} do")
-    given = tuple(checked_parameters(parameters, parts.letters))
-    return _kept(checked_robot(robot), verb, tuple(nodes), expressed, active, given, best_target())
+        shown = ", ".join(parts.expressions)
+        raise ArgumentError(f"prescribed: {shown} does not split coordinates; expected one of {those}")
+    given = tuple(checked_parameters(parameters, parts.letters)) if parameters else ()
+    return program(
+        Key(checked_robot(robot), parts, tuple(nodes), checked_axes(expressed), active, given, best_target())
+    )
 
 
-@lru_cache(maxsize=KEPT)
-def _kept(
-    robot: Robot,
-    verb: str,
-    nodes: tuple[str, ...],
-    expressed: Expressed,
-    prescribed: frozenset[str] | None,
-    parameters: tuple[str, ...],
-    target: str,
-) -> Compiled:
-    parts = parts_of(verb)
-    if parameters or verb not in CATALOGUE:
-        found = compile(
-            verb,
-            robot,
-            nodes=nodes,
-            expressed=expressed,
-            prescribed=prescribed,
-            target=target,
-            parameters=parameters,
-        )
-        if parts.splits and not parameters:
-            _note_set(robot, verb, nodes, prescribed)
+def program(key: Key) -> Compiled:
+    """Return what a key tells of, compiled now unless it is kept."""
+    found = PROGRAMS.get(key)
+    if found is not None:
         return found
-    binding = bind(robot, needs_of(parts.expressions.values()), nodes=nodes, expressed=expressed)
-    return Compiled(parts.expressions, binding, target=target)
+    made = compile(
+        key.parts,
+        key.robot,
+        nodes=key.nodes,
+        expressed=key.expressed,
+        prescribed=key.prescribed,
+        parameters=key.parameters,
+        target=key.target,
+    )
+    if key.parts.splits:
+        CALLS.forget()  # the new code may be a better way
+    return PROGRAMS.put(key, made)
 
 
-#: For each robot, verb and nodes the sets of prescribed joints that have code of their own; None among them
-#: says that the form for all sets is there.
-_SETS: dict[tuple[Robot, str, tuple[str, ...]], set[frozenset[str] | None]] = {}
-#: Functions for robots and lists of names of joints that are known to be right; emptied with every new code,
-#: which may be a better way.
-QUICK_SETS: dict[tuple[Robot, tuple[str, ...]], Callable[..., Any]] = {}
-#: Programs of formulas at joints, by their code, or what is known to lead to it, and for which target.
-JOINT_PROGRAMS: dict[tuple[Hashable, str], Executable] = {}
-
-
-def _note_set(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str] | None) -> None:
-    """Note that a set of prescribed joints has code of its own."""
-    key = robot, verb, nodes
-    while key not in _SETS and len(_SETS) >= KEPT:
-        _SETS.pop(next(iter(_SETS)))
-    _SETS.setdefault(key, set()).add(prescribed)
-    QUICK_SETS.clear()
-
-
-def has_own_code(robot: Robot, verb: str, nodes: tuple[str, ...], prescribed: frozenset[str]) -> bool:
+def has_own_code(robot: Robot, parts: Parts, nodes: tuple[str, ...], prescribed: frozenset[str]) -> bool:
     """Tell whether a set of prescribed joints has code of its own, or is to get it.
 
     The set that comes first does, and those that were compiled ahead by `compiled`. Sets that come later
     share one program that takes them as an input: changing the set at run time compiles nothing.
     """
-    known = _SETS.get((robot, verb, nodes))
-    return known is None or prescribed in known
-
-
-#: Every table of verbs there is.
-_ALL: list[Quick] = []
-
-
-class Quick(dict[Any, Callable[..., Any]]):
-    """A verb for each robot (and frame) that it was called with: a function of arrays, quick for plain ones.
-
-    A dict, since a look-up must cost less than the dynamics; the oldest goes when there are too many. The
-    keys are robots, or for a verb with frames (robot, frame, expressed), the frame None for all bodies or a
-    tuple of names for several.
-    """
-
-    def __init__(self, verb: str, choices: Sequence[str] = ()) -> None:
-        super().__init__()
-        self.verb, self.choices = verb, choices
-        self.dispatcher: Dispatcher | None = None
-        _ALL.append(self)
-
-    def natively(self, f: F) -> F:
-        """Return a verb as a function that, on a native target, goes straight into the code of robots."""
-        self.dispatcher = dispatcher(f, self.choices)
-        return cast("F", self.dispatcher.function)
-
-    def forget(self) -> None:
-        """Drop everything that was compiled."""
-        self.clear()
-        if self.dispatcher is not None:
-            self.dispatcher.forget()
-
-    def __missing__(self, key: Any) -> Callable[..., Any]:
-        robot, *chosen = key if isinstance(key, tuple) else (key,)
-        frame, expressed = chosen or ((), "body")
-        f = compiled(robot, self.verb, names_of(robot, frame), expressed)
-        doc = CATALOGUE_DOC.format(verb=self.verb, robot=robot)
-        found = f.quick(doc, one_node=isinstance(frame, str))
-        make_room(self)
-        self[key] = found
-        if self.dispatcher is not None:
-            self.dispatcher.introduce(robot, found, *chosen)
-        return found
-
-    def at(self, robot: Robot, frame: Frames, expressed: Expressed, *arrays: ArrayLike) -> Any:
-        """Return the value of a verb with frames, that of the only one if `frame` is a name."""
-        if frame is not None and not isinstance(frame, str):
-            frame = names_of(robot, frame)
-        return self[checked_robot(robot), frame, checked_axes(expressed)](*arrays)
-
-
-def make_room(table: dict[Any, Any]) -> None:
-    """Drop the oldest entries of a table until there are fewer than KEPT."""
-    while len(table) >= KEPT:
-        table.pop(next(iter(table), None), None)
-
-
-def forget() -> None:
-    """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called."""
-    _kept.cache_clear()
-    _SETS.clear()
-    QUICK_SETS.clear()
-    JOINT_PROGRAMS.clear()
-    for verb in _ALL:
-        verb.forget()
+    own = Key(robot, parts, nodes, prescribed=prescribed, target=best_target())
+    if own in PROGRAMS:
+        return True
+    return not any(key._replace(prescribed=prescribed) == own for key in PROGRAMS)
 
 
 def checked_axes(expressed: Expressed) -> Expressed:

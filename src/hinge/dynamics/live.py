@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hinge.algebra import inertias
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, flattened, precision
-from hinge.dynamics.expressions import parts_of
+from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.hybrid import Mask, Prescribed, coordinates
 from hinge.dynamics.kept import compiled
 from hinge.dynamics.payloads import Payload, checked_inertia, checked_placement
@@ -206,7 +206,7 @@ class Live:
 
     def call(
         self,
-        verb: str,
+        verb: str | Parts,
         q: ArrayLike,
         *,
         nodes: Iterable[str] = (),
@@ -217,11 +217,11 @@ class Live:
     ) -> Any:
         """Return any verb of the catalogue for this configuration; its vectors are given by name.
 
-        A verb with one result gives an array, one with several a dict. `nodes` are frames as in
-        `hinge.compile`, each choice of them compiled when it is first asked for; where there are none, a
-        vector f_ext acts on all bodies.
+        `verb` is a name, or with options what `expression(name, passive=True)` gives. A verb with one result
+        gives an array, one with several a dict. `nodes` are frames as in `hinge.compile`, each choice of them
+        compiled when it is first asked for; where there are none, a vector f_ext acts on all bodies.
         """
-        splits = parts_of(verb).splits
+        parts = verb if isinstance(verb, Parts) else expression(verb)
         given = dict(vectors)
         if external is not None:
             given["f_ext"] = self._on_bodies(external)
@@ -230,10 +230,10 @@ class Live:
             chosen = self._bodies
         f = compiled(
             self.robot,
-            verb,
+            parts,
             chosen,
             expressed,
-            prescribed=None if splits else (),
+            prescribed=None if parts.splits else (),
             parameters=(inertias.name,),
         )
         dtype = precision(q, *given.values())

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.dynamics.arguments import External
-from hinge.dynamics.calls import call_parts
+from hinge.dynamics.arguments import External, external_forces
+from hinge.dynamics.kept import compiled
+from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_configuration, reaction_force
 from hinge.spatial import Array, ArrayLike
@@ -49,7 +50,10 @@ def hinge_forces(
     verb = "hinge_forces" if tau is None else "hinge_forces_under"
     given: dict[str, ArrayLike] = {"qd": qd, **({"qdd": qdd} if qdd is not None else {})}
     given |= {"tau": tau} if tau is not None else {}
-    total = call_parts(verb, robot, q, given, external=external, gravity=gravity)["force"]
+    given |= {"gravity": gravity} if gravity is not None else {}
+    nodes, forces = external_forces(external)
+    f = compiled(robot, verb, nodes)
+    total = f.evaluate(q, given | forces, called=ARGUMENTS)["force"]
     state = as_configuration(robot, q, dtype=total.dtype)
     shown = [np.empty_like(total) for _ in range(3)]
     with np.errstate(all="ignore"):  # a state that is not finite stays its own

@@ -36,15 +36,6 @@ class BaseMotion:
     rotation: ArrayLike | None = None
 
 
-def refuse_own_forces(passive: bool) -> None:
-    """Raise a NotImplementedError if the joints' own forces are asked for on a base that moves."""
-    if passive:
-        raise NotImplementedError(
-            "passive: the joints' own forces on a base that moves are not there; add passive_force(robot, q, "
-            "qd) to tau, or take it from what comes out"
-        )
-
-
 def base_inputs(
     base: BaseMotion, robot: Robot, gravity: ArrayLike | None, arrays: Mapping[str, ArrayLike]
 ) -> dict[str, ArrayLike]:

@@ -13,32 +13,16 @@ it is nan or, after rounding, huge. `operational_inverse_inertia` is there alway
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
-
+from hinge.algebra import f_ext, x_n
 from hinge.binding import Expressed
-from hinge.dynamics.kept import Frames, Quick, checked_axes, compiled, names_of
-from hinge.dynamics.verbs import refuse_world
-from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_vector, common_batch
+from hinge.dynamics.kept import Frames
+from hinge.dynamics.signatures import verb
+from hinge.dynamics.verbs import PointAxes
+from hinge.model import Robot
 from hinge.spatial import Array, ArrayLike
 
-#: What chooses the code of a verb beside the robot.
-_AT_FRAMES = ("frame", "expressed")
-_OPERATIONAL_INVERSE_INERTIA = Quick("operational_inverse_inertia", _AT_FRAMES)
-_OPERATIONAL_INERTIA = Quick("operational_inertia", _AT_FRAMES)
-_CONSISTENT_INVERSE = Quick("consistent_inverse", _AT_FRAMES)
-_OPERATIONAL_BIAS = Quick("operational_bias", _AT_FRAMES)
-_CLASSICAL_OPERATIONAL_BIAS = Quick("classical_operational_bias", _AT_FRAMES)
-_OPERATIONAL_GRAVITY = Quick("operational_gravity", _AT_FRAMES)
-_FORCE_CORRECTION = Quick("force_correction", _AT_FRAMES)
-_ROW_PRODUCTS = Quick("jacobian_row_products", _AT_FRAMES)
-_COLUMN_PRODUCTS = Quick("jacobian_column_products", _AT_FRAMES)
-_SOLVE = Quick("jacobian_solve", _AT_FRAMES)
 
-
-@_OPERATIONAL_INVERSE_INERTIA.natively
+@verb
 def operational_inverse_inertia(
     robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
@@ -46,18 +30,18 @@ def operational_inverse_inertia(
 
     Derived to Bᵀ ψᵀ Hᵀ D⁻¹ H ψ B, SOA paper (5.5), JPL 88-11 (6.7) of part II.
     """
-    return _value(_OPERATIONAL_INVERSE_INERTIA, robot, frame, expressed, q, out=out)
+    ...
 
 
-@_OPERATIONAL_INERTIA.natively
+@verb
 def operational_inertia(
     robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
     """Return the inertia Λ = (J 𝓜⁻¹ Jᵀ)⁻¹ (…, 6n, 6n) that a hand at the frames feels; J of full rank."""
-    return _value(_OPERATIONAL_INERTIA, robot, frame, expressed, q, out=out)
+    ...
 
 
-@_CONSISTENT_INVERSE.natively
+@verb
 def consistent_inverse(
     robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
@@ -65,10 +49,10 @@ def consistent_inverse(
 
     Hinge forces (I − Jᵀ J̄ᵀ) τ accelerate the frames in no way.
     """
-    return _value(_CONSISTENT_INVERSE, robot, frame, expressed, q, out=out)
+    ...
 
 
-@_OPERATIONAL_BIAS.natively
+@verb
 def operational_bias(
     robot: Robot, q: ArrayLike, qd: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
 ) -> Array:
@@ -76,19 +60,18 @@ def operational_bias(
 
     Without gravity, which is `operational_gravity`; J of full rank.
     """
-    return _OPERATIONAL_BIAS.at(robot, frame, expressed, q, qd)
+    ...
 
 
-@_CLASSICAL_OPERATIONAL_BIAS.natively
+@verb
 def classical_operational_bias(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
+    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: Frames, *, expressed: PointAxes = "body"
 ) -> Array:
     """Return the same for the classical acceleration [ω̇; p̈]; `expressed` "body" or "world-aligned"."""
-    refuse_world(expressed)
-    return _CLASSICAL_OPERATIONAL_BIAS.at(robot, frame, expressed, q, qd)
+    ...
 
 
-@_OPERATIONAL_GRAVITY.natively
+@verb
 def operational_gravity(
     robot: Robot,
     q: ArrayLike,
@@ -101,12 +84,10 @@ def operational_gravity(
 
     `gravity` (…, 3) replaces the robot's own.
     """
-    more = {} if gravity is None else {"gravity": gravity}
-    found = _value(_OPERATIONAL_GRAVITY, robot, frame, expressed, q, more=more)
-    return found[..., 0, :] if more and isinstance(frame, str) else found
+    ...
 
 
-@_FORCE_CORRECTION.natively
+@verb(force=f_ext)
 def force_correction(
     robot: Robot, q: ArrayLike, force: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
 ) -> Array:
@@ -114,27 +95,26 @@ def force_correction(
 
     With n frames the forces are (…, n, 6).
     """
-    force = _at_frames(robot, q, force, "force", frame)
-    return _FORCE_CORRECTION.at(robot, frame, expressed, q, force)
+    ...
 
 
-@_ROW_PRODUCTS.natively
+@verb
 def jacobian_row_products(
     robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
     """Return J Jᵀ (…, 6n, 6n), whose determinant tells how far the pose is from a singular one."""
-    return _value(_ROW_PRODUCTS, robot, frame, expressed, q, out=out)
+    ...
 
 
-@_COLUMN_PRODUCTS.natively
+@verb
 def jacobian_column_products(
     robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
     """Return Jᵀ J (…, nv, nv), SOA paper section 2."""
-    return _value(_COLUMN_PRODUCTS, robot, frame, expressed, q, out=out)
+    ...
 
 
-@_SOLVE.natively
+@verb(velocity=x_n)
 def jacobian_solve(
     robot: Robot, q: ArrayLike, velocity: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
 ) -> Array:
@@ -142,37 +122,4 @@ def jacobian_solve(
 
     Jᵀ (J Jᵀ)⁻¹ x, which is J⁻¹ x where the arm is not redundant.
     """
-    velocity = _at_frames(robot, q, velocity, "velocity", frame)
-    return _SOLVE.at(robot, frame, expressed, q, velocity)
-
-
-def _value(
-    table: Quick,
-    robot: Robot,
-    frame: Frames,
-    expressed: Expressed,
-    q: ArrayLike,
-    *,
-    more: Mapping[str, ArrayLike] | None = None,
-    out: Array | None = None,
-) -> Array:
-    """Return the value of a verb of q alone, with what replaces gravity, or into an array."""
-    if out is None and not more:
-        return table.at(robot, frame, expressed, q)
-    f = compiled(robot, table.verb, names_of(robot, frame), checked_axes(expressed))
-    return f.evaluate(q, more or {}, out={table.verb: out})[table.verb]
-
-
-def _at_frames(robot: Robot, q: ArrayLike, value: ArrayLike, name: str, frame: Frames) -> Array:
-    """Return spatial vectors at one frame (…, 6), or at several (…, n, 6), checked against q."""
-    single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in (q, value))
-    dtype = np.float32 if single else np.float64
-    found = as_vector(value, name, 6, "a spatial vector has six numbers", dtype=dtype)
-    count = len(names_of(robot, frame))
-    if not isinstance(frame, str) and (found.ndim < 2 or found.shape[-2] != count):
-        raise ArgumentError(
-            f"{name}: has shape {found.shape}; wanted (…, {count}, 6), a row for each of the frames"
-        )
-    batch = found if isinstance(frame, str) else found[..., 0] if count else found.reshape(-1)
-    common_batch({"q": as_configuration(robot, q, dtype=dtype), name: batch})
-    return found
+    ...

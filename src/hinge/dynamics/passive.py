@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.dynamics.calls import call
-from hinge.dynamics.kept import Quick
+from hinge.dynamics.signatures import verb
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_configuration, checked_robot
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, ArrayLike
 
-_PASSIVE_FORCE = Quick("passive_force")
 
-
-@_PASSIVE_FORCE.natively
+@verb
 def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return τⱼ (…, nv), what springs, dampers and friction of the joints add to tau.
 
@@ -23,7 +20,7 @@ def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | Non
     creeps below `friction_speed` instead. `passive=True` puts these forces into `forward_dynamics`,
     `inverse_dynamics`, `bias_force` and `hybrid_dynamics`.
     """
-    return call(_PASSIVE_FORCE, robot, q, {"qd": qd}, out=out)
+    ...
 
 
 def elastic_energy(robot: Robot, q: ArrayLike) -> Array:

@@ -120,8 +120,8 @@ class ComputedTorque(Law):
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
         """Return the desired acceleration and its inverse dynamics."""
         wanted = _feedback(plant, stage, stage.number("target_qdd"), "wanted")
-        verb = plant.with_own_forces("inverse_dynamics")
-        inverse = plant.verb(verb, stage, {"qd": stage.qd, "qdd": stage.own("wanted")}, "tau")
+        given = {"qd": stage.qd, "qdd": stage.own("wanted")}
+        inverse = plant.verb("inverse_dynamics", stage, given, "tau", passive=True)
         return [wanted, inverse], stage.own("tau")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.dynamics import Compiled, External, compiled, external_forces
+from hinge.dynamics import Compiled, External, compiled, expression, external_forces
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of
 from hinge.spatial import Array, ArrayLike
@@ -73,24 +73,26 @@ class Plant:
                 raise ArgumentError(f"gravity: expected three finite numbers (…, 3), got {gravity!r}")
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
 
-    def verb(self, verb: str, stage: Stage, given: Mapping[str, str], out: str) -> TapeOp:
-        """Return a verb's program at a stage, with its result in a buffer of the stage."""
-        return self._op(compiled(self.robot, verb), stage, given, {verb: stage.own(out)})
+    def verb(
+        self, verb: str, stage: Stage, given: Mapping[str, str], out: str, *, passive: bool = False
+    ) -> TapeOp:
+        """Return a verb's program at a stage, with its only result in a buffer of the stage.
 
-    def with_own_forces(self, verb: str) -> str:
-        """Return the name of the verb's variant with passive joint forces, if these act."""
-        return f"passive_{verb}" if self.passive else verb
+        With `passive` the joints' own forces are in it, if these act.
+        """
+        f = compiled(self.robot, expression(verb, passive=passive and self.passive))
+        return self._op(f, stage, given, {verb: stage.own(out)})
 
     def forward(self, stage: Stage, tau: str) -> TapeOp:
         """Return forward dynamics at a stage, into its buffer qdd."""
-        verb = self.with_own_forces("forward_dynamics")
-        f = compiled(self.robot, verb, self.nodes)
+        verb = "forward_dynamics"
+        f = compiled(self.robot, expression(verb, passive=self.passive), self.nodes)
         return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {verb: stage.own("qdd")})
 
     def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> TapeOp:
         """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
-        verb = self.with_own_forces("hybrid_dynamics")
-        f = compiled(self.robot, verb, self.nodes, prescribed=joints)
+        parts = expression("hybrid_dynamics", passive=self.passive)
+        f = compiled(self.robot, parts, self.nodes, prescribed=joints)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 

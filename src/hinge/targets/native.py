@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.util import find_spec
 from inspect import Parameter, Signature, getdoc, signature
 from types import ModuleType
@@ -13,6 +14,7 @@ from hinge.targets.tape import Player, Tape
 from hinge.targets.target import Dispatcher, Target
 
 
+@cache
 def has_llvm() -> bool:
     """Tell whether the native target can be used."""
     return find_spec("llvmlite") is not None

@@ -161,6 +161,8 @@ class Dispatch:
     def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
         """Take calls with a subject and choices to an entry from now on; what is no entry is not taken."""
         owner = getattr(entry, "__self__", None)
+        if any(row and row[0] is subject and row[1] == chosen and row[2] is owner for row in self._kept):
+            return
         if isinstance(owner, Owner) and all(c is None or type(c) is str for c in chosen):
             k, self._next = self._next, (self._next + 1) % ROWS
             before, at = self._kept[k], COLUMNS * k

@@ -1,0 +1,212 @@
+"""Verbs from their signatures: what a function takes says how the expression of its name is called.
+
+    @verb
+    def forward_dynamics(robot, q, qd, tau, *, external=None, gravity=None, passive=False, …): …
+
+The positions after `robot` are arrays, each the letter of its name unless `@verb(force=f_ext)` says
+otherwise. `frame` and `expressed` choose frames and axes; `external`, `gravity`, `base`, `passive` and `out`
+mean the same in all verbs. A function that returns a dataclass has its fields filled by the parts of the
+expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import is_dataclass
+from functools import cached_property, wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, ParamSpec, TypeVar, cast, overload
+
+import numpy as np
+
+from hinge.algebra import Leaf, Node, One
+from hinge.binding import Expressed
+from hinge.dynamics.arguments import external_forces, precision
+from hinge.dynamics.callable import Compiled
+from hinge.dynamics.expressions import CATALOGUE, WITH_OPTIONS, Parts, expression
+from hinge.dynamics.kept import CALLS, ROWS, Frames, Key, checked_axes, names_of, one_name, program
+from hinge.dynamics.moving import CALLED, base_inputs
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_configuration, as_vector, checked_robot, common_batch
+from hinge.spatial import Array, ArrayLike
+from hinge.targets import Dispatcher, best_target, dispatcher
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Arguments that choose the code of a verb beside the robot.
+CHOICES = ("frame", "expressed")
+#: Arguments that mean the same in all verbs, and the values that leave everything as it is.
+OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False}
+#: What a caller calls the inputs.
+ARGUMENTS = {"f_ext": "external", **CALLED}
+
+
+@overload
+def verb(f: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def verb(**letters: Leaf) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def verb(f: Callable[..., Any] | None = None, /, **letters: Leaf) -> Any:
+    """Return a function that evaluates the expression of its name; see the module for what is read off it.
+
+    It is a native function that goes straight into the code of robots it knows where the best target has one;
+    each other call asks for the target. Arrays stand for the letters of their names, or for `letters`.
+    """
+    if f is None:
+        return lambda g: Verb(g, letters).function  # pyright: ignore[reportUnknownLambdaType]
+    return Verb(f, letters).function
+
+
+class Verb:
+    """A verb: the arguments that its signature has, and how its value is computed from them."""
+
+    def __init__(self, f: Callable[..., Any], letters: Mapping[str, Leaf]) -> None:
+        self.name: str = f.__name__
+        parameters = signature(f).parameters
+        fixed = [n for n, p in parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
+        self.positions = tuple(fixed)
+        self.arrays = {n: letters[n].name if n in letters else n for n in fixed[2:] if n not in CHOICES}
+        self.at_nodes = {n for n, x in letters.items() if x.range is Node}
+        self.choices = tuple(n for n in CHOICES if n in parameters)
+        self.options = {n: x for n, x in OPTIONS.items() if n in parameters}
+        self._pushes = tuple(n for n in self.options if n != "passive")
+        self._is_direct = self.name in CATALOGUE and not self.at_nodes
+        self.defaults = {n: p.default for n, p in parameters.items() if p.default is not Parameter.empty}
+        self._names, self._given = parameters.keys(), f
+        self._dispatcher: Dispatcher | None = None
+        self.function = self._python = self._checking(f)
+        if self.name in CATALOGUE:
+            self._dispatcher = dispatcher(self._python, self.choices)
+            self.function = self._dispatcher.function
+            ROWS.append(self._dispatcher.forget)
+
+    def _checking(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(f)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            given = self.defaults | dict(zip(self.positions, args, strict=False)) | kwargs
+            twice = not kwargs.keys().isdisjoint(self.positions[: len(args)])
+            if twice or len(args) > len(self.positions) or given.keys() != self._names:
+                f(*args, **kwargs)  # raises the TypeError of a wrong call
+            return self._value(given)
+
+        return call
+
+    @cached_property
+    def _types(self) -> Signature:
+        return signature(self._given, eval_str=True)
+
+    def _value(self, given: dict[str, Any]) -> Any:
+        """Return the value of the verb for all its arguments by name."""
+        key = self._key(given)
+        known = CALLS.get(key) if key else None
+        if known is not None:
+            return known(given["q"], *[given[n] for n in self.arrays])
+        robot, q = checked_robot(given["robot"]), given["q"]
+        chosen = {n: given[n] for n in self.options if given[n] is not self.options[n]}
+        parts = self._expression(chosen)
+        frame: Frames = self._frame(given)
+        nodes, forces = external_forces(chosen.get("external"))
+        nodes = names_of(robot, frame) if "frame" in self.choices else nodes
+        axes = self._axes(given)
+        vectors = {x: self._vector(n, given[n], robot, q, frame) for n, x in self.arrays.items()}
+        f = program(Key(robot, parts, nodes, axes, target=best_target()))
+        if not chosen.keys() <= {"passive"}:
+            return self._slowly(f, frame, q, vectors | forces, chosen)
+        entry = f.node_entry if isinstance(frame, str) else f.entry
+        if key:
+            CALLS.put(key, entry)
+        if not chosen:
+            self._introduce(robot, entry, {"frame": frame, "expressed": axes})
+        return self._shown(f, entry(q, *vectors.values()))
+
+    def _key(self, given: Mapping[str, Any]) -> tuple[Hashable, ...]:
+        """Return what a call is known by where arrays go into an entry as they come, else nothing."""
+        for name in self._pushes:
+            if given[name] is not None:
+                return ()
+        passive = given.get("passive", False)
+        if not self._is_direct or type(passive) is not bool:
+            return ()
+        frame = given.get("frame")
+        names = tuple(cast("list[str]", frame)) if isinstance(frame, list) else frame
+        return self.name, given["robot"], names, given.get("expressed"), passive, best_target()
+
+    def _expression(self, chosen: Mapping[str, Any]) -> Parts:
+        if self.name not in WITH_OPTIONS:
+            return expression(self.name)
+        return expression(self.name, passive=chosen.get("passive", False), base="base" in chosen)
+
+    def _frame(self, given: Mapping[str, Any]) -> Frames:
+        if "frame" not in self.choices:
+            return ()
+        return (
+            one_name(given["frame"]) if self._types.parameters["frame"].annotation is str else given["frame"]
+        )
+
+    def _axes(self, given: Mapping[str, Any]) -> Expressed:
+        if "expressed" not in self.choices:
+            return "body"
+        axes = checked_axes(given["expressed"])
+        if axes == "world" and self._types.parameters["expressed"].annotation is not Expressed:
+            raise ArgumentError(
+                "expressed: 'world' moves the origin away from the frame; a classical acceleration wants "
+                "'body' or 'world-aligned'"
+            )
+        return axes
+
+    def _vector(self, name: str, value: ArrayLike, robot: Robot, q: ArrayLike, frame: Frames) -> ArrayLike:
+        return _at_frames(robot, q, value, name, frame) if name in self.at_nodes else value
+
+    def _introduce(self, robot: Robot, entry: Callable[..., Any], row: Mapping[str, Any]) -> None:
+        """Have the native function take calls for a robot and choices straight to an entry."""
+        chosen = [row[n] for n in self.choices]
+        if self._dispatcher is not None and all(c is None or type(c) is str for c in chosen):
+            self._dispatcher.introduce(robot, entry, *chosen)
+
+    def _slowly(
+        self,
+        f: Compiled,
+        frame: Frames,
+        q: ArrayLike,
+        vectors: Mapping[str, ArrayLike],
+        chosen: Mapping[str, Any],
+    ) -> Any:
+        """Return the value with options, by `evaluate`."""
+        given, base, gravity = dict(vectors), chosen.get("base"), chosen.get("gravity")
+        if base is not None:
+            given |= base_inputs(base, f.robot, gravity, {"q": q, **given})
+        elif gravity is not None:
+            given["gravity"] = gravity
+        one = isinstance(frame, str)
+        if one:
+            given |= {
+                x: np.asarray(given[x])[..., None, :] for n, x in self.arrays.items() if n in self.at_nodes
+            }
+        out = {self.name: chosen["out"]} if "out" in chosen else None
+        found = f.evaluate(q, given, called=ARGUMENTS, out=out)
+        if self.name not in f.given:
+            return self._shown(f, found)
+        e = f.given[self.name]
+        return found[self.name][..., 0, :] if one and (e.range, e.domain) == (Node, One) else found[self.name]
+
+    def _shown(self, f: Compiled, found: Any) -> Any:
+        """Return a value as the signature has it: a dataclass of the parts, or what it is."""
+        if self.name in f.given:
+            return found
+        made = self._types.return_annotation
+        assert is_dataclass(made)
+        return cast("Any", made)(**found)
+
+
+def _at_frames(robot: Robot, q: ArrayLike, value: ArrayLike, name: str, frame: Frames) -> Array:
+    """Return spatial vectors at one frame (…, 6), or at several (…, n, 6), checked against q."""
+    dtype = precision(q, value)
+    found = as_vector(value, name, 6, "a spatial vector has six numbers", dtype=dtype)
+    count = len(names_of(robot, frame))
+    if not isinstance(frame, str) and (found.ndim < 2 or found.shape[-2] != count):
+        raise ArgumentError(
+            f"{name}: has shape {found.shape}; wanted (…, {count}, 6), a row for each of the frames"
+        )
+    batch = found if isinstance(frame, str) else found[..., 0] if count else found.reshape(-1)
+    common_batch({"q": as_configuration(robot, q, dtype=dtype), name: batch})
+    return found
