@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import types
 
 import pytest
 
 import hinge
+from hinge import contents
 from tests.api.law import MAY_IMPORT
 
-ROOMS = [r for r in MAY_IMPORT if r not in ("errors", "__init__", "__main__")]
+ROOMS = [r for r in MAY_IMPORT if r not in ("errors", "contents", "__init__", "__main__")]
 
 
 def _public(room: str) -> dict[str, object]:
@@ -71,3 +73,27 @@ def test_every_public_name_has_a_docstring():
         for name, value in _public(room).items():
             if inspect.isclass(value) or inspect.isfunction(value):
                 assert inspect.getdoc(value), f"hinge.{room}.{name}"
+
+
+def test_the_front_door_shows_what_its_list_says_and_nothing_else():
+    shown = [n for n in dir(hinge) if not n.startswith("_")]
+    assert shown == sorted([*hinge.__all__, *contents.ROOMS])
+    assert not {"Any", "TYPE_CHECKING", "import_module", "contents", "annotations"} & set(shown)
+    assert {r for r in ROOMS if r != "cli"} | {"errors"} == set(contents.ROOMS)
+    with pytest.raises(AttributeError, match="module 'hinge' has no attribute 'Any'"):
+        _ = hinge.Any
+
+
+def test_each_public_name_is_listed_once_under_a_topic_and_has_a_line():
+    lines = list(contents.reference())
+    assert sorted(line.entry.name for line in lines) == sorted(hinge.__all__)
+    topics = [line.entry.topic for line in lines]
+    assert len(list(itertools.groupby(topics))) == len(set(topics)) == 12
+    assert max(topics.count(t) for t in topics) <= 20
+    assert all(line.summary.endswith((".", ":", "]")) or len(line.summary) > 20 for line in lines)
+    assert all(line.value is getattr(hinge, line.entry.name) for line in lines)
+
+
+def test_names_that_are_loaded_late_are_those_of_their_rooms():
+    room = importlib.import_module("hinge.dynamics")
+    assert hinge.forward_dynamics is room.forward_dynamics and hinge.robots.panda().nv == 7

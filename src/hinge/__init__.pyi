@@ -1,0 +1,183 @@
+"""What `hinge` shows, by topic: the one list of public names.
+
+Type checkers read this file, and `hinge.contents` loads names and makes the reference from it. A comment is
+a topic; what is imported below it belongs there. Nothing is imported from here when a program runs.
+"""
+
+# Robots: read, write, build, look at
+from hinge.io import (
+    load as load,
+    to_urdf as to_urdf,
+    write_urdf as write_urdf,
+)
+from hinge.model import (
+    Robot as Robot,
+    Body as Body,
+    Joint as Joint,
+    Frame as Frame,
+    Builder as Builder,
+    describe as describe,
+    check as check,
+    neutral as neutral,
+    random_configuration as random_configuration,
+    limit_report as limit_report,
+)
+from hinge.spatial import (
+    Inertia as Inertia,
+    Transform as Transform,
+)
+
+# Robots: change
+from hinge.model import (
+    attach as attach,
+    detach as detach,
+    merge as merge,
+    lock as lock,
+    reduce as reduce,
+    reroot as reroot,
+    carry_state as carry_state,
+    embed_couplings as embed_couplings,
+    release_couplings as release_couplings,
+)
+
+# Robots: configurations and numbers
+from hinge.model import (
+    integrate as integrate,
+    difference as difference,
+    inertial_parameters as inertial_parameters,
+    placement_parameters as placement_parameters,
+    friction_parameters as friction_parameters,
+    with_inertial_parameters as with_inertial_parameters,
+    with_parameters as with_parameters,
+    check_inertial_parameters as check_inertial_parameters,
+    check_parameters as check_parameters,
+)
+
+# Dynamics: forces and accelerations
+from hinge.dynamics import (
+    inverse_dynamics as inverse_dynamics,
+    forward_dynamics as forward_dynamics,
+    hybrid_dynamics as hybrid_dynamics,
+    floating_inverse_dynamics as floating_inverse_dynamics,
+    bias_force as bias_force,
+    gravity_force as gravity_force,
+    coriolis_force as coriolis_force,
+    passive_force as passive_force,
+    hinge_forces as hinge_forces,
+    acceleration_shares as acceleration_shares,
+    filter_quantities as filter_quantities,
+    BaseMotion as BaseMotion,
+)
+
+# Dynamics: the mass matrix
+from hinge.dynamics import (
+    mass_matrix as mass_matrix,
+    mass_matrix_inverse as mass_matrix_inverse,
+    mass_times as mass_times,
+    mass_solve as mass_solve,
+    mass_factors as mass_factors,
+    mass_root as mass_root,
+    mass_root_inverse as mass_root_inverse,
+    log_determinant as log_determinant,
+    quasi_velocities as quasi_velocities,
+    from_quasi_velocities as from_quasi_velocities,
+    sample_velocities as sample_velocities,
+    partitioned as partitioned,
+)
+
+# Dynamics: energy and momentum
+from hinge.dynamics import (
+    kinetic_energy as kinetic_energy,
+    potential_energy as potential_energy,
+    elastic_energy as elastic_energy,
+    momentum as momentum,
+    center_of_mass as center_of_mass,
+    centroidal_momentum as centroidal_momentum,
+    centroidal_momentum_matrix as centroidal_momentum_matrix,
+    centroidal_momentum_bias as centroidal_momentum_bias,
+)
+
+# Dynamics: inertias from motion
+from hinge.dynamics import (
+    inertial_regressor as inertial_regressor,
+    base_parameters as base_parameters,
+)
+
+# Kinematics
+from hinge.dynamics import (
+    forward_kinematics as forward_kinematics,
+    inverse_kinematics as inverse_kinematics,
+    velocities as velocities,
+    accelerations as accelerations,
+    classical_accelerations as classical_accelerations,
+    jacobian as jacobian,
+    jacobian_bias as jacobian_bias,
+    classical_jacobian_bias as classical_jacobian_bias,
+    jacobian_solve as jacobian_solve,
+    jacobian_row_products as jacobian_row_products,
+    jacobian_column_products as jacobian_column_products,
+    generalized_jacobian as generalized_jacobian,
+    disturbance_jacobian as disturbance_jacobian,
+)
+
+# Operational space
+from hinge.dynamics import (
+    operational_inertia as operational_inertia,
+    operational_inverse_inertia as operational_inverse_inertia,
+    operational_bias as operational_bias,
+    classical_operational_bias as classical_operational_bias,
+    operational_gravity as operational_gravity,
+    consistent_inverse as consistent_inverse,
+    force_correction as force_correction,
+)
+
+# Change at run time
+from hinge.dynamics import (
+    Live as Live,
+    impact as impact,
+)
+
+# Simulation
+from hinge.sim import (
+    simulate as simulate,
+    Run as Run,
+    load_run as load_run,
+    save_run as save_run,
+)
+
+# Mathematics: derive, prove, compile
+from hinge.pipeline import (
+    derive as derive,
+    prove as prove,
+)
+from hinge.dynamics import (
+    compile as compile,
+)
+from hinge.targets import (
+    set_threads as set_threads,
+)
+
+# Rooms
+from hinge import (
+    algebra as algebra,
+    binding as binding,
+    dynamics as dynamics,
+    errors as errors,
+    explain as explain,
+    io as io,
+    kernels as kernels,
+    model as model,
+    pipeline as pipeline,
+    reference as reference,
+    robots as robots,
+    rules as rules,
+    sim as sim,
+    spatial as spatial,
+    sweeps as sweeps,
+    targets as targets,
+    testing as testing,
+    tree as tree,
+    view as view,
+)
+
+__version__: str
