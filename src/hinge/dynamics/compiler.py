@@ -78,7 +78,7 @@ def compile(
         raise ArgumentError(
             "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
         )
-    form = form and replace(form, blocks=shown)
+    form = replace(form, blocks=shown) if form and blocks else form
     return Compiled(given, binding, blocks=shown, derivation=form, target=target, shape=shape, lanes=lanes)
 
 
