@@ -1,0 +1,354 @@
+"""What the compiler makes of a draw, on both targets, against explicit matrices in the bodies' own frames."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import hinge
+from hinge.algebra import (
+    STANDARD,
+    Body,
+    Expr,
+    Inverse,
+    Leaf,
+    LogDet,
+    Mi,
+    Mip,
+    Node,
+    One,
+    Parameter,
+    Placement,
+    Product,
+    Resistance,
+    Space,
+    Sum,
+    World,
+    g,
+    held,
+    leaves,
+    passive,
+    placements,
+    subterms,
+    whole,
+)
+from hinge.binding import RobotBinding, bind
+from hinge.dynamics import Compiled
+from hinge.errors import HingeError
+from hinge.model import Robot, with_parameters
+from hinge.pipeline import as_given
+from hinge.spatial import Array, Inertia, quaternion
+from hinge.targets import SingularError, System, has_llvm, system_of
+from tests.targets.draws import Draw, robot_of
+from tests.targets.grammar import OWN
+
+#: The largest difference, relative to the largest sum of absolute values of terms.
+BOUND = 1e-9
+#: An operator that is inverted with a larger condition number, rows scaled, is not asked about.
+CONDITION = 1e5
+TARGETS = ("llvm", "numpy") if has_llvm() else ("numpy",)
+#: Rows that users give and get.
+ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Resistance: 3}
+
+
+# What a call gives.
+
+
+@dataclass(frozen=True)
+class Question:
+    """A draw with numbers: what is given to a call, and what matrices say at one of its states."""
+
+    draw: Draw
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot that is asked about."""
+        return robot_of(self.draw.robot)
+
+    @cached_property
+    def letters(self) -> dict[str, Leaf]:
+        """The letters by name, with those that they are functions of."""
+        found: dict[str, Leaf] = {}
+        todo = list(self.draw.letters)
+        todo += [held] if self.draw.prescribed is None else []
+        todo += [STANDARD[name] for name in self.draw.parameters]
+        while todo:
+            x = todo.pop()
+            if x.name not in found:
+                found[x.name] = x
+                todo += [y for need in x.needs for y in leaves(need)]
+        return found
+
+    @cached_property
+    def state(self) -> tuple[int, ...]:
+        """The place in the batch that is judged: the last one."""
+        return tuple(n - 1 for n in self.draw.batch)
+
+    @cached_property
+    def _own(self) -> RobotBinding:
+        """The letters of the robot as it is, in the bodies' own frames; it says where numbers stand."""
+        return self._bound(self.robot)
+
+    def _bound(self, robot: Robot, **more: bool) -> RobotBinding:
+        d = self.draw
+        return bind(
+            robot,
+            nodes=d.nodes,
+            expressed=d.expressed,  # type: ignore[arg-type]
+            prescribed=d.prescribed,
+            own_frames=True,
+            **more,
+        )
+
+    @cached_property
+    def values(self) -> dict[str, Array]:
+        """What the user gives, in the shapes of users, by names of letters; gravity as g."""
+        rng, batch = np.random.default_rng(self.draw.values), self.draw.batch
+        found = {"q": hinge.random_configuration(self.robot, rng, batch)}
+        for name in sorted(self.letters):
+            x = self.letters[name]
+            if name in self.draw.parameters:
+                found[name] = self._parameter(name, rng)
+            elif x is held and self.draw.prescribed is None:
+                found[name] = rng.integers(0, 2, (*batch, self.robot.nv)).astype(float)
+            elif x is g:
+                down = rng.normal(size=(*batch, 3))
+                own = np.broadcast_to(self.robot.gravity, down.shape)
+                found[name] = down if self.draw.gravity else own
+            elif x.domain is One and not x.needs:
+                found[name] = rng.standard_normal((*batch, *self._rows(x.range)))
+            elif x in OWN:
+                found[name] = self._operator(x, rng)
+        return found
+
+    def _rows(self, space: Space) -> tuple[int, ...]:
+        n = self._own.length(space)
+        return (n // ROWS[space], ROWS[space]) if space in ROWS else (n,)
+
+    def _parameter(self, name: str, rng: np.random.Generator) -> Array:
+        shape = (*self.draw.batch, len(self.robot.bodies))
+        if name == "inertias":
+            turn = rng.uniform(1.0, 1.5, (*shape, 3))[..., None] * np.eye(3)
+            return Inertia.from_com(
+                rng.uniform(0.5, 1.0, shape), rng.normal(size=(*shape, 3)), turn
+            ).parameters()
+        if name == "placements":
+            return np.concatenate([quaternion.random(rng, shape), rng.normal(size=(*shape, 3))], axis=-1)
+        found = rng.uniform(0.1, 1.0, (*self.draw.batch, *self._rows(STANDARD[name].range)))
+        if name == "friction":  # what rolls has no springs
+            rolls = [j.qd_slice for j in self.robot.joints if j.type.kind in ("rolling_ball", "wheeled")]
+            for at in rolls:
+                found[..., at, 2] = 0.0
+        return found
+
+    def _operator(self, x: Leaf, rng: np.random.Generator) -> Array:
+        """Return a block-diagonal matrix, near the identity if it is square."""
+        rows, columns = self._own.length(x.range), self._own.length(x.domain)
+        mask = np.zeros((rows, columns))
+        for i in range(len(self._own.tree)):
+            down, across = ([p for p in self._own.positions(s, i) if p >= 0] for s in (x.range, x.domain))
+            mask[np.ix_(down, across)] = 1.0
+        value = rng.standard_normal((*self.draw.batch, rows, columns)) * mask
+        if x.range is x.domain:
+            value = 0.3 * value + np.eye(rows)
+        return value + np.swapaxes(value, -1, -2) if x.self_adjoint else value
+
+    def called(self, f: Compiled) -> Any:
+        """Return what a compiled function gives, every output by name."""
+        given = {}
+        for name in f.inputs:
+            if name == g.name:
+                given |= {"gravity": self.values[name]} if self.draw.gravity else {}
+            else:
+                given[name] = self.values[name]
+        found = f(self.values["q"], **given)
+        return found if isinstance(found, Mapping) else {next(iter(self.draw.expressions)): found}
+
+    # What matrices say.
+
+    @cached_property
+    def flat(self) -> dict[str, Array]:
+        """The values at the state that is judged, vectors flat."""
+        found = {name: np.asarray(x[self.state]) for name, x in self.values.items()}
+        for name in found.keys() - {"q"}:
+            x = self.letters[name]
+            if x is g:
+                found[name] = np.concatenate([np.zeros(3), -found[name]])
+            elif x.domain is One:
+                found[name] = found[name].ravel()
+        return found
+
+    @cached_property
+    def changed(self) -> RobotBinding:
+        """The robot that has the parameters of the call, bound."""
+        given = {n: self.values[n][self.state] for n in self.draw.parameters}
+        return self._bound(with_parameters(self.robot, **given) if given else self.robot)
+
+    @cached_property
+    def with_regressor(self) -> RobotBinding:
+        """The same with numbers for the parameters of bodies, which 𝒜 is a function of."""
+        return replace(self.changed, by_parameters=True)
+
+    @cached_property
+    def system(self) -> System:
+        """The robot's matrices, with those of the Parameter space from a binding of its own."""
+        own = [x for x in self.letters.values() if x in OWN]
+        found = system_of(self.changed, self.flat, own)
+        sizes, values = dict(found.sizes), dict(found.values)
+        if any(Parameter in (x.range, x.domain) for x in self.letters.values()):
+            other = system_of(self.with_regressor, self.flat, own)
+            sizes[Parameter] = other.sizes[Parameter]
+            values |= {x: v for x, v in other.values.items() if Parameter in (x.range, x.domain)}
+        if placements in values:
+            sizes[Placement] = (7,) * len(self.changed.tree)
+            values[placements] = self.flat[placements.name]
+        return System(found.parents, sizes, values)
+
+    def places(self, space: Space) -> list[list[int]]:
+        """Return for each block of a space where its numbers stand for the user, −1 for what is not shown."""
+        if space is One:
+            return [[0]]
+        if space is World:
+            return [list(range(6))]
+        if space is Placement:
+            return [list(range(7 * i, 7 * i + 7)) for i in range(len(self.changed.tree))]
+        binding = self.with_regressor if space is Parameter else self.changed
+        return [list(binding.positions(space, i)) for i in range(len(binding.tree))]
+
+    def shown(self, e: Expr, x: Array) -> Array:
+        """Return a matrix over all blocks in the user's order and shape."""
+        for axis, space in enumerate((e.range, e.domain)):
+            at = [p for block in self.places(space) for p in block]
+            back = np.empty(sum(p >= 0 for p in at), dtype=int)
+            for row, p in enumerate(at):
+                if p >= 0:
+                    back[p] = row
+            x = np.take(x, back, axis=axis)
+        if One not in (e.range, e.domain):
+            return x
+        rows = e.range if e.domain is One else e.domain
+        return x.reshape(-1, 6) if rows in (Node, Body) else x.ravel() if rows is not One else x[0, 0]
+
+    def blocks(self, e: Expr, x: Array) -> Array:
+        """Return the diagonal blocks of a matrix, as `compile` shows them."""
+        places = [self.places(s) for s in (e.range, e.domain)]
+        whole_ = e.range is Body and e.domain is Body
+        n = len(places[0])
+        lengths = [6 if s is Body else self.changed.length(s) for s in (e.range, e.domain)]
+        found = np.zeros((n, *lengths))
+        starts = [self.system.bounds(s) for s in (e.range, e.domain)]
+        for i in range(n):
+            block = x[starts[0][i] : starts[0][i + 1], starts[1][i] : starts[1][i + 1]]
+            to = [
+                [p % 6 if s is Body and p >= 0 else p for p in places[k][i]]
+                for k, s in enumerate((e.range, e.domain))
+            ]
+            for (r, c), value in np.ndenumerate(block):
+                if to[0][r] >= 0 and to[1][c] >= 0:
+                    found[i, to[0][r], to[1][c]] = value
+        return found if whole_ else found.sum(axis=0)
+
+    @cached_property
+    def wanted(self) -> dict[str, tuple[Array, float]]:
+        """What each output must be, and the largest sum of absolute values of its terms."""
+        found: dict[str, tuple[Array, float]] = {}
+        for group, show in ((self.draw.expressions, self.shown), (self.draw.blocks, self.blocks)):
+            for name, e in group.items():
+                size = float(np.max(show(e, self.system.magnitude(e)), initial=0.0))
+                logs = any(isinstance(x, LogDet) for x in subterms(e))
+                found[name] = np.asarray(show(e, self.system.matrix(e))), max(size, 1.0 if logs else 1e-12)
+        return found
+
+    @cached_property
+    def is_sound(self) -> bool:
+        """Whether all that is inverted can be, without losing many digits."""
+        wholes = [*self.draw.expressions.values(), *self.draw.blocks.values()]
+        inverted = [x.argument for e in wholes for x in parts(e) if isinstance(x, Inverse | LogDet)]
+        inverted += [e for x, e in ((Mi, whole.mass), (Mip, passive.mass)) if x in self.letters.values()]
+        try:
+            return all(_condition(self.system.matrix(e)) < CONDITION for e in inverted)
+        except SingularError:
+            return False
+
+
+def parts(e: Expr) -> Iterator[Expr]:
+    """Yield an expression and everything in it, what is inverted too."""
+    yield e
+    match e:
+        case Sum():
+            inner = [t for _, t in e.terms]
+        case Product():
+            inner = list(e.factors)
+        case Inverse() | LogDet():
+            inner = [e.argument]
+        case _:
+            inner = []
+    for x in inner:
+        yield from parts(x)
+
+
+def _condition(x: Array) -> float:
+    if not x.size:
+        return 1.0
+    largest = np.abs(x).max(axis=1, keepdims=True)
+    return float(np.linalg.cond(x / np.where(largest > 0, largest, 1.0)))
+
+
+# Verdicts.
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a draw ended: "right", "refused", "unjudged" or "wrong"; what there is to say, the largest error."""
+
+    kind: str
+    said: str = ""
+    error: float = 0.0
+
+
+def judged(draw: Draw) -> Verdict:
+    """Compile a draw for both targets, and judge what they give."""
+    question = Question(draw)
+    ends: dict[str, str] = {}
+    worst = 0.0
+    for target in TARGETS:
+        native = draw.native if target == "llvm" else {}
+        try:
+            form = draw.expressions if draw.searched else as_given(draw.expressions)
+            f = hinge.compile(form, question.robot, target=target, **draw.options, **native)
+            found = question.called(f)
+        except (HingeError, NotImplementedError) as e:
+            ends[target] = f"{type(e).__name__}: {e}"
+            continue
+        except Exception as e:  # whatever else is raised is a finding
+            return Verdict("wrong", f"{target}: {type(e).__name__}: {e}")
+        ends[target] = ""
+        try:
+            wanted = question.wanted
+        except HingeError as e:
+            return Verdict("unjudged", f"{type(e).__name__}: {e}")
+        for name, (value, size) in wanted.items():
+            if name not in found:
+                return Verdict("wrong", f"{target}: {name} is missing")
+            ours = np.asarray(found[name])
+            if ours.shape != (*draw.batch, *value.shape):
+                return Verdict("wrong", f"{target}: {name} has shape {ours.shape}, not {value.shape}")
+            off = float(np.max(np.abs(ours[question.state] - value), initial=0.0)) / size
+            worst = max(worst, off if np.isfinite(off) else np.inf)
+            if not off <= BOUND:
+                return Verdict("wrong", f"{target}: {name} is off by {off:.1e} of {size:.1e}", off)
+    if len(set(ends.values())) > 1:
+        return Verdict("wrong", f"targets end differently: {ends}")
+    said = ends[TARGETS[0]]
+    return Verdict("refused" if said else "right", said, worst)
+
+
+def pattern(said: str) -> str:
+    """Return a message without what differs from draw to draw: names, numbers and expressions."""
+    said = re.sub(r"^(\w+): [^:]+?: ", r"\1: …: ", said)
+    return re.sub(r"'[^']*'|[0-9]+", "…", said)[:110]
