@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import product as pairs
 from typing import Any, Literal, TypeAlias
 
@@ -97,6 +97,11 @@ class Piece:
     e: Expr
     gives: Place
     takes: Place
+
+    @cached_property
+    def letters(self) -> frozenset[Leaf]:
+        """The letters that occur."""
+        return frozenset(leaves(self.e))
 
     @property
     def T(self) -> Piece:
@@ -200,9 +205,8 @@ class Grammar:
         self, style: Style, allowed: Collection[Leaf], more: Iterable[Piece] = (), *, alone: bool = False
     ) -> None:
         self.style, self.allowed, self.alone = style, allowed, alone
-        self.pieces = [
-            p for p in pieces(style) if leaves(p.e) <= set(allowed) and (alone or not _is_alone(p.e))
-        ]
+        known = frozenset(allowed)
+        self.pieces = [p for p in pieces(style) if p.letters <= known and (alone or not _is_alone(p.e))]
         self.more = list(more)
         self.by_end: dict[Place, list[Piece]] = {}
         for p in (*self.pieces, *self.more):
@@ -264,6 +268,7 @@ class Grammar:
 # Inverses.
 
 
+@cache
 def _seeds(style: Style) -> list[Piece]:
     """Return operators with an inverse that others may be added to, if positive; or not, if triangular."""
     one = [piece(identity(s)) for s in (Joint, Passive, Active)]
@@ -292,16 +297,15 @@ TRIANGULAR = (
 def drawn_inverse(rng: Rng, grammar: Grammar) -> Piece | None:
     """Return the inverse of a random operator that has one by its form."""
     if grammar.style != "hidden" and rng.random() < 0.25:
-        known = [p for p in TRIANGULAR if leaves(p.e) <= set(grammar.allowed)]
+        known = [p for p in TRIANGULAR if p.letters <= set(grammar.allowed)]
         return _one(rng, known).inv if known else None
-    positive = [p for p in _seeds(grammar.style) if leaves(p.e) <= set(grammar.allowed)]
+    positive = [p for p in _seeds(grammar.style) if p.letters <= set(grammar.allowed)]
     if not positive:
         return None
     seed = _one(rng, positive)
     e = seed.e
     if rng.random() < 0.6 or isinstance(e, Identity):
-        inner = [p for p in positive if leaves(p.e) <= set(grammar.allowed)]
-        middle = _one(rng, inner)
+        middle = _one(rng, positive)
         gives, to = (x if grammar.style != "loose" else Place(x.space) for x in (seed.gives, middle.gives))
         way = grammar.word(rng, gives, to, 3)
         if way is not None and not isinstance(way, Identity):
@@ -343,7 +347,7 @@ def expression(rng: Rng, grammar: Grammar, focus: Leaf | None, length: int) -> E
     for _ in range(int(rng.integers(3)) if rng.random() < 0.5 else 0):
         found = drawn_inverse(rng, grammar)
         grammar = grammar if found is None else grammar.extended([found])
-    around = [p for p in grammar.pieces if focus is None or focus in leaves(p.e)]
+    around = [p for p in grammar.pieces if focus is None or focus in p.letters]
     for _ in range(40 if around else 0):
         middle = _one(rng, around)
         takes = NUMBER if rng.random() < 0.6 else _one(rng, grammar.places())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -41,7 +44,7 @@ from hinge.binding import RobotBinding, bind
 from hinge.dynamics import Compiled
 from hinge.errors import HingeError
 from hinge.model import Robot, with_parameters
-from hinge.pipeline import as_given
+from hinge.pipeline import Derivation, as_given
 from hinge.spatial import Array, Inertia, quaternion
 from hinge.targets import SingularError, System, has_llvm, system_of
 from tests.targets.draws import Draw, robot_of
@@ -92,18 +95,13 @@ class Question:
     @cached_property
     def _own(self) -> RobotBinding:
         """The letters of the robot as it is, in the bodies' own frames; it says where numbers stand."""
-        return self._bound(self.robot)
+        return self.bound(self.robot)
 
-    def _bound(self, robot: Robot, **more: bool) -> RobotBinding:
+    def bound(self, robot: Robot) -> RobotBinding:
+        """Return the letters of a robot, in the bodies' own frames."""
         d = self.draw
-        return bind(
-            robot,
-            nodes=d.nodes,
-            expressed=d.expressed,  # type: ignore[arg-type]
-            prescribed=d.prescribed,
-            own_frames=True,
-            **more,
-        )
+        told: Any = d.expressed
+        return bind(robot, nodes=d.nodes, expressed=told, prescribed=d.prescribed, own_frames=True)
 
     @cached_property
     def values(self) -> dict[str, Array]:
@@ -158,6 +156,11 @@ class Question:
             value = 0.3 * value + np.eye(rows)
         return value + np.swapaxes(value, -1, -2) if x.self_adjoint else value
 
+    @cached_property
+    def form(self) -> Mapping[str, Expr] | Derivation:
+        """What `compile` is given."""
+        return self.draw.expressions if self.draw.searched else as_given(self.draw.expressions)
+
     def called(self, f: Compiled) -> Any:
         """Return what a compiled function gives, every output by name."""
         given = {}
@@ -187,7 +190,7 @@ class Question:
     def changed(self) -> RobotBinding:
         """The robot that has the parameters of the call, bound."""
         given = {n: self.values[n][self.state] for n in self.draw.parameters}
-        return self._bound(with_parameters(self.robot, **given) if given else self.robot)
+        return self.bound(with_parameters(self.robot, **given) if given else self.robot)
 
     @cached_property
     def with_regressor(self) -> RobotBinding:
@@ -304,7 +307,7 @@ def _condition(x: Array) -> float:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a draw ended: "right", "refused", "unjudged" or "wrong"; what there is to say, the largest error."""
+    """How a draw ended, "right", "refused", "unjudged" or "wrong", why, and the largest error."""
 
     kind: str
     said: str = ""
@@ -314,38 +317,78 @@ class Verdict:
 def judged(draw: Draw) -> Verdict:
     """Compile a draw for both targets, and judge what they give."""
     question = Question(draw)
-    ends: dict[str, str] = {}
-    worst = 0.0
-    for target in TARGETS:
-        native = draw.native if target == "llvm" else {}
-        try:
-            form = draw.expressions if draw.searched else as_given(draw.expressions)
-            f = hinge.compile(form, question.robot, target=target, **draw.options, **native)
-            found = question.called(f)
-        except (HingeError, NotImplementedError) as e:
-            ends[target] = f"{type(e).__name__}: {e}"
-            continue
-        except Exception as e:  # whatever else is raised is a finding
-            return Verdict("wrong", f"{target}: {type(e).__name__}: {e}")
-        ends[target] = ""
-        try:
-            wanted = question.wanted
-        except HingeError as e:
-            return Verdict("unjudged", f"{type(e).__name__}: {e}")
-        for name, (value, size) in wanted.items():
-            if name not in found:
-                return Verdict("wrong", f"{target}: {name} is missing")
-            ours = np.asarray(found[name])
-            if ours.shape != (*draw.batch, *value.shape):
-                return Verdict("wrong", f"{target}: {name} has shape {ours.shape}, not {value.shape}")
-            off = float(np.max(np.abs(ours[question.state] - value), initial=0.0)) / size
-            worst = max(worst, off if np.isfinite(off) else np.inf)
-            if not off <= BOUND:
-                return Verdict("wrong", f"{target}: {name} is off by {off:.1e} of {size:.1e}", off)
-    if len(set(ends.values())) > 1:
+    ends = {target: _answer(question, target) for target in TARGETS}
+    for target, end in ends.items():
+        if end.kind == "wrong":
+            return replace(end, said=f"{target}: {end.said}")
+    if len({(end.kind, end.said) for end in ends.values()}) > 1:
         return Verdict("wrong", f"targets end differently: {ends}")
-    said = ends[TARGETS[0]]
-    return Verdict("refused" if said else "right", said, worst)
+    return max(ends.values(), key=lambda end: end.error)
+
+
+def _answer(question: Question, target: str) -> Verdict:
+    draw = question.draw
+    native = draw.native if target == "llvm" else {}
+    try:
+        f = hinge.compile(question.form, question.robot, target=target, **draw.options, **native)
+        found = question.called(f)
+    except (HingeError, NotImplementedError) as e:
+        return Verdict("refused", f"{type(e).__name__}: {e}")
+    except Exception as e:  # whatever else is raised is a finding
+        return Verdict("wrong", f"{type(e).__name__}: {e}")
+    try:
+        wanted = question.wanted
+    except HingeError as e:
+        return Verdict("unjudged", f"{type(e).__name__}: {e}")
+    return _compared(question, found, wanted)
+
+
+def _compared(
+    question: Question, found: Mapping[str, Array], wanted: Mapping[str, tuple[Array, float]]
+) -> Verdict:
+    worst = 0.0
+    for name, (value, size) in wanted.items():
+        ours = np.asarray(found[name])
+        if ours.shape != (*question.draw.batch, *value.shape):
+            return Verdict("wrong", f"{name} has shape {ours.shape}, not {value.shape}", np.inf)
+        off = float(np.max(np.abs(ours[question.state] - value), initial=0.0)) / size
+        if not off <= BOUND:
+            return Verdict("wrong", f"{name} is off by {off:.1e} of {size:.1e}", off)
+        worst = max(worst, off)
+    return Verdict("right", "", worst)
+
+
+def told_apart(draw: Draw) -> Verdict:
+    """Judge code that comes from a disk cache in which there is code for another binding of the robot.
+
+    One switch of the binding after the other is turned; what such a binding gives is not looked at.
+    """
+    question = Question(draw)
+    if draw.parameters or "llvm" not in TARGETS:
+        return Verdict("right")
+    bound = partial(Compiled, draw.expressions, blocks=draw.blocks, target="llvm", **draw.native)
+    usual = question.bound(question.robot)
+    for switch in (x.name for x in fields(usual) if x.type in (bool, "bool")):
+        with empty_cache():
+            with suppress(HingeError, NotImplementedError, KeyError):
+                question.called(bound(replace(usual, **{switch: not getattr(usual, switch)})))
+            end = _compared(question, question.called(bound(usual)), question.wanted)
+        if end.kind == "wrong":
+            return replace(end, said=f"beside a binding with another {switch}: {end.said}")
+    return Verdict("right")
+
+
+@contextmanager
+def empty_cache() -> Iterator[None]:
+    """Keep compiled code in a directory of its own for a while."""
+    before = os.environ.get("HINGE_CACHE_DIR")
+    with TemporaryDirectory(prefix="hinge-cache-") as folder:
+        os.environ["HINGE_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            os.environ.pop("HINGE_CACHE_DIR")
+            os.environ |= {} if before is None else {"HINGE_CACHE_DIR": before}
 
 
 def pattern(said: str) -> str:
