@@ -71,7 +71,6 @@ from hinge.algebra import (
 )
 
 Style: TypeAlias = Literal["hidden", "strict", "loose"]
-STYLES: tuple[Style, ...] = ("hidden", "strict", "loose")
 #: Spaces in which vectors are forces or motions.
 SPATIAL = frozenset({Body, Node, World})
 Rng: TypeAlias = np.random.Generator
@@ -143,6 +142,7 @@ OWN_OPERATORS = tuple(
     leaf(f"U_{to.name}_{of.name}", to, of, Structure.DIAGONAL) for to, of in _PAIRS
 ) + tuple(leaf(f"U_{s.name}", s, s, Structure.DIAGONAL, self_adjoint=True) for s in (Joint, Body, Node))
 OWN = (*OWN_VECTORS, *OWN_OPERATORS)
+_U = {x.name: x for x in OWN}
 LETTERS: tuple[Leaf, ...] = (*STANDARD.values(), *OWN)
 
 #: What letters give and take where that is not "force".
@@ -159,24 +159,21 @@ _TOGETHER = (
     *(piece(step @ block) for step in _STEPS for block in _BLOCKS_BESIDE),
     piece(appendix.r - Es @ appendix.r @ E.T, "force", "motion"),
 )
-#: Of these only letters that stand in them are drawn alone, now and then.
+#: These letters; alone they are drawn now and then only.
 TOGETHER = frozenset({*_STEPS, *_BLOCKS_BESIDE, appendix.r})
-
-
+#: What sees bodies through φ.
 _EYES = (H, Hp, Ha, E0)
 
 
 def hidden_pieces() -> list[Piece]:
     """Return products in which bodies are seen through φ alone."""
-    seen = [*pairs(_EYES, (M,), _EYES)]
-    found = [piece(x @ phi @ m @ phi.T @ y.T, "force", "motion") for x, m, y in seen]
+    found = [piece(x @ phi @ M @ phi.T @ y.T, "force", "motion") for x, y in pairs(_EYES, _EYES)]
     for eye in _EYES:
         found += [piece(eye @ phi @ z) for z in (B, b, b_m, A)]
         found += [piece(eye @ phi @ M @ phi.T @ z) for z in (a, a_m)]
     found += [piece(B.T @ phi.T @ y.T, "motion", "motion") for y in _EYES]
     found += [piece(B.T @ phi.T @ z, "motion") for z in (a, a_m)]
-    found += [piece(B.T @ phi.T @ E0.T, "motion", "motion"), piece(H @ psi @ K), piece(H @ phi @ K)]
-    return found
+    return [*found, piece(H @ psi @ K), piece(H @ phi @ K)]
 
 
 @cache
@@ -270,10 +267,11 @@ class Grammar:
 
 @cache
 def _seeds(style: Style) -> list[Piece]:
-    """Return operators with an inverse that others may be added to, if positive; or not, if triangular."""
+    """Return positive operators: those of the form L X Lᵀ may be added, and there is an inverse still."""
     one = [piece(identity(s)) for s in (Joint, Passive, Active)]
     one += [piece(identity(s), "motion", "force") for s in (Node, World)]
     found = [*one, piece(whole.mass), piece(passive.mass), piece(Mi), piece(Mip)]
+    found += [piece(_U["U_Joint"]), piece(whole.mass + _U["U_Joint"])]
     found += [piece(E0 @ phi @ M @ phi.T @ E0.T, "force", "motion")]
     jacobian = B.T @ phi.T @ H.T
     found += [piece(jacobian @ Mi @ jacobian.T, "motion", "force")]
@@ -282,7 +280,8 @@ def _seeds(style: Style) -> list[Piece]:
     return found + ([piece(identity(Body))] if style == "loose" else [])
 
 
-TRIANGULAR = (
+#: Others that have an inverse.
+INVERTIBLE = (
     piece(identity(Body) - E),
     piece(identity(Body) - Es),
     piece(identity(Joint) + H @ phi @ K),
@@ -291,13 +290,16 @@ TRIANGULAR = (
     piece(Dr),
     piece(Dr @ Dr.T),
     piece(whole.mass @ D),
+    piece(_U["U_Joint_Joint"]),
+    piece(_U["U_Passive_Passive"]),
+    piece(_U["U_Node_Node"]),
 )
 
 
 def drawn_inverse(rng: Rng, grammar: Grammar) -> Piece | None:
     """Return the inverse of a random operator that has one by its form."""
     if grammar.style != "hidden" and rng.random() < 0.25:
-        known = [p for p in TRIANGULAR if p.letters <= set(grammar.allowed)]
+        known = [p for p in INVERTIBLE if p.letters <= set(grammar.allowed)]
         return _one(rng, known).inv if known else None
     positive = [p for p in _seeds(grammar.style) if p.letters <= set(grammar.allowed)]
     if not positive:

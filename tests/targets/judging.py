@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -314,10 +314,10 @@ class Verdict:
     error: float = 0.0
 
 
-def judged(draw: Draw) -> Verdict:
-    """Compile a draw for both targets, and judge what they give."""
+def judged(draw: Draw, targets: Sequence[str] = TARGETS) -> Verdict:
+    """Compile a draw for some targets, all unless told, and judge what they give."""
     question = Question(draw)
-    ends = {target: _answer(question, target) for target in TARGETS}
+    ends = {target: _answer(question, target) for target in targets}
     for target, end in ends.items():
         if end.kind == "wrong":
             return replace(end, said=f"{target}: {end.said}")

@@ -12,16 +12,18 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from hinge.algebra import Sum, linear
 from tests.targets.draws import Draw, draw
 from tests.targets.grammar import LETTERS
-from tests.targets.judging import BOUND, Question, Verdict, empty_cache, judged, pattern, told_apart
+from tests.targets.judging import BOUND, TARGETS, Question, Verdict, empty_cache, judged, pattern, told_apart
 
 DRAWS, SEED = 3000, 1
+#: Of so many failures a smaller draw is looked for.
+REDUCED = 20
 #: Of so many draws one is compiled beside other bindings of its robot.
 APART = 50
 #: Each letter must be in at least so many draws of a full sweep that were judged.
@@ -104,7 +106,7 @@ def reduced(d: Draw, v: Verdict) -> tuple[Draw, Verdict]:
     """Return a smaller draw that is wrong too."""
     for other in smaller(d):
         try:
-            found = judged(other)
+            found = judged(other, TARGETS[-1:])
         except Exception:  # a draw without what it needs is no failure
             continue
         if found.kind == "wrong":
@@ -112,18 +114,25 @@ def reduced(d: Draw, v: Verdict) -> tuple[Draw, Verdict]:
     return d, v
 
 
-def sweep(draws: range, seed: int, *, skip: Collection[str] = (), progress: bool = False) -> Report:
+def sweep(
+    draws: range,
+    seed: int,
+    *,
+    targets: Sequence[str] = TARGETS,
+    skip: Collection[str] = (),
+    progress: bool = False,
+) -> Report:
     """Judge some draws, without those that have some letters."""
     report, start = Report(), time.perf_counter()
     for k in draws:
         d = sound_draw(seed, k)
         if any(x.name in skip for x in d.letters):
             continue
-        v = judged(d)
+        v = judged(d, targets)
         if k % APART == 0 and v.kind == "right":
             v = told_apart(d)
         report.add(k, d, v)
-        if progress and v.kind == "wrong":
+        if progress and v.kind == "wrong" and len(report.wrong) <= REDUCED:
             e, w = reduced(d, v)
             print(f"{k}: {v.said}\n    {w.said}\n    judged({e!r})", flush=True)
         if progress and k % 100 == 99:
@@ -137,6 +146,7 @@ def main() -> int:
     options.add_argument("--draws", type=int, default=DRAWS)
     options.add_argument("--seed", type=int, default=SEED)
     options.add_argument("--only", type=int)
+    options.add_argument("--targets", nargs="*", default=TARGETS)
     options.add_argument("--skip", nargs="*", default=[], help="letters; draws with them are left out")
     told = options.parse_args()
     start = time.perf_counter()
@@ -144,7 +154,7 @@ def main() -> int:
     with empty_cache():
         if told.only is not None:
             print(sound_draw(told.seed, told.only))
-        report = sweep(draws, told.seed, skip=told.skip, progress=True)
+        report = sweep(draws, told.seed, targets=told.targets, skip=told.skip, progress=True)
     print("\n".join(report.lines()))
     few = [x.name for x in LETTERS if report.judged[x.name] < LEAST] if told.draws >= DRAWS else []
     print(f"{len(draws)} draws, {len(report.wrong)} above {BOUND:.0e}, {time.perf_counter() - start:.0f} s")
