@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import hinge
 from hinge.algebra import (
     STANDARD,
+    Ask,
     Body,
     Expr,
     Inverse,
@@ -36,11 +37,10 @@ from hinge.algebra import (
     held,
     leaves,
     passive,
-    placements,
     subterms,
     whole,
 )
-from hinge.binding import RobotBinding, bind
+from hinge.binding import Needs, RobotBinding, bind
 from hinge.dynamics import Compiled
 from hinge.errors import HingeError
 from hinge.model import Robot, with_parameters
@@ -101,7 +101,7 @@ class Question:
         """Return the letters of a robot, in the bodies' own frames."""
         d = self.draw
         told: Any = d.expressed
-        return bind(robot, nodes=d.nodes, expressed=told, prescribed=d.prescribed, own_frames=True)
+        return bind(robot, Needs(own_frames=True), nodes=d.nodes, expressed=told, prescribed=d.prescribed)
 
     @cached_property
     def values(self) -> dict[str, Array]:
@@ -193,35 +193,15 @@ class Question:
         return self.bound(with_parameters(self.robot, **given) if given else self.robot)
 
     @cached_property
-    def with_regressor(self) -> RobotBinding:
-        """The same with numbers for the parameters of bodies, which 𝒜 is a function of."""
-        return replace(self.changed, by_parameters=True)
-
-    @cached_property
     def system(self) -> System:
-        """The robot's matrices, with those of the Parameter space from a binding of its own."""
-        own = [x for x in self.letters.values() if x in OWN]
-        found = system_of(self.changed, self.flat, own)
-        sizes, values = dict(found.sizes), dict(found.values)
-        if any(Parameter in (x.range, x.domain) for x in self.letters.values()):
-            other = system_of(self.with_regressor, self.flat, own)
-            sizes[Parameter] = other.sizes[Parameter]
-            values |= {x: v for x, v in other.values.items() if Parameter in (x.range, x.domain)}
-        if placements in values:
-            sizes[Placement] = (7,) * len(self.changed.tree)
-            values[placements] = self.flat[placements.name]
-        return System(found.parents, sizes, values)
+        """The robot's matrices at that state."""
+        return system_of(self.changed, self.flat, [x for x in self.letters.values() if x in OWN])
 
     def places(self, space: Space) -> list[list[int]]:
         """Return for each block of a space where its numbers stand for the user, −1 for what is not shown."""
-        if space is One:
-            return [[0]]
-        if space is World:
-            return [list(range(6))]
-        if space is Placement:
-            return [list(range(7 * i, 7 * i + 7)) for i in range(len(self.changed.tree))]
-        binding = self.with_regressor if space is Parameter else self.changed
-        return [list(binding.positions(space, i)) for i in range(len(binding.tree))]
+        if space in (One, World):
+            return [[0] if space is One else list(range(6))]
+        return [list(self.changed.positions(space, i)) for i in range(len(self.changed.tree))]
 
     def shown(self, e: Expr, x: Array) -> Array:
         """Return a matrix over all blocks in the user's order and shape."""
@@ -361,20 +341,21 @@ def _compared(
 def told_apart(draw: Draw) -> Verdict:
     """Judge code that comes from a disk cache in which there is code for another binding of the robot.
 
-    One switch of the binding after the other is turned; what such a binding gives is not looked at.
+    One after the other is different in one thing; what such a binding gives is not looked at.
     """
     question = Question(draw)
     if draw.parameters or "llvm" not in TARGETS:
         return Verdict("right")
     bound = partial(Compiled, draw.expressions, blocks=draw.blocks, target="llvm", **draw.native)
     usual = question.bound(question.robot)
-    for switch in (x.name for x in fields(usual) if x.type in (bool, "bool")):
+    others = [replace(usual.needs, asks=usual.needs.asks - {ask}) for ask in Ask]
+    for other in (*others, replace(usual.needs, own_frames=False)):
         with empty_cache():
-            with suppress(HingeError, NotImplementedError, KeyError):
-                question.called(bound(replace(usual, **{switch: not getattr(usual, switch)})))
+            with suppress(HingeError, NotImplementedError):
+                question.called(bound(replace(usual, needs=other)))
             end = _compared(question, question.called(bound(usual)), question.wanted)
         if end.kind == "wrong":
-            return replace(end, said=f"beside a binding with another {switch}: {end.said}")
+            return replace(end, said=f"beside a binding for {other}: {end.said}")
     return Verdict("right")
 
 
