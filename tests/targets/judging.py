@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +38,6 @@ from hinge.algebra import (
     held,
     leaves,
     passive,
-    subterms,
     whole,
 )
 from hinge.binding import Needs, RobotBinding, bind
@@ -54,6 +54,8 @@ from tests.targets.grammar import OWN
 BOUND = 1e-9
 #: An operator that is inverted with a larger condition number, rows scaled, is not asked about.
 CONDITION = 1e5
+#: Entries that are zero by the tree may be what is left of terms that cancel: a share of the largest product.
+ROUNDING = 1e-5
 TARGETS = ("llvm", "numpy") if has_llvm() else ("numpy",)
 #: Rows that users give and get.
 ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Resistance: 3}
@@ -242,10 +244,22 @@ class Question:
         found: dict[str, tuple[Array, float]] = {}
         for group, show in ((self.draw.expressions, self.shown), (self.draw.blocks, self.blocks)):
             for name, e in group.items():
-                size = float(np.max(show(e, self.system.magnitude(e)), initial=0.0))
-                logs = any(isinstance(x, LogDet) for x in subterms(e))
-                found[name] = np.asarray(show(e, self.system.matrix(e))), max(size, 1.0 if logs else 1e-12)
+                shown = show(e, self.system.magnitude(e))
+                size = max(float(np.max(shown, initial=0.0)), ROUNDING * self._largest(e), 1e-12)
+                found[name] = np.asarray(show(e, self.system.matrix(e))), size
         return found
+
+    def _largest(self, e: Expr) -> float:
+        """Return a bound on what may cancel: sums and products of the largest entries."""
+        match e:
+            case Sum():
+                return sum(abs(float(c)) * self._largest(t) for c, t in e.terms)
+            case Product():
+                return math.prod(self._largest(f) for f in e.factors)
+            case LogDet():
+                return 1.0 / ROUNDING
+            case _:
+                return float(np.max(np.abs(self.system.matrix(e)), initial=0.0))
 
     @cached_property
     def is_sound(self) -> bool:
