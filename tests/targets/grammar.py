@@ -27,6 +27,7 @@ from hinge.algebra import (
     Adjoint,
     B,
     Body,
+    Carries,
     D,
     Dp,
     Dr,
@@ -145,13 +146,22 @@ OWN = (*OWN_VECTORS, *OWN_OPERATORS)
 _U = {x.name: x for x in OWN}
 LETTERS: tuple[Leaf, ...] = (*STANDARD.values(), *OWN)
 
-#: What letters give and take where that is not "force".
+#: What letters of the user's own give and take, where that is not "force"; the others have it on their cards.
 _KINDS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("M", "P", "Pp", "R", "r", "U_Body", "U_Body_Body", "U_Body_Node"), ("force", "motion")),
-    **dict.fromkeys(("Ups", "U_Node", "U_Node_Body"), ("motion", "force")),
-    **dict.fromkeys(("Q", "U_Node_Node"), ("motion", "motion")),
-    **dict.fromkeys(("a", "a_m", "a_n", "v_n", "x_n", "g", "V0", "A0", "u_node"), ("motion", "")),
+    **dict.fromkeys(("U_Body", "U_Body_Body", "U_Body_Node"), ("force", "motion")),
+    **dict.fromkeys(("U_Node", "U_Node_Body"), ("motion", "force")),
+    **dict.fromkeys(("U_Node_Node", "u_node"), ("motion", "motion")),
 }
+
+
+def letter_piece(x: Leaf) -> Piece:
+    """Return a letter as a piece."""
+    if x in OWN:
+        return piece(x, *_KINDS.get(x.name, ("", "")))
+    kinds = {Carries.FORCE: "force", Carries.MOTION: "motion"}
+    return piece(x, kinds.get(x.card.gives, ""), kinds.get(x.card.takes, ""))
+
+
 #: Letters of the appendix have no value alone, but together they are E, Eψ, φ − I, ψ − I, M, and K.
 _STEPS = (appendix.S, appendix.Phi, appendix.Psi)
 _BLOCKS_BESIDE = (appendix.Dphi, appendix.Dpsi, appendix.L)
@@ -182,7 +192,7 @@ def pieces(style: Style) -> tuple[Piece, ...]:
     found = hidden_pieces()
     for x in LETTERS:
         if style != "hidden" or Body not in (x.range, x.domain):
-            found.append(piece(x, *_KINDS.get(x.name, ("", ""))))
+            found.append(letter_piece(x))
     found += _TOGETHER if style != "hidden" else ()
     found += [p.T for p in found if p.e.T is not p.e or p.gives != p.takes.dual]
     return tuple(p.loose for p in found) if style == "loose" else tuple(found)

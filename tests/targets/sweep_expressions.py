@@ -65,6 +65,11 @@ class Report:
             self.refusals[pattern(v.said)] += 1
             self.first.setdefault(pattern(v.said), k)
 
+    @property
+    def ends(self) -> str:
+        """How draws ended."""
+        return ", ".join(f"{n} {kind}" for kind, n in self.kinds.most_common())
+
     def lines(self) -> Iterator[str]:
         """Yield the report."""
         for said, n in self.refusals.most_common():
@@ -73,7 +78,7 @@ class Report:
         cells = [f"{x.name}: {self.judged[x.name]} / {self.drawn[x.name]}" for x in LETTERS]
         for at in range(0, len(cells), 5):
             yield "  " + "".join(f"{c:26}" for c in cells[at : at + 5]).rstrip()
-        yield ", ".join(f"{n} {kind}" for kind, n in self.kinds.most_common())
+        yield self.ends
         few = min(LETTERS, key=lambda x: self.judged[x.name])
         yield f"fewest judged: {few.name}, {self.judged[few.name]}; largest error {self.worst:.1e}"
 
@@ -136,7 +141,8 @@ def sweep(
             e, w = reduced(d, v)
             print(f"{k}: {v.said}\n    {w.said}\n    judged({e!r})", flush=True)
         if progress and k % 100 == 99:
-            print(f"draw {k + 1}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+            seconds = time.perf_counter() - start
+            print(f"draw {k + 1}, {seconds:.0f} s: {report.ends}", file=sys.stderr, flush=True)
     return report
 
 
