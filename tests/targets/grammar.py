@@ -263,13 +263,25 @@ class Grammar:
             e, at, left = e @ p.e, p.takes, left - 1
         return e if at == takes else None
 
-    def around(self, rng: Rng, focus: Piece, gives: Place, takes: Place, length: int) -> Expr | None:
-        """Return a random product with a given piece in it."""
-        if (focus.gives == NUMBER != gives) or (focus.takes == NUMBER != takes):
+    def through(
+        self, rng: Rng, stops: Sequence[Piece], gives: Place, takes: Place, length: int
+    ) -> Expr | None:
+        """Return a random product with some pieces in it, in this order; None if there is none."""
+        ends = [gives, *(x for p in stops for x in (p.gives, p.takes)), takes]
+        if NUMBER in ends[2:-2] or (ends[1] == NUMBER != gives) or (ends[-2] == NUMBER != takes):
             return None
-        left = self.word(rng, gives, focus.gives, length // 2 if focus.gives != NUMBER else 0)
-        right = self.word(rng, focus.takes, takes, (length + 1) // 2 if focus.takes != NUMBER else 0)
-        return None if left is None or right is None else left @ focus.e @ right
+        e: Expr = identity(gives.space)
+        for n, (left, right) in enumerate(batched_pairs(ends)):
+            between = identity(left.space) if left == right == NUMBER else self.word(rng, left, right, length)
+            if between is None:
+                return None
+            e = e @ between @ stops[n].e if n < len(stops) else e @ between
+        return e
+
+
+def batched_pairs(x: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
+    """Return the first and second, third and fourth …"""
+    return zip(x[::2], x[1::2], strict=True)
 
 
 # Inverses.
@@ -356,15 +368,16 @@ _ABOVE = (
 
 def expression(rng: Rng, grammar: Grammar, focus: Leaf | None, length: int) -> Expr | None:
     """Return a random expression, with a letter in it that must be there."""
-    for _ in range(int(rng.integers(3)) if rng.random() < 0.5 else 0):
-        found = drawn_inverse(rng, grammar)
-        grammar = grammar if found is None else grammar.extended([found])
+    inverse = drawn_inverse(rng, grammar) if rng.random() < 0.25 else None
+    grammar = grammar if inverse is None else grammar.extended([inverse])
     around = [p for p in grammar.pieces if focus is None or focus in p.letters]
-    for _ in range(40 if around else 0):
-        middle = _one(rng, around)
+    for attempt in range(40 if around else 0):
+        stops = [_one(rng, around)]
+        if inverse is not None and attempt < 30:
+            stops.insert(int(rng.integers(2)), _one(rng, grammar.more))
         takes = NUMBER if rng.random() < 0.6 else _one(rng, grammar.places())
         gives = NUMBER if rng.random() < 0.15 else _one(rng, grammar.places())
-        e = grammar.around(rng, middle, gives, takes, length)
+        e = grammar.through(rng, stops, gives, takes, (length + 1) // 2)
         if e is None:
             continue
         for _ in range(int(rng.choice([0, 1, 2], p=[0.5, 0.35, 0.15]))):
@@ -384,7 +397,7 @@ def block_operator(rng: Rng, allowed: Collection[Leaf]) -> Expr:
     while True:
         middle = _one(rng, grammar.pieces)
         ends = [_one(rng, grammar.places()) for _ in range(2)]
-        e = grammar.around(rng, middle, *ends, 3)
+        e = grammar.through(rng, [middle], *ends, 2)
         if e is not None:
             other = grammar.word(rng, *ends, 2)
             return e if other is None or rng.random() < 0.5 else e + _coefficient(rng) * other
