@@ -11,6 +11,7 @@ from hinge.algebra import (
     E0,
     A,
     Body,
+    D,
     E,
     G,
     H,
@@ -169,6 +170,14 @@ def test_what_depends_on_frames_is_in_the_bodies_own():
     for target in ("numpy", "llvm"):
         found = hinge.compile(A.T @ A, robot, target=target)(q, qd, qdd=qdd)
         assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("beside", [X @ tau, H @ appendix.Phi @ appendix.L @ tau], ids=str)
+def test_a_log_determinant_may_stand_beside_what_is_cheapest_as_it_is(beside):
+    robot = robots.double_pendulum()
+    found = hinge.compile({"l": logdet(D), "y": beside}, robot)(np.ones(2), tau=np.ones(2))
+    assert np.allclose(found["l"], hinge.compile(logdet(D), robot)(np.ones(2)))
+    assert np.allclose(found["y"], hinge.compile(beside, robot)(np.ones(2), tau=np.ones(2)))
 
 
 @pytest.mark.parametrize("target", ["numpy", "llvm"])

@@ -372,7 +372,7 @@ def _pivots(body: BodyKernel, x: Leaf) -> list[Any]:
         found = pivots_of(body.value(x))[1]
     except ZeroDivisionError:
         found = [0.0]
-    if any(isinstance(pivot, float) and pivot == 0 for pivot in found):
+    if any(isinstance(pivot, float) and pivot == 0.0 for pivot in found):
         raise ArgumentError(
             f"log det {x}: expected a block with an inverse at every body, got a singular one at "
             f"{body.binding.name(body.body)}; give its body mass and moments of inertia"
