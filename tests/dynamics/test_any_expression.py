@@ -11,6 +11,7 @@ from hinge.algebra import (
     E0,
     A,
     Body,
+    D,
     E,
     G,
     H,
@@ -37,6 +38,8 @@ from hinge.algebra import (
 from hinge.binding import Needs, bind
 from hinge.dynamics import CATALOGUE
 from hinge.errors import ArgumentError
+from hinge.model import Builder
+from hinge.model.joints import Revolute
 from hinge.targets import system_of
 
 ONE, MASS = identity(Joint), whole.mass
@@ -167,3 +170,20 @@ def test_what_depends_on_frames_is_in_the_bodies_own():
     for target in ("numpy", "llvm"):
         found = hinge.compile(A.T @ A, robot, target=target)(q, qd, qdd=qdd)
         assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("beside", [X @ tau, H @ appendix.Phi @ appendix.L @ tau], ids=str)
+def test_a_log_determinant_may_stand_beside_what_is_cheapest_as_it_is(beside):
+    robot = robots.double_pendulum()
+    found = hinge.compile({"l": logdet(D), "y": beside}, robot)(np.ones(2), tau=np.ones(2))
+    assert np.allclose(found["l"], hinge.compile(logdet(D), robot)(np.ones(2)))
+    assert np.allclose(found["y"], hinge.compile(beside, robot)(np.ones(2), tau=np.ones(2)))
+
+
+@pytest.mark.parametrize("target", ["numpy", "llvm"])
+def test_a_body_without_inertia_has_no_log_determinant(target):
+    b = Builder("massless")
+    b.body("arm", joint=Revolute((1, 0, 0)), inertia=robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1)))
+    b.body("mark", parent="arm")
+    with pytest.raises(ArgumentError, match=r"log det M: .* singular one at joint 'mark_joint'"):
+        hinge.compile(logdet(M), b.build(), target=target)

@@ -248,7 +248,9 @@ def test_a_space_without_a_meaning_is_named():
 def test_a_vector_without_a_value_is_named():
     u = leaf("u", Joint, One, meaning="what the motors do")
     fails(lambda: compiled(MASS @ u)(Q), UnboundLeafError, "u: expected a value", "what the motors do", "u=…")
-    fails(lambda: compiled(MASS @ qd)(Q), UnboundLeafError, "qd: expected a value", "hinge velocities", "qd=…")
+    fails(
+        lambda: compiled(MASS @ qd)(Q), UnboundLeafError, "qd: expected a value", "hinge velocities", "qd=…"
+    )
     pushed = compiled(H @ phi @ B @ f_ext, nodes=["tip"])
     fails(lambda: pushed(Q), UnboundLeafError, "f_ext: expected a value", "f_ext=…")
 

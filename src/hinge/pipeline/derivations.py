@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves
@@ -120,9 +120,13 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
     start = _Start.of(dict(items), serial=serial)
     found = None if serial else frozen_search(items, start.state, start.theory.unknown)
     found = found or _searched(start)
-    lines = [start.line(step.name, step.source, step.state, step.cost) for step in found.steps]
-    # Where determinants were taken apart first, the form that the search began with is the last of those.
-    return start.derivation((*start.lines, *lines[1 if start.lines else 0 :]), found.weighed)
+    first, *lines = [start.line(step.name, step.source, step.state, step.cost) for step in found.steps]
+    if start.lines:  # determinants were taken apart: what that ended with is what the search began with
+        *before, last = start.lines
+        return start.derivation(
+            (*before, replace(last, expressions=first.expressions), *lines), found.weighed
+        )
+    return start.derivation((first, *lines), found.weighed)
 
 
 def _searched(start: _Start) -> Found[Cost]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import E0, Body, Leaf, Letter, One, Product, Space, Structure, World, leaf, leaf_of
-from hinge.errors import UnboundLeafError
+from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Kernel, apply
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
@@ -407,9 +407,23 @@ def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
         if one is not None and other is not None and len(one):
             total = total + c * (one @ other)
     for c, x in o.determinants if body.body != WORLD else ():
-        for pivot in pivots_of(body.value(x))[1]:
+        for pivot in _pivots(body, x):
             total = total + 0.5 * c * apply("log", pivot * pivot)
     return total
+
+
+def _pivots(body: BodyKernel, x: Leaf) -> list[Any]:
+    """Return the pivots of a block whose determinant is wanted; refuse one that is singular for good."""
+    try:
+        found = pivots_of(body.value(x))[1]
+    except ZeroDivisionError:
+        found = [0.0]
+    if any(isinstance(pivot, float) and pivot == 0.0 for pivot in found):
+        raise ArgumentError(
+            f"log det {x}: expected a block with an inverse at every body, got a singular one at "
+            f"{body.binding.name(body.body)}; give its body mass and moments of inertia"
+        )
+    return found
 
 
 def _mark(live: bytearray, values: Iterable[float | Slot]) -> None:
