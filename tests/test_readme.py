@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hinge import robots, set_threads, write_urdf
-from hinge.cli.main import COMMANDS
+from hinge.cli.command import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

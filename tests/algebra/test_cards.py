@@ -19,7 +19,7 @@ from hinge.algebra import (
     letters,
 )
 from hinge.errors import ArgumentError
-from hinge.sweeps.cost import BLOCK, FORMULA, LETTER
+from hinge.sweeps.costs import BLOCK, FORMULA, LETTER
 
 IN_THE_FRAME_OF_THE_PARENT = {getattr(appendix, n) for n in ("S", "Dphi", "Dpsi", "L", "Phi", "Psi")}
 

@@ -25,9 +25,9 @@ COMPILER = {"algebra", "rules", "kernels", "sweeps", "pipeline", "binding", "dyn
 
 #: Compiler files that see the tree: file → functions (None: all of it).
 MACHINE: dict[str, set[str] | None] = {
-    "sweeps/trace.py": None,
+    "sweeps/tracing.py": None,
     "sweeps/body.py": None,
-    "sweeps/memory.py": None,
+    "sweeps/slots.py": None,
     "binding/frames.py": {"choose_frames", "frames_for_given_placements", "_moving_children"},
     "binding/binding.py": {"_kind"},
     "binding/aggregate.py": None,
@@ -97,7 +97,7 @@ def test_nothing_that_runs_imports_the_reference(room):
             assert not any(m.startswith("hinge.reference") for m, _, _ in imports(path)), path
 
 
-@pytest.mark.parametrize("name", ["sweeps/trace.py", "sweeps/body.py", "sweeps/memory.py"])
+@pytest.mark.parametrize("name", ["sweeps/tracing.py", "sweeps/body.py", "sweeps/slots.py"])
 def test_the_machine_knows_no_letters_but_the_edges(name):
     from hinge import algebra
 

@@ -12,7 +12,7 @@ from hinge import reference, robots
 from hinge.errors import ModelError
 from hinge.model import joints
 from hinge.model.joints import Axial, AxialJoint, VectorJoint
-from hinge.reference.velocities import velocities
+from hinge.reference.motions import velocities
 from hinge.spatial import Transform, rotation
 from hinge.testing import random_state
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import hinge
-from hinge.cli.main import COMMANDS
+from hinge.cli.command import COMMANDS
 from hinge.cli.robot_argument import BUILT_IN, MOST_LINKS
 from hinge.io import from_json
 from hinge.model import fingerprint

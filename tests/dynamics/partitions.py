@@ -78,7 +78,7 @@ def counted_programs() -> Iterator[list[str]]:
         _note(patch, found, expressions, "build")
         _note(patch, found, expressions, "trace")
         if has_llvm():
-            from hinge.targets.llvm.program import NativeProgram
+            from hinge.targets.llvm.native_program import NativeProgram
 
             _note(patch, found, NativeProgram, "_make")
             _note(patch, found, NativeProgram, "_load")

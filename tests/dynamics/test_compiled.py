@@ -30,7 +30,7 @@ from hinge.algebra import (
     qd,
     qdd,
 )
-from hinge.dynamics import CATALOGUE, Compiled, kept
+from hinge.dynamics import CATALOGUE, Compiled, cached
 from hinge.model import Builder, joints
 from hinge.spatial import force_cross
 from hinge.testing import random_state
@@ -383,14 +383,14 @@ def test_compiled_code_is_kept_for_a_robot_but_not_without_bound():
     assert isinstance(f, Compiled) and f.robot is robot
     assert dynamics.compiled(robot, "mass_matrix") is f
     assert dynamics.compiled(robots.chain(2), "mass_matrix") is not f
-    memory = kept.Memory()
-    for k in range(kept.KEPT + 9):
+    memory = cached.Memory()
+    for k in range(cached.CAPACITY + 9):
         assert memory.put(k, str(k)) == str(k)
         assert memory.get(0) == "0"  # what is used is kept
-    assert len(memory) == kept.KEPT and 8 not in memory and kept.KEPT + 8 in memory
+    assert len(memory) == cached.CAPACITY and 8 not in memory and cached.CAPACITY + 8 in memory
     dynamics.forget()
-    assert not any(map(len, (memory, kept.PROGRAMS, kept.CALLS, kept.JOINT_PROGRAMS)))
-    kept._MEMORIES.remove(memory)
+    assert not any(map(len, (memory, cached.PROGRAMS, cached.CALLS, cached.JOINT_PROGRAMS)))
+    cached._MEMORIES.remove(memory)
 
 
 # Costs.

@@ -18,7 +18,7 @@ from hinge.dynamics import CATALOGUE
 from hinge.errors import ArgumentError
 from hinge.model import Builder, joints
 from hinge.targets.llvm import cache as disk
-from hinge.targets.llvm import program
+from hinge.targets.llvm import native_program as program
 from hinge.targets.llvm.host import this_host
 from tests.dynamics.sweep_native import (
     BOUNDS,

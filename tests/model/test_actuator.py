@@ -12,7 +12,7 @@ from hinge.model import (
     joints,
     reaction_force,
 )
-from hinge.robots.random_tree import _placement
+from hinge.robots.random_trees import _placement
 from hinge.spatial import matvec, transpose
 from tests.folding import folded
 

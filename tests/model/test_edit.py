@@ -28,7 +28,7 @@ from hinge.model import (
     reroot,
 )
 from hinge.robots import chain, panda, puma560, quadruped, random_inertia, random_tree, spacecraft
-from hinge.robots.random_tree import _placement
+from hinge.robots.random_trees import _placement
 from hinge.spatial import Transform, matvec, rotation, transpose
 from hinge.testing import random_state
 

@@ -19,7 +19,7 @@ from hinge.algebra import (
     whole,
 )
 from hinge.rules import MOVES, TREE, Move, decide, search
-from hinge.rules.search import NORMAL_FORM
+from hinge.rules.searching import NORMAL_FORM
 
 r, s, t, u = (leaf(name, Joint, Joint) for name in "rstu")
 one = identity(Joint)

@@ -55,7 +55,7 @@ from hinge.rules import (
     equation,
     theory_of,
 )
-from hinge.rules.frozen import dump_rules, load_rules
+from hinge.rules.tables_on_disk import dump_rules, load_rules
 from hinge.targets import counterexample
 from tests.expressions import JACOBIAN
 

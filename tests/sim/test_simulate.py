@@ -15,7 +15,7 @@ from hinge.model import Coupling, assemble
 from hinge.robots import chain, double_pendulum, panda, random_tree, spacecraft
 from hinge.sim import PD, Adaptive, ComputedTorque, Event, GravityCompensation, Prescribed, Signal, Torque
 from hinge.sim.fixed import FixedLoop
-from hinge.targets import PlainPlayer
+from hinge.targets import PlainRunner
 from hinge.testing import random_robots
 from tests.tiers import daily
 from tests.trees import tree_of_all
@@ -71,7 +71,7 @@ def test_the_native_loop_does_what_python_does_step_by_step(robot, name, monkeyp
     q0, qd0 = state_of(robot, batch=(7,))
     samples = Signal([0.0, 0.01], np.stack([np.zeros((7, robot.nv)), np.ones((7, robot.nv))]))
     run = hinge.simulate(robot, q0, qd0, t=0.02, integrator=name, control=Torque(samples))
-    monkeypatch.setattr("hinge.sim.fixed.player", PlainPlayer)
+    monkeypatch.setattr("hinge.sim.fixed.runner", PlainRunner)
     plain = hinge.simulate(robot, q0, qd0, t=0.02, integrator=name, control=Torque(samples))
     np.testing.assert_array_equal(run.q, plain.q)
     np.testing.assert_array_equal(run.qd, plain.qd)
@@ -288,7 +288,7 @@ def test_the_loop_is_native_where_it_can_be():
         sim.job.Moving(Torque(0.0), None, sim.plant.Plant(robot)), None, None, (0.1, 1e-3, 0.0), 1
     )
     loop = FixedLoop(job, sim.INTEGRATORS["rk4"], ())
-    assert type(loop.player).__name__ == "NativePlayer"
+    assert type(loop.runner).__name__ == "NativeRunner"
 
 
 BAD = [

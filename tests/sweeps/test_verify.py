@@ -14,7 +14,7 @@ from hinge.errors import ArgumentError
 from hinge.kernels import Instruction, Output
 from hinge.pipeline import derive, in_order
 from hinge.sweeps import Call, DenseCall, Result, Slot, trace, verify_code
-from hinge.sweeps.verify import RULES, covers_program
+from hinge.sweeps.code_rules import RULES, covers_program
 from hinge.targets.llvm.plan import segments
 from tests.sweeps.models import every_joint_type, model
 

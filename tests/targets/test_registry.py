@@ -16,18 +16,18 @@ from hinge.sweeps import Call, DenseCall
 from hinge.targets import (
     TARGETS,
     NumpyProgram,
-    PlainPlayer,
+    PlainRunner,
     Signature,
-    Tape,
-    TapeOp,
+    StepCall,
+    StepSchedule,
     Target,
     Traced,
     best_target,
     checked_target,
     dispatcher,
     listing,
-    player,
     registry,
+    runner,
     target_of,
 )
 from tests.api.law import PACKAGE, sources
@@ -142,9 +142,9 @@ def test_a_new_target_is_shown_and_has_its_own_options():
 
 @pytest.mark.usefixtures("toy")
 def test_programs_of_several_targets_are_played_from_python():
-    ops = [TapeOp(build(Traced(blending()), target=t), {"q": "q", "u": "u"}, {}) for t in ("toy", "numpy")]
-    assert isinstance(player(Tape(tuple(ops), {}, "q")), PlainPlayer)
-    assert isinstance(player(Tape((ops[0],), {}, "q")), PlainPlayer)
+    ops = [StepCall(build(Traced(blending()), target=t), {"q": "q", "u": "u"}, {}) for t in ("toy", "numpy")]
+    assert isinstance(runner(StepSchedule(tuple(ops), {}, "q")), PlainRunner)
+    assert isinstance(runner(StepSchedule((ops[0],), {}, "q")), PlainRunner)
 
 
 def test_a_target_that_is_not_installed_says_what_it_needs(missing, monkeypatch):
@@ -194,7 +194,12 @@ def test_the_numpy_target_is_always_there():
 
 #: Where the name of a target may stand: its own files, and what shows its own languages.
 HOMES = {
-    "llvm": {"targets/native.py", "targets/llvm/program.py", "dynamics/callable.py", "explain/listings.py"},
+    "llvm": {
+        "targets/native.py",
+        "targets/llvm/native_program.py",
+        "dynamics/function.py",
+        "explain/listings.py",
+    },
     "numpy": {"targets/numpy.py"},
 }
 

@@ -26,9 +26,9 @@ from hinge.algebra.expression import (
     simplest,
     zero,
 )
-from hinge.algebra.frames import is_frame_free
+from hinge.algebra.frame_free import is_frame_free
 from hinge.algebra.letters import *
-from hinge.algebra.polynomial import (
+from hinge.algebra.polynomials import (
     InverseOf,
     Letter,
     Polynomial,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hinge.algebra.polynomial import Polynomial, Word, adjoint_word, leaf_of
+from hinge.algebra.polynomials import Polynomial, Word, adjoint_word, leaf_of
 
 
 def is_positive(p: Polynomial) -> bool:

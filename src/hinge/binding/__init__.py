@@ -1,9 +1,9 @@
 """Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
 
-from hinge.binding.bind import bind
+from hinge.binding.binder import bind
 from hinge.binding.binding import RobotBinding, of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
-from hinge.binding.jointwise import Formula, Row, jointwise
+from hinge.binding.joint_code import Formula, Row, jointwise
 from hinge.binding.merge import hides_fixed_bodies
 from hinge.binding.needs import PARAMETERS, Needs, asks_of, letters_of
 from hinge.binding.site import Expressed, Kind, RobotSite

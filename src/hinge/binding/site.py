@@ -47,7 +47,7 @@ from hinge.algebra import (
     tau_j,
     v_n,
 )
-from hinge.binding.passive import PassiveNumbers, passive_force
+from hinge.binding.joint_forces import PassiveNumbers, passive_force
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import JointType

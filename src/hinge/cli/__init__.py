@@ -1,5 +1,5 @@
 """The `hinge` command; each sub-command is one file of this room."""
 
-from hinge.cli.main import main
+from hinge.cli.command import main
 
 __all__ = ["main"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 
-from hinge.cli.main import DONE, FAILED
+from hinge.cli.command import DONE, FAILED
 from hinge.cli.output import write, write_json
 from hinge.cli.robot_argument import add_robot, built_in, file_of, robot_in
 from hinge.errors import CommandLineError, HingeError, ModelWarning

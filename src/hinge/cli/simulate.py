@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hinge.cli.main import DONE, FAILED, INTERRUPTED
+from hinge.cli.command import DONE, FAILED, INTERRUPTED
 from hinge.cli.output import PICTURES, needed, writable, write, write_json
 from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of

@@ -12,6 +12,8 @@ from hinge.errors import ArgumentError
 from hinge.model import as_vector
 from hinge.spatial import Array, ArrayLike
 
+__all__ = ["External", "external_forces"]
+
 #: Forces [n; f] by names of the frames or bodies that they act on.
 External = Mapping[str, ArrayLike] | None
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.dynamics.kept import compiled
+from hinge.dynamics.cached import compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.spatial import Array, ArrayLike, cross, unskew
+
+__all__ = ["centroidal_momentum", "centroidal_momentum_bias", "centroidal_momentum_matrix"]
 
 
 def centroidal_momentum_matrix(robot: Robot, q: ArrayLike) -> Array:

@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from hinge.algebra import B, Body, Expr, Joint, Leaf, Q, Space, f_ext, friction, leaves, tau_j
 from hinge.binding import PARAMETERS, Expressed, bind
-from hinge.dynamics.callable import Compiled
 from hinge.dynamics.expressions import Parts, expression
-from hinge.dynamics.needs import needs_of
+from hinge.dynamics.function import Compiled
+from hinge.dynamics.requirements import needs_of
 from hinge.errors import ArgumentError
 from hinge.model import Robot, refuse_text
 from hinge.pipeline import Derivation, Expressions, named
 from hinge.targets import checked_target
+
+__all__ = ["compile"]
 
 
 def compile(

@@ -13,6 +13,8 @@ from hinge.dynamics.signatures import verb
 from hinge.model import Robot
 from hinge.spatial import Array, ArrayLike
 
+__all__ = ["AccelerationShares", "FilterQuantities", "acceleration_shares", "filter_quantities"]
+
 
 @dataclass(frozen=True, eq=False)
 class FilterQuantities:

@@ -63,6 +63,8 @@ from hinge.algebra import (
 )
 from hinge.errors import ArgumentError
 
+__all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
+
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
 coriolis = H @ phi @ (M @ phi.T @ a + b)

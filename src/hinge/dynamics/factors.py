@@ -18,6 +18,19 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike
 
+__all__ = [
+    "MassFactors",
+    "from_quasi_velocities",
+    "log_determinant",
+    "mass_factors",
+    "mass_root",
+    "mass_root_inverse",
+    "mass_solve",
+    "mass_times",
+    "quasi_velocities",
+    "sample_velocities",
+]
+
 
 @dataclass(frozen=True, eq=False)
 class MassFactors:

@@ -10,12 +10,14 @@ import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, precision
+from hinge.dynamics.cached import checked_axes, compiled, one_name
 from hinge.dynamics.expressions import expression
 from hinge.dynamics.hybrid import hybrid_dynamics
-from hinge.dynamics.kept import checked_axes, compiled, one_name
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_vector, checked_robot, common_batch
 from hinge.spatial import Array, ArrayLike
+
+__all__ = ["disturbance_jacobian", "floating_inverse_dynamics", "generalized_jacobian"]
 
 
 def floating_inverse_dynamics(

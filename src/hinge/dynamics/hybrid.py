@@ -2,7 +2,7 @@
 
 There are two forms of one expression, alike but for what the letters are bound to. A set of joints can have
 code of its own, in which what is prescribed costs next to nothing. One more program serves all sets: it takes
-the set as an input, which may differ from state to state. See `hinge.dynamics.kept.has_own_code` for which
+the set as an input, which may differ from state to state. See `hinge.dynamics.cached.has_own_code` for which
 of the two is taken.
 """
 
@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.dynamics.arguments import External, external_forces, precision
-from hinge.dynamics.callable import Compiled
+from hinge.dynamics.cached import CALLS, compiled, has_own_code
 from hinge.dynamics.expressions import Parts, expression
-from hinge.dynamics.kept import CALLS, compiled, has_own_code
+from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import BaseMotion, base_inputs
 from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, refuse_text
 from hinge.spatial import Array, ArrayLike
 from hinge.targets import best_target
+
+__all__ = ["Partition", "hybrid_dynamics", "partitioned"]
 
 Mask: TypeAlias = NDArray[np.bool_]
 #: Names of joints, or for each coordinate (…, nv) whether its acceleration is given.

@@ -15,6 +15,8 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, inertial_parameters, random_configuration
 from hinge.spatial import Array
 
+__all__ = ["BaseParameters", "base_parameters"]
+
 NAMES = ("m", "m cx", "m cy", "m cz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 #: What is smaller than this, in proportion, is zero: a share of a column, a number of the matrix.
 TOLERANCE = 1e-9

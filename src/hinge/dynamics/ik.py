@@ -9,12 +9,14 @@ from operator import index
 
 import numpy as np
 
+from hinge.dynamics.cached import one_name
 from hinge.dynamics.ik_search import Task, searched
-from hinge.dynamics.kept import one_name
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, checked_robot, neutral, random_configuration
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, ArrayLike, Transform, quaternion, rotation
+
+__all__ = ["InverseKinematics", "inverse_kinematics"]
 
 Target = Transform | ArrayLike
 

@@ -14,6 +14,8 @@ from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import as_tangent, as_vector
 from hinge.spatial import Array, ArrayLike
 
+__all__ = ["Impact", "impact"]
+
 
 @dataclass(frozen=True, eq=False)
 class Impact:

@@ -7,10 +7,12 @@ from types import FunctionType
 from typing import cast
 
 from hinge.binding import Formula, Row, jointwise, of_this_package
-from hinge.dynamics.kept import JOINT_PROGRAMS
+from hinge.dynamics.cached import JOINT_PROGRAMS
 from hinge.model import Robot
 from hinge.pipeline import build, in_order
 from hinge.targets import Executable, Traced, best_target
+
+__all__ = ["joint_program"]
 
 
 def joint_program(

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from hinge.algebra import inertias
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, flattened, precision
+from hinge.dynamics.cached import compiled
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.hybrid import Mask, Prescribed, coordinates
-from hinge.dynamics.kept import compiled
 from hinge.dynamics.payloads import Payload, checked_inertia, checked_placement
 from hinge.dynamics.verbs import forward_kinematics, velocities
 from hinge.errors import ArgumentError, UnknownNameError
@@ -35,6 +35,8 @@ from hinge.model import (
     neutral,
 )
 from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot, unskew
+
+__all__ = ["Live"]
 
 #: Stands for what follows from the robot.
 _UNSET: Any = None

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics.arguments import External, external_forces
-from hinge.dynamics.kept import compiled
+from hinge.dynamics.cached import compiled
 from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_configuration, reaction_force
 from hinge.spatial import Array, ArrayLike
+
+__all__ = ["HingeForces", "hinge_forces"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,8 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, matvec, transpose
 
+__all__ = ["BaseMotion"]
+
 _ZERO = (0.0, 0.0, 0.0)
 
 

@@ -15,11 +15,24 @@ from __future__ import annotations
 
 from hinge.algebra import f_ext, x_n
 from hinge.binding import Expressed
-from hinge.dynamics.kept import Frames
+from hinge.dynamics.cached import Frames
 from hinge.dynamics.signatures import verb
 from hinge.dynamics.verbs import PointAxes
 from hinge.model import Robot
 from hinge.spatial import Array, ArrayLike
+
+__all__ = [
+    "classical_operational_bias",
+    "consistent_inverse",
+    "force_correction",
+    "jacobian_column_products",
+    "jacobian_row_products",
+    "jacobian_solve",
+    "operational_bias",
+    "operational_gravity",
+    "operational_inertia",
+    "operational_inverse_inertia",
+]
 
 
 @verb

@@ -11,6 +11,8 @@ from hinge.errors import ArgumentError
 from hinge.model import Body
 from hinge.spatial import Array, Inertia, Transform
 
+__all__ = ["Payload"]
+
 
 @dataclass(frozen=True, eq=False)
 class Payload:

@@ -22,9 +22,9 @@ import numpy as np
 from hinge.algebra import Leaf, Node, One
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import external_forces, precision
-from hinge.dynamics.callable import Compiled
+from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, one_name, program
 from hinge.dynamics.expressions import CATALOGUE, WITH_OPTIONS, Parts, expression
-from hinge.dynamics.kept import CALLS, ROWS, Frames, Key, checked_axes, names_of, one_name, program
+from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import CALLED, base_inputs
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_vector, checked_robot, common_batch

@@ -8,12 +8,34 @@ import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External
-from hinge.dynamics.kept import Frames, compiled, names_of
+from hinge.dynamics.cached import Frames, compiled, names_of
 from hinge.dynamics.moving import BaseMotion
 from hinge.dynamics.signatures import verb
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, common_batch, gravity_of
 from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
+
+__all__ = [
+    "accelerations",
+    "bias_force",
+    "center_of_mass",
+    "classical_accelerations",
+    "classical_jacobian_bias",
+    "coriolis_force",
+    "forward_dynamics",
+    "forward_kinematics",
+    "gravity_force",
+    "inertial_regressor",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_bias",
+    "kinetic_energy",
+    "mass_matrix",
+    "mass_matrix_inverse",
+    "momentum",
+    "potential_energy",
+    "velocities",
+]
 
 #: Axes in which the acceleration of a point is shown.
 PointAxes: TypeAlias = Literal["body", "world-aligned"]

@@ -1,11 +1,11 @@
 """Files in and out: URDF, MJCF, Denavit–Hartenberg tables."""
 
 from hinge.io.dh import DHRow, from_dh
-from hinge.io.load import load
+from hinge.io.loading import load
 from hinge.io.mjcf import from_mujoco, read_mjcf
 from hinge.io.robot_json import from_json, to_json
 from hinge.io.urdf import parse_urdf, read_urdf
-from hinge.io.write_urdf import to_urdf, write_urdf
+from hinge.io.urdf_writer import to_urdf, write_urdf
 
 __all__ = [
     "DHRow",

@@ -5,11 +5,11 @@ a value that can be read, counted, verified, interpreted and compiled. The table
 each operation.
 """
 
-from hinge.kernels.count import Operations, count
+from hinge.kernels.counting import Operations, count
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
 from hinge.kernels.ops import OPS, Op
-from hinge.kernels.verify import verify
+from hinge.kernels.verification import verify
 
 __all__ = [
     "BOUND",

@@ -12,9 +12,9 @@ from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce
 from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
 from hinge.model.couplings import embed_couplings, release_couplings
-from hinge.model.describe import describe
+from hinge.model.description import describe
+from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
-from hinge.model.fingerprint import digest, fingerprint
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.inertial import (
     check_inertial_parameters,

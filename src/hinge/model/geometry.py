@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from hinge.model.frozen import frozen_transform
+from hinge.model.readonly import frozen_transform
 from hinge.spatial import Transform
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from hinge.errors import ModelError
-from hinge.model.frozen import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.model.geometry import Shape
 from hinge.model.joints import Follower, JointType
+from hinge.model.readonly import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.spatial import Array, Inertia, Transform
 
 #: None stands for the default of the joint's type; a number is broadcast over the coordinates.

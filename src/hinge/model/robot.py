@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hinge.errors import ModelError, UnknownNameError
-from hinge.model.frozen import frozen, numbers
 from hinge.model.joints import Follower
 from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.readonly import frozen, numbers
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order, find_loop
 

@@ -1,6 +1,6 @@
 """The compiler: prove, derive, compile. Its passes stand on one page, `compilation`."""
 
-from hinge.pipeline.build import build, in_order
+from hinge.pipeline.building import build, in_order
 from hinge.pipeline.compilation import Compilation
 from hinge.pipeline.derivations import Derivation, DerivationLine, as_given, derive, frozen_table
 from hinge.pipeline.expressions import Expressions, named, written

@@ -21,7 +21,7 @@ from typing import Any
 
 from hinge.algebra import Expr
 from hinge.errors import ArgumentError
-from hinge.pipeline.build import build, in_order
+from hinge.pipeline.building import build, in_order
 from hinge.pipeline.derivations import Derivation, derive
 from hinge.sweeps import Binding, Code, Program, trace
 from hinge.targets import Executable

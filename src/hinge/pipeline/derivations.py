@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves
 from hinge.pipeline.expressions import Expressions, determined, named, written
-from hinge.pipeline.frozen import dumped, frozen_search, key, row_of
+from hinge.pipeline.shipped import dumped, frozen_search, key, row_of
 from hinge.rules import (
     APPENDIX,
     SERIAL,

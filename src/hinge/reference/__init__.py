@@ -4,11 +4,11 @@ from hinge.reference.aba import forward_dynamics
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
 from hinge.reference.hybrid import hybrid_dynamics
-from hinge.reference.jacobian import classical_jacobian_bias, jacobian, jacobian_bias
+from hinge.reference.jacobians import classical_jacobian_bias, jacobian, jacobian_bias
 from hinge.reference.kinematics import forward_kinematics, frame_placement, link_transforms
-from hinge.reference.momentum import center_of_mass, momentum
+from hinge.reference.momenta import center_of_mass, momentum
+from hinge.reference.motions import accelerations, velocities
 from hinge.reference.rnea import inverse_dynamics
-from hinge.reference.velocities import accelerations, velocities
 
 __all__ = [
     "accelerations",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hinge.model import Robot, gravity_of
 from hinge.reference.arguments import state
-from hinge.reference.momentum import first_moment
-from hinge.reference.velocities import velocities
+from hinge.reference.momenta import first_moment
+from hinge.reference.motions import velocities
 from hinge.spatial import Array, ArrayLike, dot
 
 

@@ -10,7 +10,7 @@ from hinge.reference.arguments import base_acceleration, bias_forces, refuse_fol
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
-from hinge.reference.velocities import velocities
+from hinge.reference.motions import velocities
 from hinge.spatial import Array, ArrayLike, ArticulatedInertia, matvec, transpose
 
 

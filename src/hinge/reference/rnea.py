@@ -10,7 +10,7 @@ from hinge.model import Robot
 from hinge.reference.arguments import base_acceleration, bias_forces, state
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
-from hinge.reference.velocities import accelerations, velocities
+from hinge.reference.motions import accelerations, velocities
 from hinge.spatial import Array, ArrayLike, matvec, transpose
 
 

@@ -5,11 +5,11 @@ The identities of the papers, nearly three hundred, are in `hinge.rules.identiti
 
 from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete
 from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
-from hinge.rules.frozen import read_number, read_word, written_word
 from hinge.rules.loads import with_load
 from hinge.rules.moves import HYBRID_MOVES, LOADED_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
-from hinge.rules.search import Found, SearchStep, search
+from hinge.rules.searching import Found, SearchStep, search
+from hinge.rules.tables_on_disk import read_number, read_word, written_word
 from hinge.rules.theory import (
     APPENDIX,
     HYBRID,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hinge.rules.frozen import TABLES, dump_rules
+from hinge.rules.tables_on_disk import TABLES, dump_rules
 from hinge.rules.theory import THEORIES
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from hinge.algebra import Coefficient, Expr, Polynomial, Word, combined, factored, wrapped
 from hinge.errors import SpaceError
 from hinge.rules.completion import Axiom, CompletionError, ContradictionError, Rule, Table, Use
-from hinge.rules.frozen import ancestry
+from hinge.rules.tables_on_disk import ancestry
 from hinge.rules.theory import ORDER, Theory, theory_of
 
 #: An axiom in its place: left · axiom · right.

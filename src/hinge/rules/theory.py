@@ -43,7 +43,7 @@ from hinge.algebra import (
     zero,
 )
 from hinge.rules.completion import Axiom, Completed, Order, Table, Use, complete
-from hinge.rules.frozen import load_rules
+from hinge.rules.tables_on_disk import load_rules
 
 #: A letter that stands for an inverse which no definition gives: heavy, so that it goes where it can.
 UNKNOWN_INVERSE = 300

@@ -6,7 +6,7 @@ from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta,
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
-from hinge.sim.simulate import Interrupted, resume, simulate
+from hinge.sim.simulation import Interrupted, resume, simulate
 from hinge.sim.storage import coordinate_names, load_run, save_run, to_xarray
 
 __all__ = [

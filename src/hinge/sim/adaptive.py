@@ -24,7 +24,7 @@ from hinge.sim.plant import Plant, Stage, sampled
 from hinge.sim.run import Progress
 from hinge.spatial import Array
 from hinge.sweeps import Block
-from hinge.targets import Stretch, Tape, TapeOp, player
+from hinge.targets import StepCall, StepSchedule, Stretch, runner
 
 Truths = NDArray[np.bool_]
 
@@ -185,9 +185,11 @@ class AdaptiveLoop:
         """Return a function that runs all stages and the error estimate on the buffers."""
         job = self.job
         ops = [op for k, move in enumerate(self.moves) for op in (move, *self.forces[k + 1])]
-        tape = Tape((*ops, self.error), {}, "eqd")
+        schedule = StepSchedule((*ops, self.error), {}, "eqd")
         bad = np.zeros(job.states, np.int64)  # non-finite values show in the error
-        return player(tape).prepared(Stretch(job.states, 0, 1, bad, {**job.arrays, **self.rows}, self.tables))
+        return runner(schedule).prepared(
+            Stretch(job.states, 0, 1, bad, {**job.arrays, **self.rows}, self.tables)
+        )
 
     def _stages(self, first: Mapping[str, Array], h: Array) -> Mapping[str, Array]:
         """Return the buffers of all stages and of the error estimate."""
@@ -271,7 +273,7 @@ class AdaptiveLoop:
         job.look(self.events, start, end, good & job.alive, between)
 
 
-def _difference(plant: Plant) -> TapeOp:
+def _difference(plant: Plant) -> StepCall:
     """Return the program of h Σ e k, the error estimate."""
     inputs, given = stage_rows(range(STAGES))
 
@@ -286,10 +288,10 @@ def _difference(plant: Plant) -> TapeOp:
     program = joint_program(
         plant.robot, "Dormand–Prince: error", {"h": 1, **inputs}, results, formula, target=plant.target
     )
-    return TapeOp(program, {"h": "h", **given}, {"eq": "eq", "eqd": "eqd"})
+    return StepCall(program, {"h": "h", **given}, {"eq": "eq", "eqd": "eqd"})
 
 
-def _polynomial(plant: Plant) -> TapeOp:
+def _polynomial(plant: Plant) -> StepCall:
     """Return the program of y + h Σ w k, with the weights as inputs."""
     inputs, given = stage_rows(range(STAGES))
 
@@ -308,4 +310,4 @@ def _polynomial(plant: Plant) -> TapeOp:
         formula,
         target=plant.target,
     )
-    return TapeOp(program, {"h": "h", "weights": "weights", **given}, {"q": "q'", "qd": "qd'"})
+    return StepCall(program, {"h": "h", "weights": "weights", **given}, {"q": "q'", "qd": "qd'"})

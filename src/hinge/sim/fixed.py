@@ -14,7 +14,7 @@ from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import sampled
 from hinge.sim.run import Progress
 from hinge.spatial import Array
-from hinge.targets import PlainPlayer, Stretch, Tape, player
+from hinge.targets import PlainRunner, StepSchedule, Stretch, runner
 
 #: Target duration of a stretch in seconds, and bound on its tables in bytes.
 STRETCH_SECONDS, TABLE_BYTES = 0.5, 64_000_000
@@ -28,8 +28,8 @@ class FixedLoop:
         self.nodes = sorted(set(rule.nodes))
         moving = job.moving
         ops = rule.ops(moving.plant, moving.law, frozenset(job.signals))
-        self.tape = Tape(tuple(ops), {"q": "q'", "qd": "qd'"}, "qd'")
-        self.player = player(self.tape)
+        self.schedule = StepSchedule(tuple(ops), {"q": "q'", "qd": "qd'"}, "qd'")
+        self.runner = runner(self.schedule)
         self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt])}
         self.bad = np.where(job.alive, -1, 0)
         self.done = 0
@@ -64,9 +64,9 @@ class FixedLoop:
 
     def _guess(self) -> int:
         """Return the number of steps of a stretch, at 0.5 ns for an operation in native code."""
-        if isinstance(self.player, PlainPlayer):
+        if isinstance(self.runner, PlainRunner):
             return 1
-        work = 0.5e-9 * self.tape.operations * max(1, self.job.states)
+        work = 0.5e-9 * self.schedule.operations * max(1, self.job.states)
         return max(1, int(STRETCH_SECONDS / 4 / max(work, 1e-9)))
 
     def _most(self) -> int:
@@ -97,7 +97,7 @@ class FixedLoop:
         tables = self._tables(job.start + job.dt * np.arange(first, stop), job.dt)
         begin = int(np.searchsorted(job.recorded, first, side="right"))
         records = {"q": job.kept_q, "qd": job.kept_qd}
-        self.player.run(
+        self.runner.run(
             Stretch(
                 job.states, first, stop, self.bad, self.arrays, tables, records, every=job.every, begin=begin
             )
@@ -128,5 +128,5 @@ class FixedLoop:
             n: x if x.ndim == 2 else x[np.arange(len(states)), states]
             for n, x in self._tables(np.full(len(states), t), h).items()
         }
-        found = after(self.tape.ops, {**rows, **tables, "q": q, "qd": qd, "h": h[:, None]})
+        found = after(self.schedule.ops, {**rows, **tables, "q": q, "qd": qd, "h": h[:, None]})
         return found["q'"], found["qd'"]

@@ -17,7 +17,7 @@ from hinge.model.joints import JointType
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
 from hinge.sweeps import Block
-from hinge.targets import TapeOp
+from hinge.targets import StepCall
 
 #: Weights of stages.
 Weights = Sequence[float]
@@ -37,7 +37,7 @@ class Integrator(ABC):
         """The fractions of a step at which the law is evaluated, in order."""
 
     @abstractmethod
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[StepCall]:
         """Return the programs of a step from buffers q, qd with h to buffers q', qd'."""
 
 
@@ -48,10 +48,10 @@ def _joints(
     formula: Callable[[JointType, Mapping[str, Block]], Mapping[str, Block]],
     given: Mapping[str, str],
     out: tuple[str, str],
-) -> TapeOp:
+) -> StepCall:
     rows: dict[str, Row] = {"q": "q", "qd": "qd"}
     program = joint_program(plant.robot, name, inputs, rows, formula, target=plant.target)
-    return TapeOp(program, given, dict(zip(rows, out, strict=True)))
+    return StepCall(program, given, dict(zip(rows, out, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class RungeKutta(Integrator):
         """The row sums of the tableau."""
         return (0.0, *(sum(row) for row in self.rows))
 
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[StepCall]:
         """Return the programs of all stages."""
-        found: list[TapeOp] = []
+        found: list[StepCall] = []
         for index, node in enumerate(self.nodes):
             stage = Stage(index, node, *stage_buffers(index), signals)
             ops, _ = law.accelerations(plant, stage)
@@ -97,7 +97,7 @@ def stage_rows(stages: Iterable[int]) -> tuple[dict[str, Row], dict[str, str]]:
     return inputs, given
 
 
-def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str], last: bool) -> TapeOp:
+def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str], last: bool) -> StepCall:
     """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, in two buffers; normalised at the end."""
     used = [k for k, w in enumerate(weights) if w]
     stages, buffers = stage_rows(used)
@@ -125,7 +125,7 @@ class SemiImplicitEuler(Integrator):
         """The beginning."""
         return (0.0,)
 
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[StepCall]:
         """Return the accelerations and the step."""
         ops, qdd = law.accelerations(plant, Stage(0, 0.0, "q", "qd", signals))
 
@@ -157,9 +157,9 @@ class Midpoint(Integrator):
         """The middle."""
         return (0.5,)
 
-    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[TapeOp]:
+    def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[StepCall]:
         """Return the iterations for the midpoint, and the step."""
-        found: list[TapeOp] = []
+        found: list[StepCall] = []
         q, qd = "q", "qd"
         for index in range(self.iterations):
             last = index + 1 == self.iterations
@@ -168,7 +168,7 @@ class Midpoint(Integrator):
             q, qd = stage_buffers(index + 1)
         return found
 
-    def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> TapeOp:
+    def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> StepCall:
         share = 1.0 if last else 0.5
 
         def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:

@@ -19,7 +19,7 @@ from hinge.sim.plant import Plant, Stage
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
 from hinge.spatial import Array, ArrayLike
-from hinge.targets import TapeOp
+from hinge.targets import StepCall
 
 #: A function of (t, q, qd) that returns forces.
 Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
@@ -216,7 +216,7 @@ class Job:
         return np.array(np.broadcast_to(after(ops, found)[name], qd.shape))
 
 
-def after(ops: list[TapeOp] | tuple[TapeOp, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:
+def after(ops: list[StepCall] | tuple[StepCall, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:
     """Run programs on buffers, and return the buffers."""
     found = dict(buffers)
     for op in ops:

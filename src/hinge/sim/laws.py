@@ -21,7 +21,7 @@ from hinge.sim.plant import Plant, Stage
 from hinge.sim.signals import Given, Signal, given_signal
 from hinge.spatial import Array, ArrayLike, as_array
 from hinge.sweeps import Block
-from hinge.targets import TapeOp
+from hinge.targets import StepCall
 
 
 class Law(ABC):
@@ -32,10 +32,10 @@ class Law(ABC):
         """Return its checked parameters by buffer name."""
 
     @abstractmethod
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the programs that compute the forces, and the name of the result buffer."""
 
-    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the programs that compute the accelerations, and the name of the result buffer."""
         ops, tau = self.forces(plant, stage)
         return [*ops, plant.forward(stage, tau)], stage.own("qdd")
@@ -51,7 +51,7 @@ class Torque(Law):
         """Return the forces."""
         return {"tau": _tangent(self.tau, "tau", robot)}
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return no programs: the forces are an input."""
         return [], stage.number("tau")
 
@@ -64,7 +64,7 @@ class GravityCompensation(Law):
         """Return none."""
         return {}
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the gravity force."""
         return [plant.verb("gravity_force", stage, {}, "weight")], stage.own("weight")
 
@@ -89,7 +89,7 @@ class PD(Law):
         """Return target, velocity and gains."""
         return _tracking(robot, self.target, self.velocity, self.kp, self.kd)
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the feedback, with the gravity force if asked for."""
         found = [_feedback(plant, stage, "zero", "feedback")]
         if not self.gravity_compensation:
@@ -117,7 +117,7 @@ class ComputedTorque(Law):
         found = _tracking(robot, self.target, self.velocity, self.kp, self.kd)
         return found | {"target_qdd": _tangent(self.acceleration, "acceleration", robot)}
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the desired acceleration and its inverse dynamics."""
         wanted = _feedback(plant, stage, stage.number("target_qdd"), "wanted")
         given = {"qd": stage.qd, "qdd": stage.own("wanted")}
@@ -149,12 +149,12 @@ class Prescribed(Law):
         found = {"prescribed_qdd": _tangent(self.acceleration, "acceleration", robot)}
         return found | self.others.numbers(robot)
 
-    def forces(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the forces of the other law; those of the prescribed joints come with the accelerations."""
         ops, qdd = self.accelerations(plant, stage)
         return ops, qdd.replace("qdd", "held")
 
-    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[TapeOp], str]:
+    def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return hybrid dynamics."""
         ops, tau = self.others.forces(plant, stage)
         return [*ops, plant.hybrid(stage, tau, stage.number("prescribed_qdd"), self.joints)], stage.own("qdd")
@@ -184,7 +184,7 @@ def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:
     return given_signal(x, name, robot.nv, f"nv of robot {robot.name!r}")
 
 
-def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> TapeOp:
+def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> StepCall:
     """Return the program of kp e + kd ė + the feed-forward."""
     names = ("target_q", "target_qd", "kp", "kd")
     program = joint_program(
@@ -200,10 +200,10 @@ def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> TapeOp:
         target=plant.target,
     )
     given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
-    return TapeOp(program, given, {"force": stage.own(out)})
+    return StepCall(program, given, {"force": stage.own(out)})
 
 
-def _sum(plant: Plant, x: str, y: str, out: str) -> TapeOp:
+def _sum(plant: Plant, x: str, y: str, out: str) -> StepCall:
     program = joint_program(
         plant.robot,
         "sum",
@@ -212,7 +212,7 @@ def _sum(plant: Plant, x: str, y: str, out: str) -> TapeOp:
         lambda _, v: {"sum": v["x"] + v["y"]},
         target=plant.target,
     )
-    return TapeOp(program, {"x": x, "y": y}, {"sum": out})
+    return StepCall(program, {"x": x, "y": y}, {"sum": out})
 
 
 def _error(kind: JointType, q: Block, target: Block) -> Block:

@@ -11,7 +11,7 @@ from hinge.dynamics import Compiled, External, compiled, expression, external_fo
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of
 from hinge.spatial import Array, ArrayLike
-from hinge.targets import TapeOp
+from hinge.targets import StepCall
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Plant:
 
     def verb(
         self, verb: str, stage: Stage, given: Mapping[str, str], out: str, *, passive: bool = False
-    ) -> TapeOp:
+    ) -> StepCall:
         """Return a verb's program at a stage, with its only result in a buffer of the stage.
 
         With `passive` the joints' own forces are in it, if these act.
@@ -83,19 +83,19 @@ class Plant:
         f = compiled(self.robot, expression(verb, passive=passive and self.passive))
         return self._op(f, stage, given, {verb: stage.own(out)})
 
-    def forward(self, stage: Stage, tau: str) -> TapeOp:
+    def forward(self, stage: Stage, tau: str) -> StepCall:
         """Return forward dynamics at a stage, into its buffer qdd."""
         verb = "forward_dynamics"
         f = compiled(self.robot, expression(verb, passive=self.passive), self.nodes)
         return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {verb: stage.own("qdd")})
 
-    def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> TapeOp:
+    def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> StepCall:
         """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
         parts = expression("hybrid_dynamics", passive=self.passive)
         f = compiled(self.robot, parts, self.nodes, prescribed=joints)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 
-    def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> TapeOp:
+    def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> StepCall:
         own = {name: name for name in self.numbers}
-        return TapeOp(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)
+        return StepCall(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)

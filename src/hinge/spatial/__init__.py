@@ -2,7 +2,7 @@
 
 from hinge.spatial import quaternion as quaternion
 from hinge.spatial import rotation as rotation
-from hinge.spatial.force import (
+from hinge.spatial.forces import (
     force,
     force_at,
     force_cross,
@@ -10,7 +10,7 @@ from hinge.spatial.force import (
     shift_force,
 )
 from hinge.spatial.inertia import ArticulatedInertia, Inertia
-from hinge.spatial.motion import (
+from hinge.spatial.motions import (
     motion,
     motion_cross,
     motion_cross_matrix,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.spatial.force import force
+from hinge.spatial.forces import force
 from hinge.spatial.vector3 import (
     Array,
     ArrayLike,

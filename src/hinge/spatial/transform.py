@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hinge.spatial.force import force
+from hinge.spatial.forces import force
 from hinge.spatial.inertia import ArticulatedInertia, Inertia
-from hinge.spatial.motion import motion
+from hinge.spatial.motions import motion
 from hinge.spatial.vector3 import Array, ArrayLike, cross, matvec, shaped, skew, transpose
 
 

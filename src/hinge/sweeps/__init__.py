@@ -1,8 +1,9 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
 from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
+from hinge.sweeps.code_rules import checked_code, checks_passes, verify_code
 from hinge.sweeps.contract import Binding, Block, Site, Step, has_blocks_at_bodies, unit_block, zeros
-from hinge.sweeps.cost import Cost, cost
+from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
@@ -21,8 +22,7 @@ from hinge.sweeps.program import (
     read_off,
     verify_program,
 )
-from hinge.sweeps.trace import trace
-from hinge.sweeps.verify import checked_code, checks_passes, verify_code
+from hinge.sweeps.tracing import trace
 
 __all__ = [
     "Apply",

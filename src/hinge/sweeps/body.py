@@ -34,9 +34,9 @@ from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
 from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
 from hinge.sweeps.factor import symmetric_inverse, triangular_inverse, triangular_root
-from hinge.sweeps.memory import Memory, Reading, Stored
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.signs import flipped, negate, unsigned
+from hinge.sweeps.slots import Memory, Reading, Stored
 from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.tree import WORLD
 

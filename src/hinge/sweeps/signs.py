@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from hinge.kernels import Kernel, Output
 from hinge.sweeps.code import Call, Column
-from hinge.sweeps.memory import FIRST, Layout, Memory, Stored
+from hinge.sweeps.slots import FIRST, Layout, Memory, Stored
 
 
 def unsigned(key: Sequence[Any]) -> tuple[Any, ...]:

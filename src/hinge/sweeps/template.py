@@ -18,7 +18,7 @@ from hinge.errors import ArgumentError
 from hinge.kernels import BOUND, OPS, RUN, Graph, Kernel, Scalar, Uniform, finish, uniform
 from hinge.sweeps.code import Call, Column
 from hinge.sweeps.contract import Binding, Block
-from hinge.sweeps.memory import Layouts, Memory, Stored
+from hinge.sweeps.slots import Layouts, Memory, Stored
 
 #: A hinge inertia that is known beforehand and worse conditioned than this is taken for singular.
 SINGULAR = 1e13

@@ -12,12 +12,12 @@ from hinge.targets.registry import (
     checked_target,
     dispatcher,
     listing,
-    player,
+    runner,
     target_of,
 )
 from hinge.targets.signature import Executable, Signature, Source, Traced
+from hinge.targets.step_schedule import PlainRunner, Runner, StepCall, StepSchedule, Stretch
 from hinge.targets.tally import code_made, note_code
-from hinge.targets.tape import PlainPlayer, Player, Stretch, Tape, TapeOp
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
 __all__ = [
@@ -28,15 +28,15 @@ __all__ = [
     "Executable",
     "NumpyProgram",
     "PlainDispatcher",
-    "PlainPlayer",
-    "Player",
+    "PlainRunner",
+    "Runner",
     "Signature",
     "SingularError",
     "Source",
+    "StepCall",
+    "StepSchedule",
     "Stretch",
     "System",
-    "Tape",
-    "TapeOp",
     "Target",
     "Traced",
     "best_target",
@@ -49,9 +49,9 @@ __all__ = [
     "has_llvm",
     "listing",
     "note_code",
-    "player",
     "plot_blocks",
     "random_system",
+    "runner",
     "set_threads",
     "source",
     "system_of",

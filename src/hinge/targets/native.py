@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from hinge.targets.signature import Executable, Source
-from hinge.targets.tape import Player, Tape
+from hinge.targets.step_schedule import Runner, StepSchedule
 from hinge.targets.target import Dispatcher, Target
 
 
@@ -32,17 +32,17 @@ def _program(source: Source, **options: Any) -> Executable:
     return program.NativeProgram(source, **options)
 
 
-def _player(tape: Tape) -> Player:
-    from hinge.targets.llvm.tape import NativePlayer  # noqa: PLC0415 (loads llvmlite)
+def _runner(schedule: StepSchedule) -> Runner:
+    from hinge.targets.llvm.native_steps import NativeRunner  # noqa: PLC0415 (loads llvmlite)
 
-    return NativePlayer(tape)
+    return NativeRunner(schedule)
 
 
 def _loaded() -> tuple[ModuleType, ModuleType]:
     """Load the native target, all of it at once: not a first call shall wait for it."""
-    from hinge.targets.llvm import entry, program  # noqa: PLC0415 (loads llvmlite)
+    from hinge.targets.llvm import entry, native_program  # noqa: PLC0415 (loads llvmlite)
 
-    return entry, program
+    return entry, native_program
 
 
 #: See `hinge.targets.llvm.program` for the options.
@@ -54,5 +54,5 @@ LLVM = Target(
     options=("shape", "lanes"),
     listings={"llvm": "LLVM's text", "asm": "assembly of this machine"},
     dispatcher=_dispatcher,
-    player=_player,
+    runner=_runner,
 )

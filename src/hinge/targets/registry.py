@@ -10,7 +10,7 @@ from hinge.errors import ArgumentError
 from hinge.targets.native import LLVM
 from hinge.targets.numpy import NUMPY
 from hinge.targets.signature import Executable
-from hinge.targets.tape import PlainPlayer, Player, Tape
+from hinge.targets.step_schedule import PlainRunner, Runner, StepSchedule
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
 #: Targets by name. The first that is available is taken where neither a call nor the environment names one.
@@ -48,10 +48,10 @@ def dispatcher(fallback: Callable[..., Any], choices: Sequence[str] = ()) -> Dis
     return (target.dispatcher if target.available() else PlainDispatcher)(fallback, choices)
 
 
-def player(tape: Tape) -> Player:
-    """Return what runs a tape: the player of its target if all its programs are of one, else Python."""
-    targets = {op.program.target for op in tape.ops}
-    return TARGETS[targets.pop()].player(tape) if len(targets) == 1 else PlainPlayer(tape)
+def runner(schedule: StepSchedule) -> Runner:
+    """Return what runs a schedule: the runner of its target if all its programs are of one, else Python."""
+    targets = {op.program.target for op in schedule.ops}
+    return TARGETS[targets.pop()].runner(schedule) if len(targets) == 1 else PlainRunner(schedule)
 
 
 def listing(program: Executable, language: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from hinge.targets.signature import Executable
-from hinge.targets.tape import PlainPlayer, Player, Tape
+from hinge.targets.step_schedule import PlainRunner, Runner, StepSchedule
 
 
 class Dispatcher(Protocol):
@@ -51,8 +51,8 @@ class Target:
 
     `build(source, **options)` returns the program of a `Source`; `options` names what else it takes. Where
     `available()` is false, `needs` says which package to install. `listings` are the languages that its
-    programs can be shown in, with a title each. `dispatcher` and `player` are for targets that call
-    programs, or run tapes of them, without Python.
+    programs can be shown in, with a title each. `dispatcher` and `runner` are for targets that call
+    programs, or run schedules of them, without Python.
     """
 
     name: str
@@ -62,4 +62,4 @@ class Target:
     options: tuple[str, ...] = ()
     listings: Mapping[str, str] = field(default_factory=dict[str, str])
     dispatcher: Callable[[Callable[..., Any], Sequence[str]], Dispatcher] = PlainDispatcher
-    player: Callable[[Tape], Player] = PlainPlayer
+    runner: Callable[[StepSchedule], Runner] = PlainRunner

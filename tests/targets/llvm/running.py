@@ -10,7 +10,7 @@ from hinge.kernels import Graph, finish
 from hinge.sweeps import Call, Code, Result, Slot
 from hinge.targets import Traced
 from hinge.targets.llvm.machine import assembled, loaded
-from hinge.targets.llvm.program import NativeProgram
+from hinge.targets.llvm.native_program import NativeProgram
 from hinge.targets.llvm.text import Lanes, Writer
 
 

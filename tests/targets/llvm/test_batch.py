@@ -5,7 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 from hinge import dynamics, robots
-from hinge.targets.llvm import program as module
+from hinge.targets.llvm import native_program as module
 from hinge.targets.llvm.batch import Axis, apart, as_rows, layout, writable_rows
 from hinge.testing import random_state
 from tests.targets.llvm.running import blended, blending, native

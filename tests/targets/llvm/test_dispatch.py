@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hinge.targets.llvm.entry import Dispatch
-from hinge.targets.llvm.gate_dispatch import ROWS
+from hinge.targets.llvm.trampoline_dispatch import ROWS
 from tests.targets.llvm.entries import growth, make
 
 

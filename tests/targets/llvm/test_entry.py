@@ -390,7 +390,7 @@ def test_pickling_is_refused(entry):
 
 
 def test_plain_function_where_the_layout_is_unknown(monkeypatch, a, b):
-    monkeypatch.setattr(module, "gate", lambda: None)
+    monkeypatch.setattr(module, "trampoline", lambda: None)
     entry = make()
     assert inspect.isfunction(entry)
     assert (entry.__name__, entry.__doc__) == ("axpy", "Return 2 a + b.")

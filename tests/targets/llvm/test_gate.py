@@ -6,13 +6,13 @@ import types
 
 import pytest
 
-from hinge.targets.llvm import gate as module
+from hinge.targets.llvm import trampoline as module
 
 
 def test_there_is_no_gate_where_the_layout_is_unknown(monkeypatch):
-    assert module.gate() is not None
+    assert module.trampoline() is not None
     monkeypatch.setattr(module, "layout_is_known", lambda: False)
-    assert module.gate.__wrapped__() is None
+    assert module.trampoline.__wrapped__() is None
 
 
 def test_layout_check(monkeypatch):

@@ -11,7 +11,7 @@ from llvmlite import binding as llvm
 from hinge.targets.llvm.host import Host
 from hinge.targets.llvm.machine import assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, write_module
-from hinge.targets.llvm.program import RUN
+from hinge.targets.llvm.native_program import RUN
 from hinge.targets.llvm.text import Lanes
 from tests.targets.llvm.codes import random_code
 from tests.targets.llvm.running import blended, blending

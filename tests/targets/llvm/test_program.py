@@ -8,9 +8,10 @@ import pytest
 
 from hinge.errors import ArgumentError
 from hinge.targets import Traced, listing
-from hinge.targets.llvm import cache, host, program, threads
+from hinge.targets.llvm import cache, host, threads
+from hinge.targets.llvm import native_program as program
 from hinge.targets.llvm.host import this_host
-from hinge.targets.llvm.program import NativeProgram
+from hinge.targets.llvm.native_program import NativeProgram
 from tests.targets.llvm.codes import random_code
 from tests.targets.llvm.entries import marked
 from tests.targets.llvm.running import bits, blended, blending, native

@@ -12,7 +12,8 @@ import pytest
 
 import hinge
 from hinge.errors import ArgumentError
-from hinge.targets.llvm import program, threads
+from hinge.targets.llvm import native_program as program
+from hinge.targets.llvm import threads
 from hinge.targets.llvm.threads import MOST, run_parts, set_threads, split
 from tests.targets.llvm.running import blended, blending, native
 
@@ -172,7 +173,7 @@ START = """
     import multiprocessing, os, sys
     import numpy as np
     import hinge
-    from hinge.targets.llvm import program, threads
+    from hinge.targets.llvm import native_program as program, threads
     program.LEAST_WORK = 1
     robot = hinge.robots.double_pendulum()
     q = np.linspace(-1, 1, 400).reshape(200, 2)

@@ -4,7 +4,7 @@
 
 `text` writes IR, `straight` a kernel, `functions` sine and cosine, `solve` dense solves, `lanes` the way
 between the user's arrays and lanes; `plan` and `memory` say where values are, the three shapes how calls are
-laid out. `machine` makes and loads machine code for a `host`, `cache` keeps it, `entry` is the quick way in
-for plain arrays through a `gate` of native code, `batch` and `threads` that for all others. Nothing here
+laid out. `machine` makes and loads machine code for a `host`, `cache` stores it, `entry` is the fast path
+for plain arrays through a `trampoline` of native code, `batch` and `threads` serve all others. Nothing here
 knows what it computes.
 """

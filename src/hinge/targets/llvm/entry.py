@@ -3,7 +3,7 @@
 
 One native function serves all entries. An entry is a builtin function (a PyCFunction) whose `__self__` is a
 tuple that owns what the native function needs; the first item of the tuple is a description, words in an
-array (`gate_entry`). No address is part of the machine code, so it can be kept on disk like all other.
+array (`trampoline_entry`). No address is part of the machine code, so it can be kept on disk like all other.
 
 Arguments that are not plain float64 arrays of the right lengths go to the fallback, a Python function.
 """
@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.gate import gate
-from hinge.targets.llvm.gate_dispatch import CHOICES, COLUMNS, ROWS
-from hinge.targets.llvm.gate_entry import HEAD, KERNELS, MOST
 from hinge.targets.llvm.threads import ALONE
+from hinge.targets.llvm.trampoline import trampoline
+from hinge.targets.llvm.trampoline_dispatch import CHOICES, COLUMNS, ROWS
+from hinge.targets.llvm.trampoline_entry import HEAD, KERNELS, MOST
 
 Words = NDArray[np.int64]
 
@@ -106,7 +106,7 @@ def make_entry(
     `name(a, b)` and a line `--`, `inspect.signature` finds the signature there.
     """
     assert len(names) == len(outputs)
-    native = gate()
+    native = trampoline()
     if native is None or max(len(inputs), len(outputs)) > MOST:
         return _plain(fallback, name, doc)
     keys = tuple(sys.intern(n) for n in names)
@@ -149,7 +149,7 @@ class Dispatch:
         self._table = (ctypes.c_void_p * (COLUMNS * ROWS))()
         self._kept: list[Any] = [None] * ROWS
         self._next = 0
-        native = gate()
+        native = trampoline()
         if native is not None:
             names, defaults, counts = _choices(fallback, choices)
             head = (ctypes.addressof(self._table), id(fallback), *native.choosing, *counts)
@@ -216,7 +216,7 @@ def _describe(
     outputs: Sequence[tuple[int, ...]],
     keys: Sequence[str],
 ) -> Words:
-    """Return the words that the native function reads (see `gate_entry`)."""
+    """Return the words that the native function reads (see `trampoline_entry`)."""
     records = HEAD + len(inputs) + len(outputs)
     words = [*head, len(inputs), len(outputs), records, *addresses, *inputs, *map(prod, outputs)]
     dimensions: list[int] = []

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hinge.sweeps import Code
-from hinge.targets.llvm.hybrid import Hybrid
 from hinge.targets.llvm.lanes import Rows
+from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import segments, written
 from hinge.targets.llvm.rolled import Rolled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.spatial.motion import motion_cross_matrix
+from hinge.spatial.motions import motion_cross_matrix
 from hinge.spatial.vector3 import Array, ArrayLike, as_array, cross, transpose
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration
 from hinge.reference.kinematics import forward_kinematics, frame_placement
-from hinge.reference.velocities import accelerations, velocities
+from hinge.reference.motions import accelerations, velocities
 from hinge.spatial import Array, ArrayLike, Transform, cross, motion
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]

@@ -20,9 +20,9 @@ from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Kernel, apply
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
+from hinge.sweeps.code_rules import checked_program, checked_trace
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
-from hinge.sweeps.memory import Memory, as_entry
 from hinge.sweeps.program import (
     GATHERING,
     Apply,
@@ -40,7 +40,7 @@ from hinge.sweeps.program import (
     edges,
     operand,
 )
-from hinge.sweeps.verify import checked_program, checked_trace
+from hinge.sweeps.slots import Memory, as_entry
 from hinge.tree import WORLD
 
 #: Sources with one column of blocks, the world's: such columns are computed beside the vectors.

@@ -2,7 +2,7 @@
 """The native functions behind entries and dispatches: their code, and what they need of Python and NumPy.
 
 They read tuples and arrays where these have their fields in memory. That this interpreter and this
-NumPy keep them so is looked at before the functions are used; where it is not so there is no gate.
+NumPy keep them so is looked at before the functions are used; where it is not so there is no trampoline.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.targets.llvm import gate_batch, gate_dispatch, gate_entry
+from hinge.targets.llvm import trampoline_batch, trampoline_dispatch, trampoline_entry
 from hinge.targets.llvm.machine import kept_or_assembled, loaded
 
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
@@ -56,7 +56,7 @@ class _Owner(tuple[Any, ...]):
     __slots__ = ()
 
 
-class Gate(NamedTuple):
+class Trampoline(NamedTuple):
     """The native functions, the addresses that a description holds for them, and those of a dispatch."""
 
     entry: int
@@ -66,15 +66,15 @@ class Gate(NamedTuple):
 
 
 @remember
-def gate() -> Gate | None:
+def trampoline() -> Trampoline | None:
     """Return the native function, made or read from the cache on first use; None if it is not safe here."""
     table = _numpy_table() if layout_is_known() else None
     if table is None or table[_NDARRAY] != id(np.ndarray):
         return None
-    python = map(_address, gate_entry.PYTHON)
+    python = map(_address, trampoline_entry.PYTHON)
     addresses = (*python, table[_NEW_FROM_DESCR] or 0, id(np.ndarray), id(np.dtype(np.float64)))
     choosing = (_address("PyObject_Vectorcall"), _address("PyUnicode_Compare"), id(str))
-    return Gate(*_compile(_text()), addresses, choosing)
+    return Trampoline(*_compile(_text()), addresses, choosing)
 
 
 def _address(name: str) -> int:
@@ -129,17 +129,17 @@ def _text() -> str:
     """Return the native functions as LLVM IR, with the offsets of this interpreter and NumPy filled in."""
     fields = ("type", "data", "nd", "dimensions", "descr", "flags")
     offsets = {n: getattr(_ArrayFields, n).offset for n in fields} | {"item": tuple.__basicsize__}
-    text = "\n".join(part.TEXT for part in (gate_entry, gate_batch, gate_dispatch))
+    text = "\n".join(part.TEXT for part in (trampoline_entry, trampoline_batch, trampoline_dispatch))
     return Template(text).substitute(
         offsets,
         words=Template(_WORDS).substitute(offsets),
         size=_SIZE,
-        head=gate_entry.HEAD,
+        head=trampoline_entry.HEAD,
         plain=_PLAIN,
-        most=gate_entry.MOST,
-        twice=2 * gate_entry.MOST,
-        rows=gate_dispatch.ROWS,
-        columns=gate_dispatch.COLUMNS,
+        most=trampoline_entry.MOST,
+        twice=2 * trampoline_entry.MOST,
+        rows=trampoline_dispatch.ROWS,
+        columns=trampoline_dispatch.COLUMNS,
     )
 
 

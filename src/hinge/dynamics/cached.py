@@ -1,4 +1,4 @@
-"""Compiled verbs, kept for the robots that they were called with.
+"""Compiled verbs, cached for the robots that they were called with.
 
 From a call to machine code there are these memories, each asked when the one before does not know:
 
@@ -24,12 +24,14 @@ from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hinge.binding import Expressed
-from hinge.dynamics.callable import Compiled
 from hinge.dynamics.compiler import checked_parameters, compile
 from hinge.dynamics.expressions import VERBS, Parts, expression
+from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
 from hinge.targets import Executable, best_target
+
+__all__ = ["compiled", "forget"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -37,7 +39,7 @@ V = TypeVar("V")
 #: The name of a frame or body, several of them, or None for all bodies.
 Frames = str | Sequence[str] | None
 #: How many values a memory has: the programs of a few robots with all verbs, or of many robots with a few.
-KEPT = 1024
+CAPACITY = 1024
 
 _MEMORIES: list[Memory[Any, Any]] = []
 #: What drops the rows of each native function.
@@ -65,7 +67,7 @@ class Memory(Generic[K, V]):
     def put(self, key: K, value: V) -> V:
         """Return the value for a key, this one if there is none yet; the one used longest ago goes."""
         found = self._values.setdefault(key, value)
-        while len(self._values) > KEPT:
+        while len(self._values) > CAPACITY:
             self._values.popitem(last=False)
         return found
 
@@ -106,7 +108,7 @@ def forget(*, programs: bool = True) -> None:
     """Drop all compiled verbs: they are compiled again, or read from the cache, when they are next called.
 
     With `programs=False` only the rows of native functions go, so that the next calls ask again which target
-    the environment names; programs are kept for each target.
+    the environment names; programs are cached for each target.
     """
     for drop in ROWS:
         drop()
@@ -123,7 +125,7 @@ def compiled(
     prescribed: Iterable[str] | None = (),
     parameters: Iterable[str] = (),
 ) -> Compiled:
-    """Return the compiled expressions of a verb for a robot; the last ones used are kept.
+    """Return the compiled expressions of a verb for a robot; the last ones used are cached.
 
     `verb` is a name, or with options what `expression(name, passive=True, …)` gives. `prescribed` is for
     verbs that split the coordinates: names of joints, or None for the form that takes `held`. `parameters`
@@ -144,7 +146,7 @@ def compiled(
 
 
 def program(key: Key) -> Compiled:
-    """Return what a key tells of, compiled now unless it is kept."""
+    """Return what a key tells of, compiled now unless it is cached."""
     found = PROGRAMS.get(key)
     if found is not None:
         return found

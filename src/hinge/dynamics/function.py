@@ -20,6 +20,8 @@ from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code
 from hinge.targets import Executable, listing
 
+__all__ = ["Compiled"]
+
 
 class Compiled:
     """Expressions as a function of arrays: `f(q, qd, tau=…)`.

@@ -7,7 +7,7 @@ plain, and what there is no code for yet.
 
 from __future__ import annotations
 
-from hinge.targets.llvm.gate_entry import ARGUMENT, kernel_loads, loads
+from hinge.targets.llvm.trampoline_entry import ARGUMENT, kernel_loads, loads
 
 TEXT = f"""
 define internal ptr @batch(ptr %self, ptr %arguments, i64 %count, ptr %keywords) {{

@@ -1,4 +1,4 @@
-"""Tapes: programs that run one after the other, step after step, on the states of a batch.
+"""Schedules: programs that run one after the other, step after step, on the states of a batch.
 
 A program takes and gives buffers by name. What a buffer is follows from what a run is given: the states' own
 arrays, which are there before and after it; tables, which have a row for each step; and all others are work
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class TapeOp:
+class StepCall:
     """A program and the buffer for each of its inputs and results, by their names."""
 
     program: Executable
@@ -54,10 +54,10 @@ class TapeOp:
 
 
 @dataclass(frozen=True)
-class Tape:
+class StepSchedule:
     """What happens in a step: programs, then copies (target → source), then a look at what is watched."""
 
-    ops: tuple[TapeOp, ...]
+    ops: tuple[StepCall, ...]
     copies: Mapping[str, str]
     watched: str
 
@@ -93,8 +93,8 @@ class Stretch:
     begin: int = 0
 
 
-class Player(Protocol):
-    """What runs a tape."""
+class Runner(Protocol):
+    """What runs a schedule."""
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
         """Return what runs over a stretch again and again, with whatever is in its arrays then."""
@@ -105,11 +105,11 @@ class Player(Protocol):
         ...
 
 
-class PlainPlayer:
-    """A tape run from Python, one step of all states after the other, whatever target the programs have."""
+class PlainRunner:
+    """A schedule run from Python, one step of all states after the other, for programs of any target."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self, schedule: StepSchedule) -> None:
+        self.schedule = schedule
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
         """Return `run` of the stretch."""
@@ -117,19 +117,19 @@ class PlainPlayer:
 
     def run(self, stretch: Stretch) -> None:
         """Run over a stretch of steps."""
-        tape, at = self.tape, stretch.begin
+        schedule, at = self.schedule, stretch.begin
         buffers = dict(stretch.arrays)
         for step in range(stretch.first, stretch.stop):
             buffers.update({name: x[step - stretch.first] for name, x in stretch.tables.items()})
-            for op in tape.ops:
+            for op in schedule.ops:
                 for name, x in op.run(buffers).items():
                     if name in stretch.arrays:
                         buffers[name][...] = x
                     else:
                         buffers[name] = x
-            for target, source in tape.copies.items():
+            for target, source in schedule.copies.items():
                 buffers[target][...] = buffers[source]
-            fresh = (stretch.bad < 0) & ~np.isfinite(buffers[tape.watched]).all(axis=-1)
+            fresh = (stretch.bad < 0) & ~np.isfinite(buffers[schedule.watched]).all(axis=-1)
             stretch.bad[fresh] = step
             if (step + 1) % stretch.every == 0:
                 for name, x in stretch.records.items():

@@ -10,6 +10,8 @@ from hinge.model import Joint, Robot, as_configuration, checked_robot
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, ArrayLike
 
+__all__ = ["elastic_energy", "passive_force"]
+
 
 @verb
 def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:

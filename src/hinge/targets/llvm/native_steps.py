@@ -1,4 +1,4 @@
-"""Tapes as native code: a few states at a time go through all steps and stay in the nearest cache."""
+"""Schedules as native code: a few states at a time go through all steps and stay in the nearest cache."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.program import LEAST_WORK, NativeProgram, Piece
-from hinge.targets.llvm.tape_text import COPY, HEAD, MOVE, OP, RECORD, roll
+from hinge.targets.llvm.native_program import LEAST_WORK, NativeProgram, Piece
+from hinge.targets.llvm.steps_text import COPY, HEAD, MOVE, OP, RECORD, roll
 from hinge.targets.llvm.threads import run_parts, split
-from hinge.targets.tape import Stretch, Tape
+from hinge.targets.step_schedule import StepSchedule, Stretch
 
 Array = NDArray[Any]
 Words = NDArray[np.int64]
@@ -22,12 +22,12 @@ Words = NDArray[np.int64]
 NEAR, LEAST_BLOCKS = 24_000, 4
 
 
-class NativePlayer:
-    """A tape whose programs are all native, run without Python from step to step."""
+class NativeRunner:
+    """A schedule whose programs are all native, run without Python from step to step."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
-        self.programs = [_native(op.program) for op in tape.ops]
+    def __init__(self, schedule: StepSchedule) -> None:
+        self.schedule = schedule
+        self.programs = [_native(op.program) for op in schedule.ops]
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
         """Return what runs over a stretch again and again; the plan of few states is made once."""
@@ -37,7 +37,7 @@ class NativePlayer:
             return partial(self.run, stretch)
         pieces = [program.piece("float64", width if n >= width else 1) for program in self.programs]
         spaces = [piece.work_space() for piece in pieces]
-        plan, function = _Plan(self.tape, stretch, pieces, spaces, n), roll()
+        plan, function = _Plan(self.schedule, stretch, pieces, spaces, n), roll()
 
         def run() -> None:
             function(plan.of(0, n))
@@ -52,19 +52,19 @@ class NativePlayer:
         width = self.programs[0].width("float64")
         width = width if n >= width else 1
         pieces = [program.piece("float64", width) for program in self.programs]
-        row = 8 * sum(self.tape.lengths.values())
+        row = 8 * sum(self.schedule.lengths.values())
         size = width * max(LEAST_BLOCKS, NEAR // max(1, row) // width)
         function = roll()
 
         def work(start: int, stop: int) -> None:
             spaces = [piece.work_space() for piece in pieces]
-            plan = _Plan(self.tape, stretch, pieces, spaces, min(size + width, stop - start))
+            plan = _Plan(self.schedule, stretch, pieces, spaces, min(size + width, stop - start))
             for at, end in _chunks(start, stop, size, width):
                 function(plan.of(at, end - at))
             for piece, space in zip(pieces, spaces, strict=True):
                 piece.spare.append(space)
 
-        run_parts(work, list(split(n, width, LEAST_WORK // max(1, self.tape.operations * steps))))
+        run_parts(work, list(split(n, width, LEAST_WORK // max(1, self.schedule.operations * steps))))
 
 
 class _Place(NamedTuple):
@@ -85,25 +85,30 @@ class _Plan:
     """
 
     def __init__(
-        self, tape: Tape, stretch: Stretch, pieces: Sequence[Piece], spaces: Sequence[Array], most: int
+        self,
+        schedule: StepSchedule,
+        stretch: Stretch,
+        pieces: Sequence[Piece],
+        spaces: Sequence[Array],
+        most: int,
     ) -> None:
-        self.tape, self.stretch, self.kept_alive = tape, stretch, (pieces, spaces)
+        self.schedule, self.stretch, self.kept_alive = schedule, stretch, (pieces, spaces)
         self.codes = [(p.code.address, s.ctypes.data) for p, s in zip(pieces, spaces, strict=True)]
         given = {n: _place(x) for n, x in stretch.arrays.items()}
         given |= {n: _place(x[0]) for n, x in stretch.tables.items()}
-        own = {n: k for n, k in tape.lengths.items() if n not in given}
+        own = {n: k for n, k in schedule.lengths.items() if n not in given}
         self.rooms = {n: aligned(most * k, "float64").reshape(most, k) for n, k in own.items()}
         self.given: Mapping[str, _Place] = given
         self.own = {n: _place(x) for n, x in self.rooms.items()}
         self.kept = [(n, _place(x[:, stretch.begin :]), x.strides[1]) for n, x in stretch.records.items()]
         self.bad = stretch.bad.ctypes.data
-        uses = [(k, n, name) for k, op in enumerate(tape.ops) for n, name in enumerate(op.inputs)]
+        uses = [(k, n, name) for k, op in enumerate(schedule.ops) for n, name in enumerate(op.inputs)]
         self.moves = [
             (k, n, stretch.tables[name].strides[0]) for k, n, name in uses if name in stretch.tables
         ]
-        counts = (len(self.codes), len(self.moves), len(tape.copies), len(self.kept))
+        counts = (len(self.codes), len(self.moves), len(schedule.copies), len(self.kept))
         sizes = [len(HEAD), *(n * len(r) for n, r in zip(counts, (OP, MOVE, COPY, RECORD), strict=True))]
-        sizes += [2 * (len(op.inputs) + len(op.outputs)) for op in tape.ops]
+        sizes += [2 * (len(op.inputs) + len(op.outputs)) for op in schedule.ops]
         self.starts: list[int] = np.cumsum([0, *sizes]).tolist()
         self.words: Words = np.zeros(self.starts[-1], np.int64)
         self.address = self.words.ctypes.data
@@ -134,7 +139,7 @@ class _Plan:
         return _Place(self.given[name].at(start), self.given[name].stride)
 
     def _head(self, start: int) -> list[int]:
-        tape, stretch = self.tape, self.stretch
+        schedule, stretch = self.schedule, self.stretch
         first = dict(
             zip(("ops", "moves", "copies", "records"), map(self._where, self.starts[1:]), strict=False)
         )
@@ -142,20 +147,20 @@ class _Plan:
             **first,
             "op_count": len(self.codes),
             "move_count": len(self.moves),
-            "copy_count": len(tape.copies),
+            "copy_count": len(schedule.copies),
             "record_count": len(self.kept),
             "states": self.states,
             "first": stretch.first,
             "stop": stretch.stop,
             "every": stretch.every,
-            "watched": self._row(tape.watched, start).address,
-            "watched_length": tape.lengths[tape.watched],
+            "watched": self._row(schedule.watched, start).address,
+            "watched_length": schedule.lengths[schedule.watched],
             "bad": self.bad + 8 * start,
         }
         return [found[name] for name in HEAD]
 
     def _ops(self) -> Iterator[int]:
-        for op, (code, space), at in zip(self.tape.ops, self.codes, self.starts[5:], strict=False):
+        for op, (code, space), at in zip(self.schedule.ops, self.codes, self.starts[5:], strict=False):
             used = len(op.inputs) + len(op.outputs)
             yield from (
                 code,
@@ -170,18 +175,18 @@ class _Plan:
             yield from (self._where(self.starts[5 + k] + n), skip)
 
     def _copies(self, start: int) -> Iterator[int]:
-        for target, source in self.tape.copies.items():
+        for target, source in self.schedule.copies.items():
             places = self._row(source, start).address, self._row(target, start).address
-            yield from (*places, 8 * self.states * self.tape.lengths[source])
+            yield from (*places, 8 * self.states * self.schedule.lengths[source])
 
     def _records(self, start: int) -> Iterator[int]:
         for name, place, skip in self.kept:
-            length = 8 * self.tape.lengths[name]
+            length = 8 * self.schedule.lengths[name]
             yield from (self._row(name, start).address, place.at(start), length, place.stride, skip)
 
     def _tables(self, start: int) -> Iterator[int]:
         """Yield for each program the addresses of its arrays, then the numbers between their rows."""
-        for op in self.tape.ops:
+        for op in self.schedule.ops:
             used = [self._row(name, start) for name in (*op.inputs, *op.outputs)]
             yield from (place.address for place in used)
             yield from (place.stride // 8 for place in used)

@@ -7,7 +7,7 @@ import numpy as np
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration
 from hinge.reference.kinematics import forward_kinematics
-from hinge.reference.velocities import velocities
+from hinge.reference.motions import velocities
 from hinge.spatial import Array, ArrayLike, matvec
 
 
