@@ -56,7 +56,6 @@ def test_no_function_is_too_long():
     assert [line for path in sources() for line in long_functions(path, LINES_OF_A_FUNCTION)] == []
 
 
-@pytest.mark.xfail(strict=True, reason="modules that are to be renamed")
 def test_no_module_is_hidden_by_a_name_of_its_room():
     assert hidden_modules() == []
 
