@@ -7,8 +7,6 @@ import importlib
 import types
 from pathlib import Path
 
-import pytest
-
 from tests.api.law import PACKAGE, sources
 
 LINES_OF_A_FILE = 500
