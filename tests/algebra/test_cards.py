@@ -18,6 +18,7 @@ from hinge.algebra import (
     leaves,
     letters,
 )
+from hinge.algebra.card import PLAIN
 from hinge.errors import ArgumentError
 from hinge.sweeps.costs import BLOCK, FORMULA, LETTER
 
@@ -43,7 +44,7 @@ def test_a_standard_letter_without_a_card_is_refused():
 
 def test_a_letter_of_the_users_own_fits_no_frame():
     own = leaf("own", Body, One)
-    assert own.card == Card() and own.card.gives is Carries.UNKNOWN and own.card.role is Role.NONE
+    assert own.card == PLAIN and own.card.gives is Carries.UNKNOWN and own.card.role is Role.NONE
 
 
 def test_letters_that_differ_by_their_cards_are_two():

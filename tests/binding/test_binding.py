@@ -246,7 +246,7 @@ def test_the_world_and_lengths():
         places = [p for i in BODIES for p in EVERY.positions(space, i)]
         assert sorted(places) == list(range(EVERY.length(space)))
     with pytest.raises(UnboundLeafError, match="Constraint"):
-        EVERY.positions(Constraint, 0)
+        EVERY.length(Constraint)
 
 
 def test_letters_that_the_robot_does_not_know():

@@ -17,6 +17,7 @@ from hinge.algebra import (
     Ha,
     Hp,
     K,
+    Kk,
     Kp,
     M,
     P,
@@ -27,6 +28,7 @@ from hinge.algebra import (
     logdet,
     phi,
     psi,
+    psik,
     psip,
     qd,
     tau,
@@ -138,9 +140,10 @@ def test_cards_say_what_may_meet():
     assert found >= KNOWN
     assert found == {(y.T, x.T) for x, y in found}
     carriers = {x for pair in found for x in pair if x.range is x.domain is Body} - {M}
-    assert carriers == {phi, phi.T, psi, psi.T, psip, psip.T}
+    assert carriers == {phi, phi.T, psi, psi.T, psip, psip.T, psik, psik.T}
     assert {pair for pair in found if phi in pair or phi.T in pair} - KNOWN == {
-        *product((b.T, b_m.T, A.T), (phi.T,)), *product((a.T, a_m.T), (phi,)), (phi, Kp), (Kp.T, phi.T)
+        *product((b.T, b_m.T, A.T), (phi.T,)), *product((a.T, a_m.T), (phi,)), (phi, Kp), (Kp.T, phi.T),
+        (phi, Kk), (Kk.T, phi.T),
     }  # fmt: skip
 
 

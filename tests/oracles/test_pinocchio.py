@@ -91,7 +91,7 @@ def test_a_planar_joint_across_another_axis_has_no_map():
     from hinge.robots import random_tree
 
     robot = random_tree(1, 3, ["planar"])
-    with pytest.raises(ArgumentError, match="planar joint 'joint0'"):
+    with pytest.raises(ArgumentError, match=r"robot: expected planar joints with axis z, .* 'joint0'"):
         pinocchio_map(robot, ["joint0"], [0], [0], 4, 3)
 
 

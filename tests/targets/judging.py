@@ -36,7 +36,7 @@ from hinge.algebra import (
     World,
     g,
     held,
-    leaves,
+    letters_of,
     passive,
     whole,
 )
@@ -78,16 +78,9 @@ class Question:
     @cached_property
     def letters(self) -> dict[str, Leaf]:
         """The letters by name, with those that they are functions of."""
-        found: dict[str, Leaf] = {}
-        todo = list(self.draw.letters)
-        todo += [held] if self.draw.prescribed is None else []
-        todo += [STANDARD[name] for name in self.draw.parameters]
-        while todo:
-            x = todo.pop()
-            if x.name not in found:
-                found[x.name] = x
-                todo += [y for need in x.needs for y in leaves(need)]
-        return found
+        given = [held] if self.draw.prescribed is None else []
+        given += [STANDARD[name] for name in self.draw.parameters]
+        return {x.name: x for x in letters_of([*self.draw.letters, *given])}
 
     @cached_property
     def state(self) -> tuple[int, ...]:
@@ -122,7 +115,7 @@ class Question:
                 found[name] = down if self.draw.gravity else own
             elif x.domain is One and not x.needs:
                 found[name] = rng.standard_normal((*batch, *self._rows(x.range)))
-            elif x in OWN:
+            elif x.domain is not One and x.card.given:
                 found[name] = self._operator(x, rng)
         return found
 

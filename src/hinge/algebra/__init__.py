@@ -52,6 +52,7 @@ from hinge.algebra.polynomials import (
 )
 from hinge.algebra.positive import is_positive
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
+from hinge.algebra.reach import all_letters, letters_of
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import (
     Active,
@@ -110,6 +111,7 @@ __all__ = [
     "World",
     "Zero",
     "adjoint_word",
+    "all_letters",
     "appendix",
     "combined",
     "common_terms",
@@ -124,6 +126,7 @@ __all__ = [
     "leaves",
     "leaves_in_order",
     "letter_name",
+    "letters_of",
     "linear",
     "logdet",
     "no_inverse",

@@ -63,7 +63,7 @@ class Card:
     `gives` and `takes` say what its range and domain carry; `role` how it may stand beside φ; `positive`
     that it has no negative eigenvalues. `weight` is its weight in the order of words: what is to be
     eliminated weighs more. `at_rest` is an expression: the letter in terms of what does not depend on the
-    origins of the bodies' frames.
+    origins of the bodies' frames. The value of an operator that is `given` is an argument of calls.
     """
 
     gives: Carries = Carries.UNKNOWN
@@ -73,6 +73,7 @@ class Card:
     weight: int = 1
     asks: frozenset[Ask] = frozenset()
     at_rest: Any = None
+    given: bool = False
 
     def __repr__(self) -> str:
         given = [f for f in fields(self) if getattr(self, f.name) != f.default]
@@ -86,4 +87,4 @@ def _shown(value: object) -> str:
 
 
 #: The card of a letter of the user's own.
-PLAIN = Card()
+PLAIN = Card(given=True)

@@ -183,7 +183,8 @@ Na = letter("Na", Active, Joint, "choice of the active coordinates",
 
 # The mass matrix with symmetric blocks added to it at the hinges: stiffness, damping, what regularises it.
 kappa = letter("kappa", Joint, Joint, "symmetric blocks added to the mass matrix, one for each hinge",
-               Card(NUMBER, NUMBER), structure=DIAGONAL, self_adjoint=True, unicode="κ", latex=r"\kappa")
+               Card(NUMBER, NUMBER, given=True), structure=DIAGONAL, self_adjoint=True,
+               unicode="κ", latex=r"\kappa")
 # fmt: on
 loaded = _articulated(H, "k", "with a load at the hinges", kappa)
 Pk, Dk, Dik, Gk, Kk = loaded.P, loaded.D, loaded.Di, loaded.G, loaded.K

@@ -5,7 +5,7 @@ from hinge.binding.binding import RobotBinding, of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.joint_code import Formula, Row, jointwise
 from hinge.binding.merge import hides_fixed_bodies
-from hinge.binding.needs import PARAMETERS, Needs, asks_of, letters_of
+from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
@@ -28,7 +28,6 @@ __all__ = [
     "choose_frames",
     "hides_fixed_bodies",
     "jointwise",
-    "letters_of",
     "of_this_package",
     "own_frames",
 ]

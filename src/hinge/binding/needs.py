@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hinge.algebra import DEFINITIONS, Ask, Expr, Leaf, friction, inertias, leaves, placements, rotors
+from hinge.algebra import Ask, Expr, Leaf, all_letters, friction, inertias, placements, rotors
 from hinge.errors import ArgumentError
 
 #: Numbers of the model that a call can give instead of the robot.
@@ -45,25 +45,5 @@ EVERYTHING = Needs()
 
 
 def asks_of(expressions: Iterable[Expr]) -> frozenset[Ask]:
-    """Return what the letters of expressions ask of a binding, with those that they are defined by."""
-
-    def inside(x: Leaf) -> Iterable[Expr]:
-        return (*x.needs, DEFINITIONS[x]) if x in DEFINITIONS else x.needs
-
-    return frozenset(ask for x in _reached(expressions, inside) for ask in x.card.asks)
-
-
-def letters_of(expressions: Iterable[Expr]) -> set[Leaf]:
-    """Return the letters of expressions, and those that they are functions of."""
-    return _reached(expressions, lambda x: x.needs)
-
-
-def _reached(expressions: Iterable[Expr], inside: Callable[[Leaf], Iterable[Expr]]) -> set[Leaf]:
-    found: set[Leaf] = set()
-    todo = [x for e in expressions for x in leaves(e)]
-    while todo:
-        x = todo.pop()
-        if x not in found:
-            found.add(x)
-            todo += [y for e in inside(x) for y in leaves(e)]
-    return found
+    """Return what the letters that expressions depend on ask of a binding."""
+    return frozenset(ask for x in all_letters(expressions) for ask in x.card.asks)

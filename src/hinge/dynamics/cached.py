@@ -88,13 +88,13 @@ class Memory(Generic[K, V]):
 class Key(NamedTuple):
     """What tells compiled expressions apart."""
 
+    target: str
     robot: Robot
     parts: Parts
     nodes: tuple[str, ...] = ()
     expressed: Expressed = "body"
     prescribed: frozenset[str] | None = frozenset()
     parameters: tuple[str, ...] = ()
-    target: str = "llvm"
 
 
 PROGRAMS: Memory[Key, Compiled] = Memory()
@@ -141,7 +141,7 @@ def compiled(
         raise ArgumentError(f"prescribed: {shown} does not split coordinates; expected one of {those}")
     given = tuple(checked_parameters(parameters, parts.letters)) if parameters else ()
     return program(
-        Key(checked_robot(robot), parts, tuple(nodes), checked_axes(expressed), active, given, best_target())
+        Key(best_target(), checked_robot(robot), parts, tuple(nodes), checked_axes(expressed), active, given)
     )
 
 
@@ -170,7 +170,7 @@ def has_own_code(robot: Robot, parts: Parts, nodes: tuple[str, ...], prescribed:
     The set that comes first does, and those that were compiled ahead by `compiled`. Sets that come later
     share one program that takes them as an input: changing the set at run time compiles nothing.
     """
-    own = Key(robot, parts, nodes, prescribed=prescribed, target=best_target())
+    own = Key(best_target(), robot, parts, nodes, prescribed=prescribed)
     if own in PROGRAMS:
         return True
     return not any(key._replace(prescribed=prescribed) == own for key in PROGRAMS)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Expr, Leaf, One, Space, g
-from hinge.binding import RobotBinding, hides_fixed_bodies, letters_of
+from hinge.algebra import Expr, Leaf, One, Space, g, letters_of
+from hinge.binding import RobotBinding, hides_fixed_bodies
 from hinge.dynamics.arguments import precision, shaped
 from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector
 from hinge.errors import ArgumentError

@@ -109,7 +109,7 @@ class Verb:
         nodes = names_of(robot, frame) if "frame" in self.choices else nodes
         axes = self._axes(given)
         vectors = {x: self._vector(n, given[n], robot, q, frame) for n, x in self.arrays.items()}
-        f = program(Key(robot, parts, nodes, axes, target=best_target()))
+        f = program(Key(best_target(), robot, parts, nodes, axes))
         if not chosen.keys() <= {"passive"}:
             return self._slowly(f, frame, q, vectors | forces, chosen)
         entry = f.node_entry if isinstance(frame, str) else f.entry

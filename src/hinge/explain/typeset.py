@@ -19,7 +19,7 @@ _TOKEN = re.compile(
   | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
   | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
   | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
-  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐⱼₖₘₙₚₓ]+|⁻?½|(?<=[EΔ])[φψ]ₚ?|\d+)?
+  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐⱼₖₘₙₚₓ]+|⁻?½|(?<=[EΔ])[φψ][ₖₚ]?|\d+)?
   | (?P<raised>ᵀ|⁻¹)
     """,
     re.VERBOSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from hinge.algebra import Expr, Leaf, common_terms, factored, leaf, leaves, with_names
+from hinge.algebra import Expr, Leaf, common_terms, factored, leaf, letters_of, with_names
 from hinge.errors import ArgumentError
 from hinge.rules import determinant_steps, has_determinant, theory_of
 
@@ -44,9 +44,7 @@ def named(expressions: Expressions) -> dict[str, Expr]:
 def distinct_names(*expressions: Expr) -> None:
     """Refuse two letters of one name: arguments, words and proofs go by names."""
     seen: dict[str, Leaf] = {}
-    letters = {x for e in expressions for x in leaves(e)}
-    letters |= {y for x in letters for need in x.needs for y in leaves(need)}
-    for x in letters:
+    for x in letters_of(expressions):
         if seen.setdefault(x.name, x) is not x:
             raise ArgumentError(
                 f"{x.name}: two different letters have this name, {seen[x.name].range} ← "

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hinge.algebra import (
-    STANDARD,
     Adjoint,
     Expr,
     Inverse,
@@ -22,7 +21,6 @@ from hinge.algebra import (
     Structure,
     Sum,
     is_positive,
-    kappa,
     leaf_of,
     leaves,
     no_inverse,
@@ -228,7 +226,7 @@ class Plan:
 
 def is_input(x: Leaf) -> bool:
     """Tell whether a leaf is an argument of the call: a vector, an operator that the user defined, or κ."""
-    own = x.domain is not One and (x is kappa or x not in STANDARD.values())
+    own = x.domain is not One and x.card.given
     return x.structure is Structure.VECTOR or own
 
 
