@@ -187,3 +187,10 @@ def test_a_body_without_inertia_has_no_log_determinant(target):
     b.body("mark", parent="arm")
     with pytest.raises(ArgumentError, match=r"log det M: .* singular one at joint 'mark_joint'"):
         hinge.compile(logdet(M), b.build(), target=target)
+
+
+def test_blocks_that_siblings_mix_are_refused():
+    robot = hinge.robots.quadruped()
+    for e in (E.T @ R @ E @ P @ E.T @ P @ E, whole.K.T @ P @ whole.K @ whole.K.T @ R @ whole.K):
+        with pytest.raises(ArgumentError, match="expected at most one Eᵀ X E in a product, got several"):
+            hinge.compile(qd, robot, blocks={"x": e}, target="numpy")

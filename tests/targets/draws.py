@@ -28,7 +28,16 @@ from tests.dynamics.coupled import random_coupled
 from tests.dynamics.partitions import some_joints
 from tests.dynamics.passives import with_physics
 from tests.dynamics.zoo import framed, partial_rotors
-from tests.targets.grammar import LETTERS, TOGETHER, Grammar, Rng, Style, block_operator, expression
+from tests.targets.grammar import (
+    LETTERS,
+    SIZES,
+    TOGETHER,
+    Grammar,
+    Rng,
+    Style,
+    block_operator,
+    expression,
+)
 
 #: Kinds that hang on fixed joints, so that bodies can be merged.
 _FIXED = ("fixed", "revolute", "prismatic")
@@ -104,7 +113,9 @@ class Draw:
         """What `compile` is told beside expressions and robot."""
         names = ("blocks", "nodes", "expressed", "prescribed", "parameters")
         usual = {"blocks": {}, "nodes": (), "expressed": "body", "prescribed": (), "parameters": ()}
-        return {n: getattr(self, n) for n in names if getattr(self, n) != usual[n]}
+        found = {n: getattr(self, n) for n in names if getattr(self, n) != usual[n]}
+        ends = {s for x in self.letters for s in (x.range, x.domain)}
+        return found | ({"sizes": SIZES} if ends & SIZES.keys() else {})
 
     def __repr__(self) -> str:
         """Return Python that evaluates to the same draw."""

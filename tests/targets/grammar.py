@@ -28,6 +28,7 @@ from hinge.algebra import (
     B,
     Body,
     Carries,
+    Constraint,
     D,
     Dp,
     Dr,
@@ -134,15 +135,25 @@ def piece(e: Expr, gives: str = "", takes: str = "") -> Piece:
 
 # Letters.
 
-#: Letters of the user's own: vectors in every space, block-diagonal operators between spaces.
+#: Letters of the user's own: vectors in every space, block-diagonal and dense operators between spaces.
 OWN_VECTORS = tuple(
-    leaf(f"u_{s.name.lower()}", s, One) for s in (Joint, Body, Node, World, Passive, Active, Parameter)
+    leaf(f"u_{s.name.lower()}", s, One)
+    for s in (Joint, Body, Node, World, Passive, Active, Parameter, Constraint)
+)
+#: How many numbers the space has that no robot knows.
+SIZES = {Constraint: 3}
+_DENSE_PAIRS = (
+    (Constraint, Joint), (Joint, Joint), (Constraint, Constraint), (Node, Constraint), (World, Joint),
+)  # fmt: skip
+OWN_DENSE = (
+    *(leaf(f"W_{to.name}_{of.name}", to, of) for to, of in _DENSE_PAIRS),
+    leaf("W_Constraint", Constraint, Constraint, self_adjoint=True),
 )
 _PAIRS = [*pairs((Joint, Body, Node, Passive, Active), repeat=2)]
 OWN_OPERATORS = tuple(
     leaf(f"U_{to.name}_{of.name}", to, of, Structure.DIAGONAL) for to, of in _PAIRS
 ) + tuple(leaf(f"U_{s.name}", s, s, Structure.DIAGONAL, self_adjoint=True) for s in (Joint, Body, Node))
-OWN = (*OWN_VECTORS, *OWN_OPERATORS)
+OWN = (*OWN_VECTORS, *OWN_OPERATORS, *OWN_DENSE)
 _U = {x.name: x for x in OWN}
 LETTERS: tuple[Leaf, ...] = (*STANDARD.values(), *OWN)
 

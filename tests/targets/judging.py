@@ -32,6 +32,7 @@ from hinge.algebra import (
     Product,
     Resistance,
     Space,
+    Structure,
     Sum,
     World,
     g,
@@ -48,7 +49,7 @@ from hinge.pipeline import Derivation, as_given
 from hinge.spatial import Array, Inertia, quaternion
 from hinge.targets import SingularError, System, has_llvm, system_of
 from tests.targets.draws import Draw, robot_of
-from tests.targets.grammar import OWN
+from tests.targets.grammar import OWN, SIZES
 
 #: The largest difference, relative to the largest sum of absolute values of terms.
 BOUND = 1e-9
@@ -96,7 +97,14 @@ class Question:
         """Return the letters of a robot, in the bodies' own frames."""
         d = self.draw
         told: Any = d.expressed
-        return bind(robot, Needs(own_frames=True), nodes=d.nodes, expressed=told, prescribed=d.prescribed)
+        return bind(
+            robot,
+            Needs(own_frames=True),
+            nodes=d.nodes,
+            expressed=told,
+            prescribed=d.prescribed,
+            sizes=SIZES,
+        )
 
     @cached_property
     def values(self) -> dict[str, Array]:
@@ -140,10 +148,10 @@ class Question:
         return found
 
     def _operator(self, x: Leaf, rng: np.random.Generator) -> Array:
-        """Return a block-diagonal matrix, near the identity if it is square."""
+        """Return a matrix with the blocks of its letter, near the identity if it is square."""
         rows, columns = self._own.length(x.range), self._own.length(x.domain)
-        mask = np.zeros((rows, columns))
-        for i in range(len(self._own.tree)):
+        mask = np.full((rows, columns), float(x.structure is Structure.DENSE))
+        for i in range(len(self._own.tree) if x.structure is Structure.DIAGONAL else 0):
             down, across = ([p for p in self._own.positions(s, i) if p >= 0] for s in (x.range, x.domain))
             mask[np.ix_(down, across)] = 1.0
         value = rng.standard_normal((*self.draw.batch, rows, columns)) * mask
@@ -194,8 +202,8 @@ class Question:
 
     def places(self, space: Space) -> list[list[int]]:
         """Return for each block of a space where its numbers stand for the user, −1 for what is not shown."""
-        if space in (One, World):
-            return [[0] if space is One else list(range(6))]
+        if space is One or space is World or space in SIZES:
+            return [[0] if space is One else list(range(self.changed.length(space)))]
         return [list(self.changed.positions(space, i)) for i in range(len(self.changed.tree))]
 
     def shown(self, e: Expr, x: Array) -> Array:

@@ -272,7 +272,8 @@ def block_equations(x: Leaf) -> dict[Leaf, Expr]:
 def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
     """Return the diagonal blocks of an expression in local letters, and equations that these need.
 
-    Eᵀ X E (and so Kᵀ X K) stands for the parent's X, seen at the body.
+    Eᵀ X E (and so Kᵀ X K) stands for the parent's X, seen at the body. Where bodies are siblings it has blocks
+    between them too, so that the diagonal blocks of a product of two are not the products of theirs.
     """
     p = in_steps(polynomial(e, no_inverse))
     more: dict[Leaf, Expr] = {}
@@ -280,7 +281,13 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
         if x.self_adjoint and x.range is Body and x in DEFINITIONS:
             more |= _from_above(p, x)
             p = _seen_from_above(p, x)
+    seen = {_above(x) for x in DEFINITIONS}
     for word in p.terms:
+        if sum(y in seen for y in word) > 1:
+            raise ArgumentError(
+                f"{e}: expected at most one Eᵀ X E in a product, got several; on a tree that branches their "
+                "product has blocks between siblings"
+            )
         if not all(leaf_of(x).structure is Structure.DIAGONAL for x in word):
             raise ArgumentError(
                 f"{e}: is not block-diagonal; wanted block-diagonal letters, or Eᵀ X E of derived ones"
