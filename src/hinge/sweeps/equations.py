@@ -272,8 +272,8 @@ def block_equations(x: Leaf) -> dict[Leaf, Expr]:
 def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
     """Return the diagonal blocks of an expression in local letters, and equations that these need.
 
-    Eᵀ X E (and so Kᵀ X K) stands for the parent's X, seen at the body. Where bodies are siblings it has blocks
-    between them too, so that the diagonal blocks of a product of two are not the products of theirs.
+    Eᵀ X E (and so Kᵀ X K) stands for the parent's X, seen at the body. Where bodies are siblings it has
+    blocks between them too, so the diagonal blocks of a product of two are not the products of theirs.
     """
     p = in_steps(polynomial(e, no_inverse))
     more: dict[Leaf, Expr] = {}
