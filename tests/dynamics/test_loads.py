@@ -26,6 +26,7 @@ from hinge.algebra import (
     psik,
     tau,
     whole,
+    x,
 )
 from hinge.binding import Needs, bind
 from hinge.errors import ArgumentError
@@ -179,3 +180,16 @@ def test_the_factorisation_is_proved():
     assert not hinge.prove(H @ loaded.G, identity(Joint))
     system = random_system((-1, 0, 0, 1), 3, (2, 1, 3, 1))
     np.testing.assert_allclose(system.evaluate(MASS + kappa), system.evaluate(factor @ loaded.D @ factor.T))
+
+
+def test_a_load_beside_letters_of_a_given_one_is_another():
+    robot = hinge.robots.panda()
+    q, rng = hinge.random_configuration(robot, 3), np.random.default_rng(4)
+    given, load = (np.diag(rng.uniform(1, 2, 7)) for _ in range(2))
+    y, z = rng.standard_normal((2, 7))
+    e = x.T @ loaded.Mi @ (MASS + X).inv() @ tau
+    m = hinge.mass_matrix(robot, q)
+    wanted = y @ np.linalg.solve(m + given, np.linalg.solve(m + load, z))
+    for target in ("numpy", "llvm"):
+        found = hinge.compile(e, robot, target=target)(q, x=y, tau=z, X=load, kappa=given)
+        assert np.allclose(found, wanted, rtol=1e-10)

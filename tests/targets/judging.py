@@ -17,6 +17,7 @@ import numpy as np
 import hinge
 from hinge.algebra import (
     STANDARD,
+    Adjoint,
     Ask,
     Body,
     Expr,
@@ -37,6 +38,7 @@ from hinge.algebra import (
     World,
     g,
     held,
+    leaves,
     letters_of,
     passive,
     whole,
@@ -48,6 +50,7 @@ from hinge.model import Robot, with_parameters
 from hinge.pipeline import Derivation, as_given
 from hinge.spatial import Array, Inertia, quaternion
 from hinge.targets import SingularError, System, has_llvm, system_of
+from hinge.targets.dense import MEANING
 from tests.targets.draws import Draw, robot_of
 from tests.targets.grammar import OWN, SIZES
 
@@ -260,7 +263,11 @@ class Question:
             case LogDet():
                 return 1.0 / ROUNDING
             case _:
-                return float(np.max(np.abs(self.system.matrix(e)), initial=0.0))
+                own = float(np.max(np.abs(self.system.matrix(e)), initial=0.0))
+                x = e.leaf if isinstance(e, Adjoint) else e
+                meaning = MEANING.get(x) if isinstance(x, Leaf) else None
+                cancels = meaning is not None and x not in leaves(meaning)  # as E − K H at a free joint
+                return max(own, self._largest(meaning)) if cancels else own
 
     @cached_property
     def is_sound(self) -> bool:

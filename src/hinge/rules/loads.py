@@ -19,6 +19,7 @@ from hinge.algebra import (
     Sum,
     kappa,
     leaves,
+    letters_of,
     linear,
     logdet,
     no_inverse,
@@ -31,7 +32,7 @@ from hinge.rules.determinant import is_mass
 
 def with_load(given: Mapping[str, Expr]) -> tuple[dict[str, Expr], dict[Leaf, Expr]]:
     """Return expressions with the first load that they have as the letter κ, and what κ stands for."""
-    if any(kappa in leaves(e) for e in given.values()):
+    if kappa in letters_of(given.values()):
         return dict(given), {}
     found = next((x for e in given.values() for x in _loads(e)), None)
     if found is None:
