@@ -9,12 +9,17 @@ often each letter was drawn and judged, and for each failure a line of Python. `
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
+from multiprocessing import get_context
+from typing import Any
 
 from hinge.algebra import Sum, linear
 from tests.targets.draws import Draw, draw
@@ -28,6 +33,8 @@ REDUCED = 20
 APART = 50
 #: Each letter must be in at least so many draws of a full sweep that were judged.
 LEAST = 20
+#: How many draws a process judges before another one goes on.
+PART = 50
 
 
 def sound_draw(seed: int, k: int) -> Draw:
@@ -146,21 +153,45 @@ def sweep(
     return report
 
 
+def in_parts(draws: range, seed: int, jobs: int, **options: Any) -> Report:
+    """Judge draws in several processes, some at a time; expressions stay where they were drawn."""
+    found, start = Report(), time.perf_counter()
+    parts = [draws[at : at + PART] for at in range(0, len(draws), PART)]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        for n, part in enumerate(pool.map(partial(_part, seed=seed, **options), parts)):
+            for mine, more in zip(
+                (found.kinds, found.refusals, found.drawn, found.judged), part[:4], strict=True
+            ):
+                mine.update(more)
+            found.first = {**part[4], **found.first}
+            found.wrong += [(k, sound_draw(seed, k), v) for k, v in part[5]]
+            found.worst = max(found.worst, part[6])
+            seconds = time.perf_counter() - start
+            print(f"part {n + 1} of {len(parts)}, {seconds:.0f} s: {found.ends}", file=sys.stderr, flush=True)
+    return found
+
+
+def _part(draws: range, *, seed: int, **options: Any) -> tuple[Any, ...]:
+    with empty_cache():
+        r = sweep(draws, seed, progress=True, **options)
+    return r.kinds, r.refusals, r.drawn, r.judged, r.first, [(k, v) for k, _, v in r.wrong], r.worst
+
+
 def main() -> int:
     """Sweep, and print what was found."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--draws", type=int, default=DRAWS)
     options.add_argument("--seed", type=int, default=SEED)
     options.add_argument("--only", type=int)
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options.add_argument("--targets", nargs="*", default=TARGETS)
     options.add_argument("--skip", nargs="*", default=[], help="letters; draws with them are left out")
     told = options.parse_args()
     start = time.perf_counter()
     draws = range(told.draws) if told.only is None else range(told.only, told.only + 1)
-    with empty_cache():
-        if told.only is not None:
-            print(sound_draw(told.seed, told.only))
-        report = sweep(draws, told.seed, targets=told.targets, skip=told.skip, progress=True)
+    if told.only is not None:
+        print(sound_draw(told.seed, told.only))
+    report = in_parts(draws, told.seed, told.jobs, targets=told.targets, skip=told.skip)
     print("\n".join(report.lines()))
     few = [x.name for x in LETTERS if report.judged[x.name] < LEAST] if told.draws >= DRAWS else []
     print(f"{len(draws)} draws, {len(report.wrong)} above {BOUND:.0e}, {time.perf_counter() - start:.0f} s")
