@@ -10,7 +10,7 @@ import pytest
 
 import hinge
 from hinge import robots
-from hinge.dynamics import compiled
+from hinge.dynamics import cached, compiled
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.targets import has_llvm
 from hinge.targets.llvm.host import this_host
@@ -108,6 +108,58 @@ def test_a_list_of_names_that_changes_is_read_again():
     first = hinge.velocities(robot, q, v, names)
     names[0] = robot.bodies[5].name
     assert not same(hinge.velocities(robot, q, v, names), first)
+
+
+def test_every_form_of_a_call_gives_the_same():
+    robot, tip = ROBOTS["panda"], ROBOTS["panda"].bodies[-1].name
+    q, v, tau = states(robot, ("q", "v", "v"))
+    plain, own = hinge.forward_dynamics, hinge.dynamics.expression("forward_dynamics", passive=True)
+    for passive, wanted in (
+        (False, slow(robot, "forward_dynamics", (q, v, tau))),
+        (True, slow(robot, own, (q, v, tau))),
+    ):
+        for _ in range(2):
+            for flag in (passive, np.bool_(passive)):
+                assert same(plain(robot, q, v, tau, passive=flag), wanted)
+                assert same(plain(robot, q, v, tau=tau, passive=flag, external=None), wanted)
+                assert same(plain(passive=flag, tau=tau, qd=v, q=q, robot=robot), wanted)
+            for odd in (int(passive), float(passive), None, [passive]):
+                with pytest.raises(ArgumentError, match="passive: "):
+                    plain(robot, q, v, tau, passive=odd)
+    wanted = slow(robot, "velocities", (q, v), (tip,), "world")
+    for _ in range(2):
+        assert same(hinge.velocities(robot, q, v, [tip], expressed="world"), wanted)
+        assert same(hinge.velocities(expressed="world", frame=(tip,), qd=v, q=q, robot=robot), wanted)
+
+
+def test_a_wrong_call_is_refused_whatever_came_before():
+    robot = ROBOTS["panda"]
+    q, v, tau = states(robot, ("q", "v", "v"))
+    for _ in range(2):
+        hinge.forward_dynamics(robot, q, v, tau=tau)
+        for args, kwargs in (
+            ((robot, q, v), {}),
+            ((robot, q, v, tau, tau), {}),
+            ((robot, q, v, tau), {"tau": tau}),
+            ((robot, q, v), {"torque": tau}),
+            ((robot, q, v, tau), {"frame": "base"}),
+        ):
+            with pytest.raises(TypeError, match="forward_dynamics"):
+                hinge.forward_dynamics(*args, **kwargs)
+
+
+def test_calls_ask_for_the_target_again_when_told_to(monkeypatch):
+    robot = robots.chain(3)
+    q, v = states(robot, ("q", "v"))
+    names = [robot.bodies[0].name, robot.bodies[-1].name]
+    found = [hinge.velocities(robot, q, v, names) for _ in range(2)]
+    monkeypatch.setenv("HINGE_TARGET", "numpy")
+    hinge.dynamics.forget(programs=False)
+    before = len(cached.PROGRAMS)
+    np.testing.assert_allclose(hinge.velocities(robot, q, v, names), found[0], atol=1e-12)
+    assert len(cached.PROGRAMS) == before + 1
+    monkeypatch.undo()
+    hinge.dynamics.forget(programs=False)
 
 
 def test_frames_that_are_none_are_named():

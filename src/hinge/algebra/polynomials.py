@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from hinge.algebra.expression import (
@@ -100,8 +100,8 @@ def wrapped(left: Word, terms: Mapping[Word, Coefficient], right: Word, factor: 
     return {left + w + right: factor * c for w, c in terms.items()}
 
 
-#: Gives the polynomial that stands for the inverse of another one.
-InverseOf: TypeAlias = Callable[[Expr, Polynomial], Polynomial]
+#: Gives the polynomial that stands for the inverse of an expression.
+InverseOf: TypeAlias = Callable[[Expr], Polynomial]
 
 
 def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
@@ -121,7 +121,7 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
                 whole = whole @ polynomial(f, inverse_of)
             return whole
         case Inverse():
-            return inverse_of(e.argument, polynomial(e.argument, inverse_of))
+            return inverse_of(e.argument)
         case LogDet():
             terms = {(_scalar_letter(e),): 1}
         case Root():
@@ -133,8 +133,16 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
     return Polynomial(e.range, e.domain, terms)
 
 
-def opaque_inverse(argument: Expr, _: Polynomial) -> Polynomial:
-    """Return a letter of its own for an inverse, whatever is inverted."""
+@lru_cache(maxsize=256)
+def outer_polynomial(e: Expr) -> Polynomial:
+    """Return an expression multiplied out but for its inverses, each of which is a letter of its own.
+
+    The last ones are cached, since several questions about an expression are answered by it.
+    """
+    return polynomial(e, _opaque_inverse)
+
+
+def _opaque_inverse(argument: Expr) -> Polynomial:
     found = leaf("inverse", argument.domain, argument.range, meaning=repr(argument))
     return Polynomial(found.range, found.domain, {(found,): 1})
 
@@ -199,13 +207,17 @@ def substituted(p: Polynomial, meaning: Callable[[Letter], Polynomial | None]) -
     found: Terms = {}
     again = False
     for word, c in p.terms.items():
+        meanings = [meaning(x) for x in word]
+        if not any(m is not None for m in meanings):
+            _add(found, word, c)
+            continue
+        again = True
         terms: Terms = {(): c}
-        for x in word:
-            m = meaning(x)
-            again = again or m is not None
+        for x, m in zip(word, meanings, strict=True):
             inner: Mapping[Word, Coefficient] = {(x,): 1} if m is None else m.terms
             terms = combined((d, {u + w: e for w, e in inner.items()}) for u, d in terms.items())
-        found = combined([(1, found), (1, terms)])
+        for w, d in terms.items():
+            _add(found, w, d)
     whole = Polynomial(p.range, p.domain, found)
     return substituted(whole, meaning) if again else whole
 
@@ -237,7 +249,7 @@ def leaves_in_order(e: Expr) -> list[Leaf]:
             return []
 
 
-def no_inverse(argument: Expr, _: Polynomial) -> Polynomial:
+def no_inverse(argument: Expr) -> Polynomial:
     """Refuse an inverse where none is expected."""
     raise AssertionError(f"the inverse of {argument} where none is expected")
 

@@ -227,13 +227,19 @@ class RobotBinding:
 
     def length(self, space: Space) -> int:
         """Return the length of the user's vector of a space."""
-        fixed = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
-        fixed |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
-        fixed[Resistance] = _WIDTHS[Resistance] * self.robot.nv
-        fixed |= {Space(name, meaning): n for name, meaning, n in self.sizes}
-        if space not in fixed and space not in self._order:
+        if space in self._lengths:
+            return self._lengths[space]
+        if space not in self._order:
             raise self._unbound(space)
-        return fixed[space] if space in fixed else len(self._order[space])
+        return len(self._order[space])
+
+    @cached_property
+    def _lengths(self) -> dict[Space, int]:
+        """The lengths of vectors of spaces that are not split by bodies in an order of their own."""
+        found = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
+        found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
+        found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
+        return found | {Space(name, meaning): n for name, meaning, n in self.sizes}
 
     @property
     def width(self) -> int:

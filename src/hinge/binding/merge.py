@@ -21,8 +21,7 @@ from hinge.algebra import (
     Role,
     inverted,
     leaf_of,
-    opaque_inverse,
-    polynomial,
+    outer_polynomial,
 )
 from hinge.binding.frames import Place
 from hinge.tree import WORLD, Tree
@@ -59,13 +58,13 @@ def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...]
 
 def hides_fixed_bodies(*expressions: Expr) -> bool:
     """Tell whether expressions are the same when bodies on fixed joints are parts of others."""
-    return all(_hides(part) for e in expressions for part in (e, *inverted(e)))
+    return all(map(_hides, dict.fromkeys(part for e in expressions for part in (e, *inverted(e)))))
 
 
 def _hides(e: Expr) -> bool:
     if Body in (e.range, e.domain):
         return False
-    words = polynomial(e, opaque_inverse).terms
+    words = outer_polynomial(e).terms
     return all(
         left.domain is not Body or stand_beside(left, right)
         for word in words

@@ -102,13 +102,16 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> d
     return dict(blocks)
 
 
+_PARAMETERS = [x.name for x in PARAMETERS]
+
+
 def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
     """Return the names of what each call gives of the model, or raise an ArgumentError."""
     refuse_text("parameters", parameters)
-    found, known = list(parameters), [x.name for x in PARAMETERS]
+    found = list(parameters)
     for name in found:
-        if name not in known:
-            raise ArgumentError(f"parameters: expected names among {', '.join(known)}, got {name!r}")
+        if name not in _PARAMETERS:
+            raise ArgumentError(f"parameters: expected names among {', '.join(_PARAMETERS)}, got {name!r}")
     if friction.name in found and tau_j not in letters:
         raise ArgumentError(
             f"parameters: {friction.name!r} came, but nothing in the expression depends on it; take a verb "

@@ -319,10 +319,16 @@ def expression(verb: str, *, passive: bool = False, base: bool = False) -> Parts
     velocity V₀ and acceleration α₀ (…, 6), gravity included, are the inputs V0 and A0 in place of gravity.
     The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0.
     """
-    for name, value in {"passive": passive, "base": base}.items():
-        if not isinstance(value, bool | np.bool_):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{name}: expected True or False, got {value!r}")
-    return _composed(verb, bool(passive), bool(base))
+    return _composed(verb, _flag("passive", passive), _flag("base", base))
+
+
+_BOOLS: tuple[type, ...] = (bool, np.bool_)
+
+
+def _flag(name: str, value: bool) -> bool:
+    if not isinstance(value, _BOOLS):
+        raise ArgumentError(f"{name}: expected True or False, got {value!r}")
+    return bool(value)
 
 
 @cache

@@ -23,7 +23,6 @@ from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import Robot, as_vector, checked_robot, common_batch, refuse_text
 from hinge.spatial import Array, ArrayLike
-from hinge.targets import best_target
 
 __all__ = ["Partition", "hybrid_dynamics", "partitioned"]
 
@@ -62,10 +61,10 @@ def hybrid_dynamics(
     arrays for the results.
     """
     plain = passive is False and base is None and external is None and gravity is None and out is None
-    listed = plain and isinstance(prescribed, list | tuple)
-    key = ("hybrid_dynamics", robot, tuple(prescribed), best_target()) if listed else ()
+    listed = plain and type(prescribed) in (list, tuple)
+    key = ("hybrid_dynamics", robot, tuple(prescribed)) if listed else ()
     if listed:
-        f = CALLS.get(key)
+        f = CALLS.look(key)
         if f is not None:
             return f(q, qd, qdd, tau)
     choice = _choice(checked_robot(robot), prescribed)

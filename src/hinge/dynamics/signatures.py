@@ -11,10 +11,11 @@ expression.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cached_property, wraps
 from inspect import Parameter, Signature, signature
+from operator import itemgetter
 from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
@@ -35,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: Arguments that choose the code of a verb beside the robot.
-CHOICES = ("frame", "expressed")
+CHOICES = ("frame", "expressed", "passive")
 #: Arguments that mean the same in all verbs, and the values that leave everything as it is.
 OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False}
 #: What a caller calls the inputs.
@@ -61,7 +62,7 @@ class Verb:
     """A verb: the arguments that its signature has, and how its value is computed from them."""
 
     def __init__(self, f: Callable[..., Any], letters: Mapping[str, Leaf]) -> None:
-        self.name: str = f.__name__
+        self.name: str = f.__name__.lstrip("_")
         parameters = signature(f).parameters
         fixed = [n for n, p in parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
         self.positions = tuple(fixed)
@@ -69,10 +70,10 @@ class Verb:
         self.at_nodes = {n for n, x in letters.items() if x.range is Node}
         self.choices = tuple(n for n in CHOICES if n in parameters)
         self.options = {n: x for n, x in OPTIONS.items() if n in parameters}
-        self._pushes = tuple(n for n in self.options if n != "passive")
         self._is_direct = self.name in CATALOGUE and not self.at_nodes
         self.defaults = {n: p.default for n, p in parameters.items() if p.default is not Parameter.empty}
-        self._names, self._given = parameters.keys(), f
+        self._names, self._given = set(parameters), f
+        self._forms: dict[tuple[Hashable, ...], Form] = {}
         self._dispatcher: Dispatcher | None = None
         self.function = self._python = self._checking(f)
         if self.name in CATALOGUE:
@@ -83,24 +84,29 @@ class Verb:
     def _checking(self, f: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(f)
         def call(*args: Any, **kwargs: Any) -> Any:
-            given = self.defaults | dict(zip(self.positions, args, strict=False)) | kwargs
-            twice = not kwargs.keys().isdisjoint(self.positions[: len(args)])
-            if twice or len(args) > len(self.positions) or given.keys() != self._names:
-                f(*args, **kwargs)  # raises the TypeError of a wrong call
-            return self._value(given)
+            form = self._forms.get((len(args), *kwargs)) or self._form(args, kwargs)
+            values = (form, *args, *kwargs.values()) if kwargs else (form, *args)
+            key = form.key(values)
+            known = CALLS.look(key)
+            if known is not None:
+                return known(*form.arrays(values))
+            return self._value(self.defaults | dict(zip(form.names, values[1:], strict=True)), key)
 
         return call
+
+    def _form(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Form:
+        """Return the form of a call that is the first of its form, or raise the TypeError of a wrong call."""
+        names = *self.positions[: len(args)], *kwargs
+        if len(set(names)) < len(args) + len(kwargs) or self._names != {*self.defaults, *names}:
+            self._given(*args, **kwargs)
+        return self._forms.setdefault((len(args), *kwargs), Form(names, ("q", *self.arrays)))
 
     @cached_property
     def _types(self) -> Signature:
         return signature(self._given, eval_str=True)
 
-    def _value(self, given: dict[str, Any]) -> Any:
-        """Return the value of the verb for all its arguments by name."""
-        key = self._key(given)
-        known = CALLS.get(key) if key else None
-        if known is not None:
-            return known(given["q"], *[given[n] for n in self.arrays])
+    def _value(self, given: dict[str, Any], key: tuple[Hashable, ...]) -> Any:
+        """Return the value of the verb for all its arguments by name; `key` is what the call is known by."""
         robot, q = checked_robot(given["robot"]), given["q"]
         chosen = {n: given[n] for n in self.options if given[n] is not self.options[n]}
         parts = self._expression(chosen)
@@ -108,28 +114,16 @@ class Verb:
         nodes, forces = external_forces(chosen.get("external"))
         nodes = names_of(robot, frame) if "frame" in self.choices else nodes
         axes = self._axes(given)
-        vectors = {x: self._vector(n, given[n], robot, q, frame) for n, x in self.arrays.items()}
+        vectors = {x: given[n] for n, x in self.arrays.items()}
+        vectors |= {self.arrays[n]: _at_frames(robot, q, given[n], n, frame) for n in self.at_nodes}
         f = program(Key(best_target(), robot, parts, nodes, axes))
         if not chosen.keys() <= {"passive"}:
             return self._slowly(f, frame, q, vectors | forces, chosen)
         entry = f.node_entry if isinstance(frame, str) else f.entry
-        if key:
+        if self._is_direct:
             CALLS.put(key, entry)
-        if not chosen:
-            self._introduce(robot, entry, {"frame": frame, "expressed": axes})
+        self._introduce(robot, entry, given | {"expressed": axes})
         return self._shown(f, entry(q, *vectors.values()))
-
-    def _key(self, given: Mapping[str, Any]) -> tuple[Hashable, ...]:
-        """Return what a call is known by where arrays go into an entry as they come, else nothing."""
-        for name in self._pushes:
-            if given[name] is not None:
-                return ()
-        passive = given.get("passive", False)
-        if not self._is_direct or type(passive) is not bool:
-            return ()
-        frame = given.get("frame")
-        names = tuple(cast("list[str]", frame)) if isinstance(frame, list) else frame
-        return self.name, given["robot"], names, given.get("expressed"), passive, best_target()
 
     def _expression(self, chosen: Mapping[str, Any]) -> Parts:
         if self.name not in WITH_OPTIONS:
@@ -154,13 +148,10 @@ class Verb:
             )
         return axes
 
-    def _vector(self, name: str, value: ArrayLike, robot: Robot, q: ArrayLike, frame: Frames) -> ArrayLike:
-        return _at_frames(robot, q, value, name, frame) if name in self.at_nodes else value
-
-    def _introduce(self, robot: Robot, entry: Callable[..., Any], row: Mapping[str, Any]) -> None:
+    def _introduce(self, robot: Robot, entry: Callable[..., Any], given: Mapping[str, Any]) -> None:
         """Have the native function take calls for a robot and choices straight to an entry."""
-        chosen = [row[n] for n in self.choices]
-        if self._dispatcher is not None and all(c is None or type(c) is str for c in chosen):
+        chosen = [given[n] for n in self.choices]
+        if self._dispatcher is not None and all(c is None or type(c) in (str, bool) for c in chosen):
             self._dispatcher.introduce(robot, entry, *chosen)
 
     def _slowly(
@@ -196,6 +187,33 @@ class Verb:
         made = self._types.return_annotation
         assert is_dataclass(made)
         return cast("Any", made)(**found)
+
+
+class Form:
+    """How many arguments come by position and which by name, and where in all such calls things are.
+
+    The values of a call are its form, then what comes for `names`. `arrays` takes the arrays out of them, and
+    `key` what the call is known by: the form and all that are no arrays.
+    """
+
+    def __init__(self, names: Sequence[str], arrays: Sequence[str]) -> None:
+        at = {n: k for k, n in enumerate(names, 1)}
+        self.names, self.arrays = names, _taking([at[n] for n in arrays])
+        self._frame, self._passive = at.get("frame", 0), at.get("passive", 0)
+        self._chosen = _taking([0, *(k for n, k in at.items() if n not in (*arrays, "frame"))])
+        self.key = self._checked_key if self._frame or self._passive else self._chosen
+
+    def _checked_key(self, values: tuple[Any, ...]) -> tuple[Hashable, ...]:
+        """Return the key, in which a list of frames is as good as a tuple, and `passive=1` is not `True`."""
+        frame = values[self._frame]
+        names = tuple(cast("list[str]", frame)) if type(frame) is list else frame
+        return self._chosen(values), names, type(values[self._passive])
+
+
+def _taking(places: Sequence[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return what takes these items out of a tuple, quickly."""
+    first, end = places[0], places[-1] + 1
+    return itemgetter(slice(first, end)) if [*range(first, end)] == [*places] else itemgetter(*places)
 
 
 def _at_frames(robot: Robot, q: ArrayLike, value: ArrayLike, name: str, frame: Frames) -> Array:

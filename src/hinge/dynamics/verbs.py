@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External
-from hinge.dynamics.cached import Frames, compiled, names_of
+from hinge.dynamics.cached import Frames
 from hinge.dynamics.moving import BaseMotion
 from hinge.dynamics.signatures import verb
 from hinge.errors import ArgumentError
@@ -147,13 +147,19 @@ def inertial_regressor(
     ...
 
 
+@verb
+def _forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Array:
+    """Return the motion transforms (…, 6 n, 6) from the world to frames, one below the other."""
+    ...
+
+
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:
     """Return the transform from world to frame coordinates: its `.rotation` and `.position` are the pose.
 
     `frame` is a name, which gives one `Transform`, or several, or None for all bodies in their order, which
     give a list of them.
     """
-    x = compiled(robot, "forward_kinematics", names_of(robot, frame)).entry(q)
+    x = _forward_kinematics(robot, q, frame)
     found = [_pose(x[..., k : k + 6, :]) for k in range(0, x.shape[-2], 6)]
     return found[0] if isinstance(frame, str) else found
 
@@ -261,10 +267,15 @@ def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     return _first_moment(robot, q) / robot.mass
 
 
+@verb
+def _composite_inertia(robot: Robot, q: ArrayLike) -> Array:
+    """Return E₀ φ M φᵀ E₀ᵀ (…, 6, 6), the inertia of all bodies at the world's origin."""
+    ...
+
+
 def _first_moment(robot: Robot, q: ArrayLike) -> Array:
     """Read Σ mᵢ cᵢ off the composite inertia [I h×; −h× m] of everything at the world."""
-    x = compiled(robot, "composite_inertia").entry(q)
-    return unskew(x[..., :3, 3:])
+    return unskew(_composite_inertia(robot, q)[..., :3, 3:])
 
 
 def _pose(x: Array) -> Transform:

@@ -6,6 +6,8 @@ bodies take along their motion at q̈ = 0, is not, and neither is aₙ + Bᵀ φ
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from hinge.algebra import (
     Expr,
     Leaf,
@@ -16,7 +18,7 @@ from hinge.algebra import (
     leaf_of,
     leaves,
     no_inverse,
-    opaque_inverse,
+    outer_polynomial,
     polynomial,
     substituted,
 )
@@ -25,14 +27,14 @@ from hinge.rules import APPENDIX, has_appendix_letters, split_determinants, theo
 
 def depends_on_origins(e: Expr) -> bool:
     """Tell whether an expression depends on the origins of bodies: whether a is left in the terms above."""
-    return any(_depends(part) for part in (e, *inverted(e)))
+    return any(map(_depends, dict.fromkeys((e, *inverted(e)))))
 
 
 def _depends(e: Expr) -> bool:
     if not any(_is_bias(x) for x in leaves(e)):
         return False
     rest = split_determinants(e)[1]
-    if not _shows_acceleration(substituted(polynomial(rest, opaque_inverse), _at_rest)):
+    if not _shows_acceleration(substituted(outer_polynomial(rest), _at_rest)):
         return False
     p, theory = theory_of(e).multiplied_out(rest)
     if has_appendix_letters(leaves(e)):
@@ -48,6 +50,7 @@ def _shows_acceleration(p: Polynomial) -> bool:
     return any(leaf_of(x).card.role is Role.MOVES for word in p.terms for x in word)
 
 
+@lru_cache(maxsize=256)
 def _at_rest(letter: Letter) -> Polynomial | None:
     meaning = leaf_of(letter).card.at_rest
     if meaning is None:

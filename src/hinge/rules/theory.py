@@ -156,8 +156,9 @@ class Theory:
         """Return an expression as a polynomial, and the theory with letters for inverses it did not know."""
         theory = self
 
-        def inverse_of(argument: Expr, p: Polynomial) -> Polynomial:
+        def inverse_of(argument: Expr) -> Polynomial:
             nonlocal theory
+            p = polynomial(argument, inverse_of)
             found, theory = theory._inverse(argument, p)
             return found
 

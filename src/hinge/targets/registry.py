@@ -24,7 +24,10 @@ def best_target() -> str:
     named = os.environ.get(VARIABLE)
     if named:
         return checked_target(VARIABLE, named)
-    return next(target.name for target in TARGETS.values() if target.available())
+    for name, target in TARGETS.items():
+        if target.available():
+            return name
+    raise AssertionError("no target is available")
 
 
 def checked_target(argument: str, name: str) -> str:

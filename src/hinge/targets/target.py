@@ -18,7 +18,7 @@ class Dispatcher(Protocol):
         """The function: of a subject and arrays."""
         ...
 
-    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | bool | None) -> None:
         """Take calls with a subject and choices to an entry from now on."""
         ...
 
@@ -34,7 +34,7 @@ class PlainDispatcher:
         del choices
         self.function = fallback
 
-    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | bool | None) -> None:
         """Stay ignorant."""
 
     def forget(self) -> None:

@@ -158,12 +158,12 @@ class Dispatch:
             owned = (words, fallback, self._table, self._kept, names, defaults, method, fallback.__module__)
             self.function = _builtin(method, Dispatching(owned), fallback.__module__)
 
-    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | None) -> None:
+    def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | bool | None) -> None:
         """Take calls with a subject and choices to an entry from now on; what is no entry is not taken."""
         owner = getattr(entry, "__self__", None)
         if any(row and row[0] is subject and row[1] == chosen and row[2] is owner for row in self._kept):
             return
-        if isinstance(owner, Owner) and all(c is None or type(c) is str for c in chosen):
+        if isinstance(owner, Owner) and all(c is None or type(c) in (str, bool) for c in chosen):
             k, self._next = self._next, (self._next + 1) % ROWS
             before, at = self._kept[k], COLUMNS * k
             self._table[at] = None
