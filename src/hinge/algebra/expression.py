@@ -355,9 +355,9 @@ def leaf(
     in the bodies' own frames.
     """
     if not name.isidentifier():
-        raise ArgumentError(f"name: {name!r} came; wanted a Python identifier, so that repr evaluates back")
+        raise ArgumentError(f"name: expected a Python identifier, so that repr evaluates back, got {name!r}")
     if self_adjoint and range_ is not domain:
-        raise SpaceError(f"{name}: {range_} ← {domain} cannot be self-adjoint; wanted the same space twice")
+        raise SpaceError(f"{name}: expected the same space twice for a self-adjoint letter, got {range_} ← {domain}")
     kind = structure or (Structure.VECTOR if domain is One else Structure.DENSE)
     return _cons(
         Leaf, range_, domain, name=name, structure=kind, self_adjoint=self_adjoint,
@@ -386,7 +386,7 @@ def root(argument: Leaf) -> Root:
     """Return the lower triangular square root of a self-adjoint block-diagonal letter."""
     blocks = isinstance(argument, Leaf) and argument.structure is Structure.DIAGONAL  # pyright: ignore[reportUnnecessaryIsInstance]
     if not (blocks and argument.self_adjoint):
-        raise ArgumentError(f"{argument}: came; wanted a self-adjoint block-diagonal letter, such as D")
+        raise ArgumentError(f"root: expected a self-adjoint block-diagonal letter, such as D, got {argument}")
     return _cons(Root, argument.range, argument.domain, argument=argument)
 
 
@@ -469,7 +469,7 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
     if isinstance(other, Expr):
         return other
     raise TypeError(
-        f"{one} {symbol} …: {type(other).__name__} came; wanted an expression. Numbers scale with *; arrays "
+        f"{one} {symbol} …: expected an expression, got {type(other).__name__}. Numbers scale with *; arrays "
         "are given when a compiled expression is called"
     )
 
@@ -477,11 +477,11 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
 def _exact(factor: Any) -> Coefficient:
     """Return a coefficient as an int or a Fraction."""
     if isinstance(factor, bool) or not isinstance(factor, Real):
-        raise TypeError(f"* wants a number, not {type(factor).__name__}; operators compose with @")
+        raise TypeError(f"*: expected a number, got {type(factor).__name__}; operators compose with @")
     try:
         exact = Fraction(factor) if isinstance(factor, Rational) else Fraction(float(factor))
     except (ValueError, OverflowError):
-        raise ArgumentError(f"factor: {factor} came; wanted a finite number") from None
+        raise ArgumentError(f"factor: expected a finite number, got {factor}") from None
     return simplest(exact)
 
 

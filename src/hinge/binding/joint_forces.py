@@ -47,7 +47,7 @@ def _stretch(kind: JointType, rest: Block, q: Block) -> Block:
     found = kind.smooth_difference(rest, q)
     if found is None:
         raise NotImplementedError(
-            f"stiffness of {kind.kind} joints: there is no formula of difference(rest, q) that compiles; "
+            f"stiffness: not supported for {kind.kind} joints, whose difference(rest, q) does not compile; "
             "set their stiffness to zero and add the force to tau"
         )
     return found

@@ -66,7 +66,7 @@ def external_forces(external: External) -> tuple[tuple[str, ...], dict[str, Arra
     if external is None:
         return (), {}
     if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
+        raise ArgumentError(f"external: expected {{frame name: [n; f]}}, got {type(external).__name__}")
     if not external:
         return (), {}
     dtype = precision(*external.values())

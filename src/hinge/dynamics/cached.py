@@ -180,14 +180,14 @@ def checked_axes(expressed: Expressed) -> Expressed:
     """Return which axes are asked for, or raise an ArgumentError if that is no text."""
     if not isinstance(expressed, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         wanted = "'body', 'world' or 'world-aligned'"
-        raise ArgumentError(f"expressed: {type(expressed).__name__} came; wanted {wanted}")
+        raise ArgumentError(f"expressed: expected {wanted}, got {type(expressed).__name__}")
     return expressed
 
 
 def one_name(frame: str) -> str:
     """Return the name of a frame, or raise an ArgumentError that says what came instead."""
     if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"frame: {type(frame).__name__} came; wanted the name of one frame or body")
+        raise ArgumentError(f"frame: expected the name of one frame or body, got {type(frame).__name__}")
     return frame
 
 
@@ -199,6 +199,6 @@ def names_of(robot: Robot, frame: Frames) -> tuple[str, ...]:
         return (frame,)
     if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"frame: {type(frame).__name__} came; wanted the name of a frame or body, or a list of names"
+            f"frame: expected the name of a frame or body, or a list of names, got {type(frame).__name__}"
         )
     return tuple(frame)

@@ -87,17 +87,17 @@ def compile(
 def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> dict[str, Expr]:
     """Return operators that are shown as blocks, or raise an ArgumentError."""
     if not isinstance(blocks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"blocks: {type(blocks).__name__} came; wanted a dict of operators by name")
+        raise ArgumentError(f"blocks: expected a dict of operators by name, got {type(blocks).__name__}")
     for name, e in blocks.items():
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"blocks[{name!r}]: {type(e).__name__} came; wanted an expression")
+            raise ArgumentError(f"blocks[{name!r}]: expected an expression, got {type(e).__name__}")
         if name in beside or not name.isidentifier():
             raise ArgumentError(
                 f"blocks[{name!r}]: wanted a Python identifier that is not among {', '.join(beside)}"
             )
         if not {e.range, e.domain} <= {Body, Joint}:
             raise ArgumentError(
-                f"blocks[{name!r}]: {e} is {e.range} ← {e.domain}; wanted an operator between Body and Joint"
+                f"blocks[{name!r}]: expected an operator between Body and Joint, got {e}: {e.range} ← {e.domain}"
             )
     return dict(blocks)
 

@@ -88,7 +88,7 @@ def _base_and_others(robot: Robot) -> tuple[Joint, tuple[str, ...]]:
     if [j.type.kind for j in roots] != ["free"]:
         there = ", ".join(f"{j.name!r} ({j.type.kind})" for j in roots) or "none"
         raise ArgumentError(
-            f"robot: {robot.name!r} hangs on the world by {there}; wanted one free joint, such as "
-            "load(…, floating=True) gives"
+            f"robot: expected one free joint to the world, got {there} for {robot.name!r}; load it with "
+            "floating=True"
         )
     return roots[0], tuple(j.name for j in robot.joints if j is not roots[0])

@@ -69,9 +69,8 @@ class Compiled:
         for name, e in {**self.given, **self.blocks}.items():
             if not hides_fixed_bodies(e):
                 raise NotImplementedError(
-                    f"{name}: shows what is between or at single bodies, which is not there for robot "
-                    f"{self.robot.name!r}, whose joints follow others; take release_couplings(robot), and "
-                    "the state that carry_state gives for it"
+                    f"{name}: values at single bodies are not supported for robots with embedded couplings, such as "
+                    f"{self.robot.name!r}; use release_couplings(robot), and carry_state for its state"
                 )
 
     @property
@@ -228,7 +227,7 @@ class Compiled:
         names = list(self._names)
         if len(args) != 1 + len(names):
             wanted = ", ".join(["q", *names])
-            raise TypeError(f"{self._first}() takes the arrays {wanted}; {len(args)} arguments were given")
+            raise TypeError(f"{self._first}(): expected the arrays {wanted}, got {len(args)} arguments")
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
     def quick(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:

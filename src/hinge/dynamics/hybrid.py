@@ -105,8 +105,8 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
     if held.ndim != 1:
         raise ArgumentError(
-            f"prescribed: has shape {held.shape}; wanted ({robot.nv},), since the sizes of the blocks are "
-            "those of the set: call once for each set"
+            f"prescribed: expected shape ({robot.nv},), got {held.shape}; the set fixes the sizes of the blocks: "
+            "call once for each set"
         )
     active, passive = np.flatnonzero(held), np.flatnonzero(~held)
     if isinstance(choice, frozenset) and has_own_code(robot, _PARTITIONED, (), choice):
@@ -126,15 +126,15 @@ def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") ->
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(
-                f"{called}: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
+                f"{called}: expected {wanted}, got dtype {prescribed.dtype} and shape {prescribed.shape}"
             )
         return prescribed
     if not isinstance(prescribed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"{called}: {type(prescribed).__name__} came; wanted {wanted}")
+        raise ArgumentError(f"{called}: expected {wanted}, got {type(prescribed).__name__}")
     names = list(prescribed)
     for name in names:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{called}: {name!r} is among the names; wanted {wanted}")
+            raise ArgumentError(f"{called}: expected {wanted}, got {name!r} among the names")
         try:
             robot.joint(name)
         except UnknownNameError as error:

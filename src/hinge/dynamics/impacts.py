@@ -87,22 +87,22 @@ def _caught(
     """Return what is held now and was not held so before, and the velocities that are given for it."""
     for name, x in {"before": before, "after": after}.items():
         if not isinstance(x, Live):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{name}: {type(x).__name__} came; wanted a Live, such as hinge.Live(robot)")
+            raise ArgumentError(f"{name}: expected a Live, such as hinge.Live(robot), got {type(x).__name__}")
     if before.robot is not after.robot:
         raise ArgumentError(
-            f"after: is of robot {after.robot.name!r}, before of {before.robot.name!r}; wanted two "
-            "configurations of one robot"
+            f"after: expected a configuration of robot {before.robot.name!r}, as before, got one of "
+            f"{after.robot.name!r}"
         )
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"payloads: {type(given).__name__} came; wanted {{name: [ω; v]}}")
+        raise ArgumentError(f"payloads: expected {{name: [ω; v]}}, got {type(given).__name__}")
     caught = {n: p for n, p in after.payloads.items() if before.payloads.get(n) is not p}
     for name in given:
         if name not in caught:
             there = ", ".join(map(repr, caught)) or "nothing"
-            raise UnknownNameError(f"payloads: {name!r} is not caught by this change; there is {there}")
+            raise UnknownNameError(f"payloads: expected {there}, got {name!r}, which this change does not catch")
     for name in caught:
         if name not in given and name not in before.payloads:
             raise ArgumentError(
-                f"payloads: no velocity came for {name!r}, which is caught; give {{{name!r}: [ω; v]}}"
+                f"payloads: expected a velocity for {name!r}, which is caught, got none; give {{{name!r}: [ω; v]}}"
             )
     return caught, given

@@ -47,8 +47,8 @@ def hinge_forces(
     `inverse_dynamics`.
     """
     if (qdd is None) == (tau is None):
-        came = "neither came" if qdd is None else "both came"
-        raise ArgumentError(f"qdd, tau: {came}; wanted the accelerations qdd or the hinge forces tau=…")
+        came = "neither" if qdd is None else "both"
+        raise ArgumentError(f"qdd, tau: expected either the accelerations qdd or the hinge forces tau=…, got {came}")
     verb = "hinge_forces" if tau is None else "hinge_forces_under"
     given: dict[str, ArrayLike] = {"qd": qd, **({"qdd": qdd} if qdd is not None else {})}
     given |= {"tau": tau} if tau is not None else {}

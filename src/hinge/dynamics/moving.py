@@ -43,7 +43,7 @@ def base_inputs(
 ) -> dict[str, ArrayLike]:
     """Return V₀ and α₀ (…, 6), of the precision of all arrays that come with them."""
     if not isinstance(base, BaseMotion):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"base: {type(base).__name__} came; wanted a BaseMotion(angular_velocity=…, …)")
+        raise ArgumentError(f"base: expected a BaseMotion(angular_velocity=…, …), got {type(base).__name__}")
     given = [getattr(base, x.name) for x in fields(base)]
     dtype = precision(*arrays.values(), *(x for x in (*given, gravity) if isinstance(x, np.ndarray)))
     w, dw, a = (_vector(base, name, dtype) for name in _VECTORS)
@@ -79,7 +79,7 @@ def _rotation(value: ArrayLike, dtype: type) -> Array:
     off = np.abs(turn @ transpose(turn) - np.eye(3)).max(axis=(-1, -2))
     if (off > 1e-4).any() or (np.linalg.det(turn) < 0).any():
         raise ArgumentError(
-            "base.rotation: is not orthogonal and right-handed; wanted a rotation matrix, which takes "
-            "coordinates of the base to those of the world"
+            "base.rotation: expected a rotation matrix from base to world coordinates, got one that is not "
+            "orthogonal and right-handed"
         )
     return turn

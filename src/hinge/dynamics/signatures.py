@@ -205,7 +205,7 @@ def _at_frames(robot: Robot, q: ArrayLike, value: ArrayLike, name: str, frame: F
     count = len(names_of(robot, frame))
     if not isinstance(frame, str) and (found.ndim < 2 or found.shape[-2] != count):
         raise ArgumentError(
-            f"{name}: has shape {found.shape}; wanted (…, {count}, 6), a row for each of the frames"
+            f"{name}: expected shape (…, {count}, 6), a row for each frame, got {found.shape}"
         )
     batch = found if isinstance(frame, str) else found[..., 0] if count else found.reshape(-1)
     common_batch({"q": as_configuration(robot, q, dtype=dtype), name: batch})

@@ -245,7 +245,7 @@ class Scalar:
             return NotImplemented
         if c not in range(1, MOST_POWER + 1):
             wanted = f"1, 2, … {MOST_POWER}; write other powers with `/` and `sqrt()`"
-            raise TypeError(f"a traced scalar to the power {exponent!r}: wanted {wanted}")
+            raise TypeError(f"a traced scalar to a power: expected {wanted}, got {exponent!r}")
         half, odd = divmod(int(c), 2)
         if half == 0:
             return self

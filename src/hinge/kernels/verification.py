@@ -31,7 +31,7 @@ def shapes_are_right(kernel: Kernel) -> Iterator[str]:
     """Tell of unknown ops, wrong numbers of arguments, and constants that are not finite floats."""
     for number, i in _numbered(kernel):
         if i.op != "const" and i.op not in OPS:
-            yield f"{_text(number, i)}: unknown op; wanted one of {', '.join(('const', *OPS))}"
+            yield f"{_text(number, i)}: unknown op; expected one of {', '.join(('const', *OPS))}"
         elif len(i.args) != (1 if i.op == "const" else OPS[i.op].arity):
             yield f"{_text(number, i)}: wrong number of arguments"
         elif i.constant is not None and not (type(i.constant) is float and math.isfinite(i.constant)):
@@ -64,7 +64,7 @@ def outputs_exist(kernel: Kernel) -> Iterator[str]:
     for key, value, negative, constant in kernel.outputs:
         where = f"out {label(key)}"
         if (value is None) == (constant is None):
-            yield f"{where}: wanted a value or else a constant"
+            yield f"{where}: expected either a value or a constant"
         if value is not None and not 0 <= value < size:
             yield f"{where}: there is no value t{value}"
         if constant is not None and (negative or not math.isfinite(constant)):

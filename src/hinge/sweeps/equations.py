@@ -227,7 +227,7 @@ def step_of(letter: Letter) -> Expr:
     if definition is None:
         raise UnboundLeafError(
             f"{letter}: is {letter.range} ← {letter.domain}, all steps towards the base, and no value can be "
-            "given for it; wanted φ, ψ or products of them"
+            "given for it; expected φ, ψ or products of them"
         )
     assert isinstance(definition, Inverse)
     assert isinstance(definition.argument, Sum)
@@ -245,7 +245,7 @@ def in_steps(p: Polynomial) -> Polynomial:
         if base not in DEFINITIONS:
             raise UnboundLeafError(
                 f"{base}: is {base.range} ← {base.domain}, one step towards the base, and no value can be "
-                "given for it; wanted E and block-diagonal letters"
+                "given for it; expected E and block-diagonal letters"
             )
         found = polynomial(DEFINITIONS[base], no_inverse)
         return found if isinstance(letter, Leaf) else found.T
@@ -290,7 +290,7 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
             )
         if not all(leaf_of(x).structure is Structure.DIAGONAL for x in word):
             raise ArgumentError(
-                f"{e}: is not block-diagonal; wanted block-diagonal letters, or Eᵀ X E of derived ones"
+                f"{e}: expected block-diagonal letters, or Eᵀ X E of derived ones"
             )
     return factored(p), more
 

@@ -85,16 +85,16 @@ class System:
     def __post_init__(self) -> None:
         for child, parent in enumerate(self.parents):
             if not WORLD <= parent < child:
-                raise ArgumentError(f"parents[{child}]: {parent} came; wanted −1 or a number below {child}")
+                raise ArgumentError(f"parents[{child}]: expected −1 or a number below {child}, got {parent}")
         for space, sizes in self.sizes.items():
             wanted = 1 if space in (World, One) else len(self.parents)
             own = space is not One and not has_blocks_at_bodies(space)
             if len(sizes) != wanted and not (own and len(sizes) == 1):
-                raise ArgumentError(f"sizes[{space}]: {len(sizes)} came; wanted {wanted}, one for each block")
+                raise ArgumentError(f"sizes[{space}]: expected {wanted}, one for each block, got {len(sizes)}")
         for x, value in self.values.items():
             wanted = tuple(self.length(s) for s in (x.range, x.domain) if s is not One)
             if np.shape(value) != wanted:
-                raise ArgumentError(f"values[{x}]: shape {np.shape(value)} came; wanted {wanted}")
+                raise ArgumentError(f"values[{x}]: expected shape {wanted}, got {np.shape(value)}")
 
     def evaluate(self, e: Expr) -> Array | float:
         """Return the value of an expression: (n, m), (n,) for a vector, a float for One ← One."""
@@ -167,7 +167,7 @@ class System:
             return np.array(self.values[x], dtype=np.float64).reshape(shape)
         if x is appendix.S:
             if len(set(self.blocks(Body))) > 1:
-                raise ArgumentError(f"{x}: wants blocks of one size at all bodies; write E instead of S Δφ")
+                raise ArgumentError(f"{x}: expected blocks of one size at all bodies; write E instead of S Δφ")
             return np.kron(self._towards_base(), np.eye(max(self.blocks(Body), default=0)))
         if x in MEANING:
             return self._derived(x, MEANING[x])
@@ -254,7 +254,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
                 values[x] = _assembled(system, x, blocks)
     for name in (name for name in inputs if name != "q"):
         if name not in known:
-            raise ArgumentError(f"inputs: {name!r} came; wanted q or a leaf; list leaves of yours in `own`")
+            raise ArgumentError(f"inputs: expected q or a leaf, got {name!r}; list leaves of yours in `own`")
         axes = [s for s in (known[name].range, known[name].domain) if s is not One]
         flat = _given(name, inputs, tuple(binding.length(s) for s in axes))
         at = [[k for i in blocks_of[s] for k in binding.positions(s, i)] for s in axes]
@@ -290,10 +290,10 @@ def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:
 
 def _given(name: str, inputs: Mapping[str, ArrayLike], wanted: tuple[int, ...]) -> Array:
     if name not in inputs:
-        raise ArgumentError(f"inputs: {name!r} is missing; {', '.join(inputs) or 'nothing'} came")
+        raise ArgumentError(f"inputs: expected {name!r}, got {', '.join(inputs) or 'nothing'}")
     found = np.asarray(inputs[name], dtype=np.float64)
     if found.shape != wanted:
-        raise ArgumentError(f"inputs[{name!r}]: shape {found.shape} came; wanted {wanted}, one state alone")
+        raise ArgumentError(f"inputs[{name!r}]: expected shape {wanted}, one state, got {found.shape}")
     return found
 
 

@@ -131,10 +131,10 @@ class NativeProgram:
         lanes: int | None = None,
     ) -> None:
         if shape is not None and shape not in SHAPES:
-            raise ArgumentError(f"shape: {shape!r} is unknown; there is {', '.join(map(repr, SHAPES))}")
+            raise ArgumentError(f"shape: expected one of {', '.join(map(repr, SHAPES))}, got {shape!r}")
         if lanes is not None and (type(lanes) is not int or lanes not in (1, 2, 4, 8, 16)):
             raise ArgumentError(
-                f"lanes: {lanes!r} came; wanted 1, 2, 4, 8, 16, or None for the machine's own"
+                f"lanes: expected 1, 2, 4, 8, 16, or None for the machine's own, got {lanes!r}"
             )
         self.source = source
         self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)

@@ -51,7 +51,7 @@ if hasattr(os, "register_at_fork"):
 def set_threads(n: int | None) -> None:
     """Work on batches with n threads from now on; None goes back to the default."""
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"n: {n!r} came; wanted a whole number of threads from 1 to {MOST}, or None")
+        raise ArgumentError(f"n: expected a number of threads from 1 to {MOST}, or None, got {n!r}")
     _workers.asked = n
     ALONE[0] = n == 1
 
@@ -64,7 +64,7 @@ def threads() -> int:
     if text:
         if not text.isdecimal() or len(text) > len(str(MOST)) or not 1 <= int(text) <= MOST:
             raise ArgumentError(
-                f"{VARIABLE}: the environment says {text!r}; wanted a number from 1 to {MOST}"
+                f"{VARIABLE}: expected a number from 1 to {MOST}, got {text!r}"
             )
         return int(text)
     return 1 if multiprocessing.parent_process() is not None else _cores()
