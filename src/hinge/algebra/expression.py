@@ -357,7 +357,9 @@ def leaf(
     if not name.isidentifier():
         raise ArgumentError(f"name: expected a Python identifier, so that repr evaluates back, got {name!r}")
     if self_adjoint and range_ is not domain:
-        raise SpaceError(f"{name}: expected the same space twice for a self-adjoint letter, got {range_} ← {domain}")
+        raise SpaceError(
+            f"{name}: expected the same space twice for a self-adjoint letter, got {range_} ← {domain}"
+        )
     kind = structure or (Structure.VECTOR if domain is One else Structure.DENSE)
     return _cons(
         Leaf, range_, domain, name=name, structure=kind, self_adjoint=self_adjoint,
@@ -414,8 +416,8 @@ def product(*parts: Expr) -> Expr:
     for left, right in pairwise(parts):
         if left.domain is not right.range:
             raise SpaceError(
-                f"{left} @ {right}: {left} is {left.range} ← {left.domain} and wants something in "
-                f"{left.domain}, but {right} is {right.range} ← {right.domain}"
+                f"{left} @ {right}: {left} is {left.range} ← {left.domain}; expected {left.domain} ← … on "
+                f"its right, got {right}: {right.range} ← {right.domain}"
             )
     for p in parts:
         match p:

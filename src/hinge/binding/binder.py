@@ -60,5 +60,5 @@ def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, i
             )
         number: object = n
         if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
-            raise ArgumentError(f"sizes[{space}]: expected a whole number from 0 on, got {n!r}")
+            raise ArgumentError(f"sizes[{space}]: expected an integer ≥ 0, got {n!r}")
     return tuple(sorted((s.name, s.meaning, int(n)) for s, n in sizes.items()))

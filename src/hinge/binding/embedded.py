@@ -40,8 +40,8 @@ class EmbeddedBinding(RobotBinding):
         super().__post_init__()
         for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
-                f"parameters: {name!r} is not supported for robot {self.robot.name!r}, whose joints follow "
-                "others; use release_couplings(robot), whose joints all have coordinates of their own"
+                f"parameters: {name!r} is not supported for robots with embedded couplings, such as "
+                f"{self.robot.name!r}; use release_couplings(robot)"
             )
 
     @cached_property

@@ -93,11 +93,12 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> d
             raise ArgumentError(f"blocks[{name!r}]: expected an expression, got {type(e).__name__}")
         if name in beside or not name.isidentifier():
             raise ArgumentError(
-                f"blocks[{name!r}]: wanted a Python identifier that is not among {', '.join(beside)}"
+                f"blocks: expected Python identifiers that are not among {', '.join(beside)}, got {name!r}"
             )
         if not {e.range, e.domain} <= {Body, Joint}:
             raise ArgumentError(
-                f"blocks[{name!r}]: expected an operator between Body and Joint, got {e}: {e.range} ← {e.domain}"
+                f"blocks[{name!r}]: expected an operator between Body and Joint, got {e}: "
+                f"{e.range} ← {e.domain}"
             )
     return dict(blocks)
 
@@ -111,7 +112,7 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
             raise ArgumentError(f"parameters: expected names among {', '.join(known)}, got {name!r}")
     if friction.name in found and tau_j not in letters:
         raise ArgumentError(
-            f"parameters: {friction.name!r} came, but nothing in the expression depends on it; take a verb "
-            "with the joints' own forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"
+            f"parameters: {friction.name!r} is not in the expression; use a verb with the joints' own "
+            "forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"
         )
     return found

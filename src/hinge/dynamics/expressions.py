@@ -328,7 +328,7 @@ def expression(verb: str, *, passive: bool = False, base: bool = False) -> Parts
 @cache
 def _composed(verb: str, passive: bool, base: bool) -> Parts:
     if verb not in VERBS:
-        raise ArgumentError(f"verb: {verb!r} is unknown; {_instead(verb)}")
+        raise ArgumentError(f"verb: expected the name of a verb, got {verb!r}; {_instead(verb)}")
     if not (passive or base):
         return VERBS[verb]
     if verb not in WITH_OPTIONS:
@@ -343,8 +343,8 @@ def _instead(verb: str) -> str:
     for prefix, option in {"passive_": "passive", "moving_": "base"}.items():
         bare = str(verb).removeprefix(prefix)
         if bare != verb and bare in WITH_OPTIONS:
-            return f"take hinge.dynamics.expression({bare!r}, {option}=True)"
-    return f"there is {', '.join(VERBS)}"
+            return f"use hinge.dynamics.expression({bare!r}, {option}=True)"
+    return f"use one of {', '.join(VERBS)}"
 
 
 def every_expression() -> Iterator[Parts]:

@@ -125,9 +125,7 @@ def sample_velocities(
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise ArgumentError(
-            f"seed: expected an integer, a NumPy generator or None, got {seed!r}"
-        ) from None
+        raise ArgumentError(f"seed: expected an integer, a NumPy generator or None, got {seed!r}") from None
     normal = rng.standard_normal((*shape, *batch, robot.nv))
     return np.sqrt(energy) * from_quasi_velocities(robot, q, normal)
 

@@ -69,8 +69,8 @@ class Compiled:
         for name, e in {**self.given, **self.blocks}.items():
             if not hides_fixed_bodies(e):
                 raise NotImplementedError(
-                    f"{name}: values at single bodies are not supported for robots with embedded couplings, such as "
-                    f"{self.robot.name!r}; use release_couplings(robot), and carry_state for its state"
+                    f"{name}: values at single bodies are not supported for robots with embedded couplings, "
+                    f"such as {self.robot.name!r}; use release_couplings(robot) and carry_state"
                 )
 
     @property
@@ -201,7 +201,7 @@ class Compiled:
             self._values.take(name, given, dtype)
         if given:
             wanted = ", ".join(["q", *self._argument_names()])
-            raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
+            raise ArgumentError(f"{', '.join(given)}: not in the expression; expected the arguments {wanted}")
         names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
         batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
         to = checked_results(out, self._shapes, batch, dtype)

@@ -105,8 +105,8 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
     if held.ndim != 1:
         raise ArgumentError(
-            f"prescribed: expected shape ({robot.nv},), got {held.shape}; the set fixes the sizes of the blocks: "
-            "call once for each set"
+            f"prescribed: expected shape ({robot.nv},), got {held.shape}; the set fixes the sizes of the "
+            "blocks: call once for each set"
         )
     active, passive = np.flatnonzero(held), np.flatnonzero(~held)
     if isinstance(choice, frozenset) and has_own_code(robot, _PARTITIONED, (), choice):
@@ -121,7 +121,7 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
 
 def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
     """Return what is prescribed as names of joints, or as booleans (…, nv)."""
-    wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
+    wanted = f"a list of joint names, or an array of booleans (…, {robot.nv})"
     refuse_text(called, prescribed, "joint names")
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):

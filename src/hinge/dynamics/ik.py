@@ -145,7 +145,7 @@ def _pose_of_array(target: ArrayLike) -> tuple[Array | None, Array]:
     try:
         x = np.asarray(target, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"target: is not an array of numbers ({error}); {_WANTED}") from None
+        raise ArgumentError(f"target: {_EXPECTED}, got no array of numbers: {error}") from None
     if x.ndim >= 2 and x.shape[-2:] == (4, 4):
         if np.abs(x[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > 1e-9:
             raise ArgumentError("target: expected (0, 0, 0, 1) as the last row of a pose (…, 4, 4)")
@@ -156,10 +156,10 @@ def _pose_of_array(target: ArrayLike) -> tuple[Array | None, Array]:
         return rotation.from_quaternion(quaternion.normalize(x[..., :4])), x[..., 4:]
     if x.ndim and x.shape[-1] == 3:
         return None, x
-    raise ArgumentError(f"target: has shape {x.shape}; {_WANTED}")
+    raise ArgumentError(f"target: {_EXPECTED}, got shape {x.shape}")
 
 
-_WANTED = "wanted a Transform, a pose (…, 4, 4) or (…, 7), or a position (…, 3)"
+_EXPECTED = "expected a Transform, a pose (…, 4, 4) or (…, 7), or a position (…, 3)"
 
 
 def _middle(robot: Robot) -> Array:

@@ -99,10 +99,13 @@ def _caught(
     for name in given:
         if name not in caught:
             there = ", ".join(map(repr, caught)) or "nothing"
-            raise UnknownNameError(f"payloads: expected {there}, got {name!r}, which this change does not catch")
+            raise UnknownNameError(
+                f"payloads: expected the name of a body that is caught, got {name!r}; caught: {there}"
+            )
     for name in caught:
         if name not in given and name not in before.payloads:
             raise ArgumentError(
-                f"payloads: expected a velocity for {name!r}, which is caught, got none; give {{{name!r}: [ω; v]}}"
+                f"payloads: expected a velocity for {name!r}, which is caught, got none; "
+                f"give {{{name!r}: [ω; v]}}"
             )
     return caught, given

@@ -118,7 +118,7 @@ class Live:
     def _payload(self, name: str) -> Payload:
         if name not in self.payloads:
             there = ", ".join(map(repr, self.payloads)) or "nothing"
-            raise UnknownNameError(f"name: expected {there}, got {name!r}, which is not held")
+            raise UnknownNameError(f"name: expected the name of a payload, got {name!r}; held: {there}")
         return self.payloads[name]
 
     @cached_property

@@ -47,8 +47,10 @@ def hinge_forces(
     `inverse_dynamics`.
     """
     if (qdd is None) == (tau is None):
-        came = "neither" if qdd is None else "both"
-        raise ArgumentError(f"qdd, tau: expected either the accelerations qdd or the hinge forces tau=…, got {came}")
+        which = "neither" if qdd is None else "both"
+        raise ArgumentError(
+            f"qdd, tau: expected either the accelerations qdd or the hinge forces tau=…, got {which}"
+        )
     verb = "hinge_forces" if tau is None else "hinge_forces_under"
     given: dict[str, ArrayLike] = {"qd": qd, **({"qdd": qdd} if qdd is not None else {})}
     given |= {"tau": tau} if tau is not None else {}

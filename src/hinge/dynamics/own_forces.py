@@ -45,6 +45,6 @@ def _refuse_without_energy(joint: Joint) -> None:
     even = joint.type.isotropic and np.ptp(joint.stiffness) == 0
     if not (isinstance(joint.type, VectorJoint) or even):
         raise ArgumentError(
-            f"robot: expected springs on joints of angles and lengths, or equal stiffness for a spherical joint, "
-            f"got {joint.stiffness} for joint {joint.name!r} ({joint.type.kind}), whose force has no energy"
+            "robot: expected springs on joints of angles and lengths, or equal stiffnesses on a spherical "
+            f"joint, got {joint.stiffness} on joint {joint.name!r} ({joint.type.kind}), which have no energy"
         )

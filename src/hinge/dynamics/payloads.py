@@ -44,7 +44,7 @@ def checked_inertia(given: Inertia | Body) -> Inertia:
         )
     x = Inertia(*(np.asarray(part, np.float64) for part in (x.m, x.h, x.I)))
     if not np.isfinite(x.parameters()).all():
-        raise ArgumentError("payload: expected a finite mass and inertia")
+        raise ArgumentError("payload: expected a finite mass and inertia, got nan or inf")
     if (x.m < 0).any():
         raise ArgumentError(f"payload: expected a mass ≥ 0, got {x.m.min():g} kg")
     return x

@@ -149,8 +149,8 @@ class Verb:
         axes = checked_axes(given["expressed"])
         if axes == "world" and self._types.parameters["expressed"].annotation is not Expressed:
             raise ArgumentError(
-                "expressed: 'world' moves the origin away from the frame; a classical acceleration wants "
-                "'body' or 'world-aligned'"
+                "expressed: expected 'body' or 'world-aligned' for a classical acceleration, got 'world', "
+                "which moves the origin away from the frame"
             )
         return axes
 

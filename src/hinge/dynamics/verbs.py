@@ -257,7 +257,9 @@ def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     """Return the centre of mass (…, 3) in world coordinates."""
     if checked_robot(robot).mass == 0:
-        raise ArgumentError(f"robot: expected a mass above zero, got 0 for {robot.name!r}; it has no centre of mass")
+        raise ArgumentError(
+            f"robot: expected a mass above zero, got 0 for {robot.name!r}; give its bodies mass"
+        )
     return _first_moment(robot, q) / robot.mass
 
 

@@ -34,7 +34,9 @@ def named(expressions: Expressions) -> dict[str, Expr]:
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected an expression of hinge.algebra, got {type(e).__name__}")
         if not name.isidentifier():
-            raise ArgumentError(f"name: expected a Python identifier, since outputs become variables, got {name!r}")
+            raise ArgumentError(
+                f"name: expected a Python identifier, since outputs become variables, got {name!r}"
+            )
     if not found:
         raise ArgumentError("expressions: expected at least one, got none")
     distinct_names(*found.values())

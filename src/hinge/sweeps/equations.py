@@ -289,9 +289,7 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
                 "product has blocks between siblings"
             )
         if not all(leaf_of(x).structure is Structure.DIAGONAL for x in word):
-            raise ArgumentError(
-                f"{e}: expected block-diagonal letters, or Eᵀ X E of derived ones"
-            )
+            raise ArgumentError(f"{e}: expected block-diagonal letters, or Eᵀ X E of derived ones")
     return factored(p), more
 
 

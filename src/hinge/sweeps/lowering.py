@@ -111,8 +111,8 @@ def _refuse_outer_products(name: str, p: Polynomial) -> None:
     for w in p.terms:
         if any(x.range is One for x in w[1:]):
             raise NotImplementedError(
-                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, for which there is "
-                "no program; compute the two vectors and multiply them in NumPy"
+                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, which is not "
+                "supported; compute the two vectors and multiply them in NumPy"
             )
 
 

@@ -90,7 +90,9 @@ class System:
             wanted = 1 if space in (World, One) else len(self.parents)
             own = space is not One and not has_blocks_at_bodies(space)
             if len(sizes) != wanted and not (own and len(sizes) == 1):
-                raise ArgumentError(f"sizes[{space}]: expected {wanted}, one for each block, got {len(sizes)}")
+                raise ArgumentError(
+                    f"sizes[{space}]: expected {wanted}, one for each block, got {len(sizes)}"
+                )
         for x, value in self.values.items():
             wanted = tuple(self.length(s) for s in (x.range, x.domain) if s is not One)
             if np.shape(value) != wanted:
@@ -167,7 +169,9 @@ class System:
             return np.array(self.values[x], dtype=np.float64).reshape(shape)
         if x is appendix.S:
             if len(set(self.blocks(Body))) > 1:
-                raise ArgumentError(f"{x}: expected blocks of one size at all bodies; write E instead of S Δφ")
+                raise ArgumentError(
+                    f"{x}: expected blocks of one size at all bodies; write E instead of S Δφ"
+                )
             return np.kron(self._towards_base(), np.eye(max(self.blocks(Body), default=0)))
         if x in MEANING:
             return self._derived(x, MEANING[x])

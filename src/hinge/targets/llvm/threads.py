@@ -63,9 +63,7 @@ def threads() -> int:
     text = os.environ.get(VARIABLE)
     if text:
         if not text.isdecimal() or len(text) > len(str(MOST)) or not 1 <= int(text) <= MOST:
-            raise ArgumentError(
-                f"{VARIABLE}: expected a number from 1 to {MOST}, got {text!r}"
-            )
+            raise ArgumentError(f"{VARIABLE}: expected a number from 1 to {MOST}, got {text!r}")
         return int(text)
     return 1 if multiprocessing.parent_process() is not None else _cores()
 
