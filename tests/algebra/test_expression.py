@@ -304,7 +304,9 @@ def test_a_product_of_wrong_spaces_names_both():
     text = str(error.value)
     assert text == "H @ τ: H is Joint ← Body; expected Body ← … on its right, got τ: Joint ← One"
     assert isinstance(error.value, TypeError) and isinstance(error.value, HingeError)
-    with pytest.raises(SpaceError, match=r"φ M @ H: φ M is Body ← Body .* but H is Joint ← Body"):
+    with pytest.raises(
+        SpaceError, match=r"φ M @ H: φ M is Body ← Body; expected Body ← .*, got H: Joint ← Body"
+    ):
         (phi @ M) @ H
     with pytest.raises(SpaceError, match=r"zero|0"):
         zero(Body, Joint) @ M
