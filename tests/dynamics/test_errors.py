@@ -288,7 +288,12 @@ def test_a_vector_that_does_not_occur_is_named():
         "expected the arguments q, tau",
     )
     weight = compiled(H @ phi @ M @ phi.T @ E0.T @ g)
-    fails(lambda: weight(Q, g=UP), ArgumentError, "g: not in the expression", "are q, gravity")
+    fails(
+        lambda: weight(Q, g=UP),
+        ArgumentError,
+        "g: not in the expression",
+        "expected the arguments q, gravity",
+    )
 
 
 def test_a_letter_may_not_hide_the_configuration():
