@@ -31,7 +31,7 @@ Coefficient: TypeAlias = int | Fraction
 
 
 class Structure(Enum):
-    """What the blocks of a leaf look like on a tree of bodies."""
+    """The block structure of a leaf on a tree of bodies."""
 
     DIAGONAL = "block-diagonal"
     STEP = "one step towards the base"
@@ -122,7 +122,7 @@ _table: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDi
 
 
 def _cons(cls: type[Any], range_: Space, domain: Space, **fields: Any) -> Any:
-    """Return the one object with these fields."""
+    """Return the interned object with these fields."""
     key = (cls, range_, domain, *fields.values())
     with _lock:
         found = _table.get(key)
@@ -174,7 +174,6 @@ class Leaf(_Frozen):
         return text, MARKED if "^" in text or "⁻" in text else ATOM
 
     def _constructor(self) -> str:
-        """Return the call of `leaf` that makes this leaf."""
         options = [
             f"{word}={value!r}"
             for word, value, usual in (
@@ -330,7 +329,7 @@ class Root(_Frozen):
         return style.root.format(self.argument.written(style)[0]), MARKED
 
 
-#: The leaves that `hinge.algebra` hands out under their own names.
+#: The standard letters, by name; `hinge.algebra` exports them.
 STANDARD: dict[str, Leaf] = {}
 
 
@@ -349,7 +348,7 @@ def leaf(
 ) -> Leaf:
     """Return the leaf of this name.
 
-    `structure` says how its blocks lie (default: a vector when the domain is One, else dense). `needs`
+    `structure` is its block structure (default: a vector when the domain is One, else dense). `needs`
     lists the vectors at a body that a leaf with a formula is a function of, such as the velocity. `card`
     has further facts, which the letters of the algebra state; a letter of your own is known by its values
     in the bodies' own frames.
@@ -409,7 +408,7 @@ def inverse(argument: Expr) -> Expr:
 
 
 def product(*parts: Expr) -> Expr:
-    """Return the flat product of operators whose spaces fit."""
+    """Return the flat product of operators with matching spaces."""
     assert parts
     coefficient: Coefficient = 1
     factors: list[Expr] = []
@@ -477,7 +476,6 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
 
 
 def _exact(factor: Any) -> Coefficient:
-    """Return a coefficient as an int or a Fraction."""
     if isinstance(factor, bool) or not isinstance(factor, Real):
         raise TypeError(f"*: expected a number, got {type(factor).__name__}; operators compose with @")
     try:

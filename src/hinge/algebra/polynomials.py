@@ -105,7 +105,7 @@ InverseOf: TypeAlias = Callable[[Expr, Polynomial], Polynomial]
 
 
 def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
-    """Return an expression multiplied out; `inverse_of` says what stands for an inverse."""
+    """Return an expression multiplied out; `inverse_of` gives the polynomial of an inverse."""
     match e:
         case Leaf() | Adjoint():
             terms: Terms = {(e,): 1}
@@ -134,13 +134,13 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
 
 
 def opaque_inverse(argument: Expr, _: Polynomial) -> Polynomial:
-    """Return a letter of its own for an inverse, whatever is inverted."""
+    """Return a new letter for an inverse."""
     found = leaf("inverse", argument.domain, argument.range, meaning=repr(argument))
     return Polynomial(found.range, found.domain, {(found,): 1})
 
 
 def inverted(e: Expr) -> Iterator[Expr]:
-    """Yield what inverses and determinants are taken of, those inside others too."""
+    """Yield the arguments of inverses and determinants, nested ones included."""
     match e:
         case Sum():
             parts = [t for _, t in e.terms]
@@ -156,7 +156,7 @@ def inverted(e: Expr) -> Iterator[Expr]:
 
 
 def _scalar_letter(e: LogDet) -> Leaf:
-    """Return a letter that stands for a log determinant as a whole."""
+    """Return a letter for a log determinant."""
     plain = "".join(c if c.isalnum() else "_" for c in e.ascii())
     return leaf(plain, One, One, unicode=str(e), latex=e.latex(), meaning=repr(e))
 
@@ -190,12 +190,12 @@ def _horner(terms: Mapping[Word, Coefficient], range_: Space, domain: Space) -> 
 
 
 def word_order(word: Word) -> tuple[int, tuple[str, ...]]:
-    """Return the place of a word in print: shorter first, then by letters."""
+    """Return the sort key of a word in print: shorter first, then by letters."""
     return len(word), tuple(letter_name(x) for x in word)
 
 
 def substituted(p: Polynomial, meaning: Callable[[Letter], Polynomial | None]) -> Polynomial:
-    """Return the polynomial with letters replaced by what they mean, until none has a meaning."""
+    """Return the polynomial with defined letters replaced by their definitions, recursively."""
     found: Terms = {}
     again = False
     for word, c in p.terms.items():
@@ -221,7 +221,7 @@ def leaves(e: Expr) -> set[Leaf]:
 
 
 def leaves_in_order(e: Expr) -> list[Leaf]:
-    """Return the leaves of an expression as they stand in it, as often as they do."""
+    """Return the leaves of an expression in order of appearance, with repetitions."""
     match e:
         case Leaf():
             return [e]

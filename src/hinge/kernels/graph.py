@@ -1,4 +1,4 @@
-"""Traced scalars: ordinary arithmetic that writes down what it does.
+"""Traced scalars: arithmetic that records instructions.
 
 A `Scalar` stands for a value that is known only when the kernel runs. What is known while tracing is
 a plain float: results that fold to a constant are floats again, and the rules are
@@ -71,7 +71,7 @@ class Graph:
         return self.node(("param", key), False)
 
     def node(self, node: Node, negative: bool) -> Scalar:
-        """Return the scalar of a node with a sign; the node is made now or known already."""
+        """Return the scalar of a node with a sign; equal nodes are made once."""
         index = self._index.get(node)
         if index is None:
             index = self._append(node)
