@@ -125,7 +125,7 @@ def uniform(graph: Graph, indices: Iterable[int]) -> Kernel:
 
 
 def split(graph: Graph, outputs: Mapping[Any, Value]) -> tuple[Kernel, Kernel]:
-    """Return the kernel of the uniform values, and the kernel of these outputs, which takes them as inputs."""
+    """Return the kernel of the uniform values, and the kernel of these outputs, which takes them too."""
     kernel = finish(graph, outputs)
     return uniform(graph, [x.node for x in kernel.inputs if isinstance(x, Uniform)]), kernel
 

@@ -91,7 +91,7 @@ APPLY = 36
 
 @dataclass(frozen=True, order=True)
 class Cost:
-    """What a program costs, in the order in which costs are compared."""
+    """The cost of a program; fields in order of comparison."""
 
     solves: int
     quadratic: int

@@ -1,4 +1,4 @@
-"""State equations: what a factored expression asks for, body by body, still in operator form.
+"""State equations of a factored expression, in operator form.
 
 Each φ x or ψ x becomes a state, s = x + E s or s = x + E (s − G H s); adjoints alike; K becomes E G.
 Block-diagonal letters that are derived (P, D, G, R …) bring their own equations.
@@ -138,7 +138,7 @@ class Equations:
                 raise AssertionError(f"{e}: not multiplied out")
 
     def formula(self, x: Leaf) -> None:
-        """Take in a leaf that is a function of the motion at its body, and what it needs."""
+        """Add a leaf that is a function of the motion at its body, and the vectors that it needs."""
         if not x.needs or x in self.needs:
             return
         self.values[x], self.needs[x] = None, ()

@@ -128,7 +128,7 @@ def _world_value(e: Expr) -> Expr:
 
 
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
-    """Return the variable that has this value: itself when it is one, else a new one."""
+    """Return a variable with this value: the value itself if it is a variable, else a new one."""
     if isinstance(value, Leaf) and any(
         value in known for known in (system.values, system.solves, system.products)
     ):
@@ -155,7 +155,7 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
 
 
 def way(word: Word) -> str:
-    """Return which way a word carries: "up" towards the base, "down", "both", or "none"."""
+    """Return the direction in which a word propagates: "up" towards the base, "down", "both", or "none"."""
     if any(leaf_of(x).structure is Structure.DENSE for x in word):
         return "both"
     found = {
@@ -182,7 +182,7 @@ def upward_part(p: Polynomial) -> Polynomial:
 
 
 def _dense_operators(system: Equations) -> dict[Leaf, OperatorOutput]:
-    """Return how the operators of dense solves are assembled; they may ask for solves themselves."""
+    """Return the columns of the operators of dense solves, which may need solves themselves."""
     found: dict[Leaf, OperatorOutput] = {}
     while len(found) < len(system.solves):
         for target in list(system.solves):
@@ -239,7 +239,7 @@ def _vector_polynomial(word: Word) -> Polynomial:
 
 
 def _share(system: Equations) -> None:
-    """Make variables of the terms that several equations (or one, twice) use."""
+    """Make variables of terms that occur more than once."""
     values = [e for x, v in system.values.items() for e in ((v,) if v is not None else system.needs[x])]
     known = {v: x for x, v in system.values.items() if v is not None}
     names: dict[Expr, Leaf] = {}

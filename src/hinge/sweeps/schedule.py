@@ -50,7 +50,7 @@ from hinge.sweeps.program import (
 
 @dataclass
 class Plan:
-    """The equations of a system put into passes, the first going in a given direction."""
+    """The equations of a system in passes, the first with a given direction."""
 
     system: Equations
     operators: Mapping[Leaf, OperatorOutput]
@@ -90,7 +90,7 @@ class Plan:
         return level if self._direction(level) is direction else level + 2
 
     def level(self, e: Expr) -> int:
-        """Return the earliest stage in which a value can be had."""
+        """Return the earliest stage in which a value is available."""
         match e:
             case Leaf() | Adjoint():
                 return self.levels.get(leaf_of(e), 0)
@@ -148,7 +148,7 @@ class Plan:
         self.system.values[name] = term
 
     def _expressions(self, x: Leaf) -> tuple[Expr, ...]:
-        """Return what an equation is made of: its value, or what its formula needs."""
+        """Return the expressions that an equation reads: its value, or the arguments of its formula."""
         value = self.system.values[x]
         return (value,) if value is not None else self.system.needs[x]
 

@@ -114,7 +114,7 @@ class _Tracer:
         self.memory.put(x, body, None, shape, entries)
 
     def _take_operator(self, x: Leaf) -> None:
-        """Take in an operator of the user's own, row by row: a matrix, or its diagonal blocks."""
+        """Add an operator of the user as input, row by row: a matrix, or its diagonal blocks."""
         blocks = x.structure is Structure.DIAGONAL and self._places(x.range) == self._places(x.domain)
         if x.structure is not Structure.DENSE and not blocks:
             raise UnboundLeafError(
@@ -144,7 +144,7 @@ class _Tracer:
         return range(len(self.binding.tree)) if has_blocks_at_bodies(space) else (WORLD,)
 
     def _hinges(self) -> None:
-        """Trace what depends on q alone, body by body, before all passes."""
+        """Trace the values that depend on q alone, body by body, before all passes."""
         family = Family(self.memory, -1, _hinge)
         for i in range(len(self.binding.tree)):
             places = self.binding.coordinates(i)
@@ -170,7 +170,7 @@ class _Tracer:
                 self.active.setdefault(column, {column.body}).update(visited)
 
     def _family(self, stage: Pass, statements: Sequence[Statement], k: int) -> Family:
-        """Return the bodies that run some statements, and send what these gather."""
+        """Return the family of bodies that run some statements and their gathering edges."""
         shifted = gathered_edges(statements) if stage.direction is Direction.GATHER else []
 
         def do(body: BodyKernel) -> None:
@@ -193,7 +193,7 @@ class _Tracer:
         return [*reversed(bodies), WORLD] if direction is Direction.GATHER else [WORLD, *bodies]
 
     def _reached(self, stage: Pass, family: Sequence[Statement], column: Column, k: int) -> list[int]:
-        """Return the bodies where a column is not zero by its way, in the order of the pass."""
+        """Return the bodies that a column reaches, in the order of the pass."""
         tree = self.binding.tree
         start = self.active.get(column, {column.body})
         if stage.direction is Direction.GATHER:
@@ -370,7 +370,7 @@ class _Tracer:
                 self.active.setdefault(column, set()).update(order)
 
     def _columns_of(self, operator: Letter, column: Column | None) -> KnownBlock:
-        """Return a dense matrix times unit columns: its own columns, for which there is nothing to do."""
+        """Return a dense matrix times unit columns: its columns, without arithmetic."""
         given = self.memory.get(leaf_of(operator), WORLD)
         assert given is not None
         matrix = given.shown() if isinstance(operator, Leaf) else given.shown().T
@@ -378,7 +378,7 @@ class _Tracer:
         return matrix[:, list(self._order(operator.domain, shown=False)[home])]
 
     def _living(self, live: bytearray) -> Iterator[Call | DenseCall]:
-        """Yield the calls from the last to the first, without what nothing reads."""
+        """Yield the calls from last to first, without dead ones."""
         kernels: dict[Kernel, Kernel] = {}
         for call in reversed(self.memory.calls):
             if isinstance(call, DenseCall):
@@ -413,7 +413,7 @@ def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
 
 
 def _pivots(body: BodyKernel, x: Leaf) -> list[Any]:
-    """Return the pivots of a block whose determinant is wanted; refuse one that is singular for good."""
+    """Return the pivots of a block for its determinant; refuse a constant singular one."""
     try:
         found = pivots_of(body.value(x))[1]
     except ZeroDivisionError:
