@@ -1,4 +1,4 @@
-"""One door to the bindings of a robot."""
+"""The constructor of bindings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bind(
     prescribed: Iterable[str] | None = (),
     sizes: Mapping[Space, int] | None = None,
 ) -> RobotBinding:
-    """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
+    """Return the binding of the letters to a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
     refuse_text("nodes", nodes, "frame names")
     refuse_text("prescribed", prescribed, "joint names")

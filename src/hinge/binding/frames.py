@@ -31,7 +31,7 @@ STRAIGHT = 1.0, 0.0
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A body in the frame that is worked in: the joint type, the constant links around it, the inertia.
+    """A body in its working frame: the joint type, the constant links around it, the inertia.
 
     `turned` is cos and sin of the constant that is added to the joint's own angle; `last` leads from the
     joint's frame to the body's where they differ, and `after` is the same as links. Where each call gives
@@ -50,7 +50,7 @@ class Place:
 
 
 def choose_frames(robot: Robot) -> tuple[Place, ...]:
-    """Return for each body the frame that the compiler works in."""
+    """Return each body in the working frame that gives the cheapest step."""
     children = robot.tree.children
     placed: list[_Placed] = []
     for i, parent in enumerate(robot.tree.parents):
@@ -70,7 +70,7 @@ def choose_frames(robot: Robot) -> tuple[Place, ...]:
 
 
 def own_frames(robot: Robot) -> tuple[Place, ...]:
-    """Return each body in its own frame, the one that the user knows."""
+    """Return each body in its own frame, that of the model."""
     return tuple(_own(j, b.inertia) for j, b in zip(robot.joints, robot.bodies, strict=True))
 
 
@@ -87,7 +87,7 @@ def _own(joint: Joint, inertia: Inertia) -> Place:
 
 
 def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
-    """Return the bodies where each call says where joints sit, so that no turn can be saved.
+    """Return the bodies if joint placements are inputs of each call; no turn can be saved.
 
     Bodies are in their own frames, or in their joints' outer frames with the axis along z.
     """
@@ -193,14 +193,14 @@ def _constant_links(placement: Pose) -> tuple[Link, ...]:
 
 
 def tidy(v: Vector) -> Vector:
-    """Return a vector with numbers that are zero but for rounding made zero."""
+    """Return a vector with entries that are zero up to rounding set to zero."""
     least = 1e-15 * max(map(abs, v))
     x, y, z = (0.0 if abs(x) < least else x for x in v)
     return x, y, z
 
 
 def _all_inertias(robot: Robot) -> Inertia:
-    """Return the inertias of all bodies as one."""
+    """Return the inertias of all bodies as one batch."""
     bodies = [b.inertia for b in robot.bodies]
     return Inertia(
         np.array([x.m for x in bodies], dtype=float),

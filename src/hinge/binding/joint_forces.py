@@ -54,5 +54,4 @@ def _stretch(kind: JointType, rest: Block, q: Block) -> Block:
 
 
 def _is_there(x: Any) -> bool:
-    """Tell whether a number is not known to be zero."""
     return not isinstance(x, float) or x != 0.0

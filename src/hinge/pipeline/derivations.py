@@ -28,7 +28,7 @@ from hinge.sweeps import Cost, Program, cost, lower
 
 @dataclass(frozen=True)
 class DerivationLine:
-    """One form on the way: by which identity, what it looks like, what it costs."""
+    """A form on the path: the identity that led to it, its expressions and its cost."""
 
     name: str
     source: str
@@ -67,7 +67,7 @@ class Derivation:
 
     @property
     def cost(self) -> Cost:
-        """What the sweeps cost."""
+        """The cost of the sweeps."""
         return cost(self.program)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Derivation:
         return out
 
     def reason(self) -> str:
-        """Return why this form was taken."""
+        """Return why this form was chosen."""
         first, last = self.lines[0].cost, self.cost
         if len(self.lines) == 1:
             return f"taken as given: no form among the {self.weighed} weighed is cheaper than {last}"
@@ -109,7 +109,7 @@ def derive(expressions: Expressions, *, serial: bool = False) -> Derivation:
 
 
 def as_given(expressions: Expressions) -> Derivation:
-    """Return expressions without a search: the algorithm that they are as they stand."""
+    """Return a derivation without search: the expressions as they are."""
     start = _Start.of(named(expressions))
     lines = (*start.lines, start.line("given", "", start.state))
     return start.derivation(lines, 1)
@@ -130,7 +130,7 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
 
 
 def _searched(start: _Start) -> Found[Cost]:
-    """Return the way to the cheapest form that the identities lead to."""
+    """Return the path to the cheapest form."""
     moves = moves_for({x for e in start.loaded.values() for x in leaves(e)}, start.theory.holds_on)
     found = search(start.state, moves, start.cost)
     # The shipped table alone: it takes no inverse for granted that may not exist.
@@ -162,7 +162,7 @@ class _Start:
 
     @classmethod
     def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
-        """Return where a derivation begins."""
+        """Return the start of a derivation."""
         loaded, definitions = with_load(given)
         lines: list[DerivationLine] = []
         if any(has_determinant(e) for e in given.values()):
@@ -187,7 +187,7 @@ class _Start:
         }
 
     def cost(self, state: Sequence[Polynomial]) -> Cost:
-        """Return what the program of a state costs."""
+        """Return the cost of a state's program."""
         forms, inverses = self.forms(state), _inverses(self.theory)
         return cost(lower(forms, inverses=inverses, definitions=self.definitions))
 
@@ -214,7 +214,7 @@ def _inner(theory: Theory) -> tuple[Derivation, ...]:
 
 
 def _inverses(theory: Theory) -> dict[Leaf, Expr]:
-    """Return what the dense letters are the inverses of."""
+    """Return the operators whose inverses the dense letters are."""
     known = {
         x: e.argument
         for x, e in DEFINITIONS.items()

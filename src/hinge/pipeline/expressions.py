@@ -1,4 +1,4 @@
-"""Expressions as a caller gives them: one, several, or several by name; and how they are written down."""
+"""Arguments of the compiler: one expression, several, or several by name; and their text."""
 
 from __future__ import annotations
 
