@@ -34,7 +34,7 @@ def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 
 def _about_center(verb: str, robot: Robot, *arrays: ArrayLike, columns: bool = False) -> Array:
-    """Return a momentum, its rate, or the columns of a matrix as rows, moved to the centre of mass."""
+    """Return a momentum, its rate, or the columns of a matrix as rows, about the centre of mass."""
     if checked_robot(robot).mass == 0:
         raise ArgumentError(
             f"robot: expected a mass above zero, got 0 for {robot.name!r}; give its bodies mass"

@@ -85,7 +85,6 @@ def compile(
 
 
 def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Return operators that are shown as blocks, or raise an ArgumentError."""
     if not isinstance(blocks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"blocks: expected a dict of operators by name, got {type(blocks).__name__}")
     for name, e in blocks.items():
@@ -104,7 +103,7 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> d
 
 
 def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
-    """Return the names of what each call gives of the model, or raise an ArgumentError."""
+    """Return the names of parameters that are inputs of each call, or raise an ArgumentError."""
     refuse_text("parameters", parameters)
     found, known = list(parameters), [x.name for x in PARAMETERS]
     for name in found:

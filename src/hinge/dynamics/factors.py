@@ -131,7 +131,7 @@ def sample_velocities(
 
 
 def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return how many samples there are as a shape, or raise an ArgumentError."""
+    """Return the shape of the samples, or raise an ArgumentError."""
     try:
         shape = tuple(map(index, size)) if isinstance(size, Sequence) else (index(size),)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Robots on a free base: their inverse dynamics, and their kinematics when no momentum is there.
+"""Robots on a free base: inverse dynamics, and kinematics at zero momentum.
 
 The base is a free joint to the world that no motor drives: its force is given, its acceleration is not. That
 is hybrid dynamics with the base passive and all other joints active, p and a below.

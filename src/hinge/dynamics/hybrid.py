@@ -120,7 +120,7 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
 
 
 def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
-    """Return what is prescribed as names of joints, or as booleans (…, nv)."""
+    """Return the prescribed coordinates as joint names, or as booleans (…, nv)."""
     wanted = f"a list of joint names, or an array of booleans (…, {robot.nv})"
     refuse_text(called, prescribed, "joint names")
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
@@ -143,7 +143,7 @@ def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") ->
 
 
 def _held(robot: Robot, names: frozenset[str]) -> Mask:
-    """Return for each coordinate whether it is one of these joints'."""
+    """Return the mask of the coordinates of these joints."""
     found = np.zeros(robot.nv, np.bool_)
     for name in names:
         found[robot.joint(name).qd_slice] = True
@@ -151,18 +151,18 @@ def _held(robot: Robot, names: frozenset[str]) -> Mask:
 
 
 def coordinates(robot: Robot, joints: Prescribed, called: str) -> Mask:
-    """Return joints or coordinates as booleans (…, nv); `called` says what the caller calls them."""
+    """Return joints or coordinates as booleans (…, nv); `called` is the caller's name of the argument."""
     choice = _choice(robot, joints, called)
     return _held(robot, choice) if isinstance(choice, frozenset) else choice
 
 
-#: What a caller calls the inputs and the results.
+#: The caller's names of inputs and results.
 _CALLED = {**ARGUMENTS, "held": "prescribed"}
 _RESULTS: tuple[str, ...] = ("accelerations", "forces")
 
 
 def _form(robot: Robot, parts: Parts, nodes: tuple[str, ...], choice: frozenset[str] | Mask) -> _Form:
-    """Return a function of q, qd, qdd, tau and what else a call has."""
+    """Return a function of q, qd, qdd, tau and the options of a call."""
     if isinstance(choice, frozenset) and has_own_code(robot, parts, nodes, choice):
         return _Form(compiled(robot, parts, nodes, prescribed=choice))
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
@@ -199,7 +199,7 @@ class _Form:
 
 
 class _Switched(_Form):
-    """Hybrid dynamics for any set, with the one that was asked for."""
+    """Hybrid dynamics with the set as an input."""
 
     def __init__(self, f: Compiled, held: Mask) -> None:
         super().__init__(f)

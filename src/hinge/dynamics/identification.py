@@ -1,4 +1,4 @@
-"""What motion tells of inertias: the combinations of parameters that forces depend on.
+"""Identification: the combinations of inertial parameters that forces depend on.
 
 τ = Y π + J q̈ with Y = H φ 𝒜, π ten numbers for each body and J the rotor inertias. Y has dependent columns:
 only some combinations of parameters, the base parameters, change τ, and only these can be fitted.

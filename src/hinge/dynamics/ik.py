@@ -20,7 +20,7 @@ __all__ = ["InverseKinematics", "inverse_kinematics"]
 
 Target = Transform | ArrayLike
 
-#: How many reasons the text form of a result names.
+#: The number of reasons in the text of a result.
 MOST_REASONS = 5
 
 

@@ -19,7 +19,7 @@ __all__ = ["Impact", "impact"]
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """What a change of configuration does to the motion.
+    """The result of a change of configuration.
 
     `qd` (…, nv) are the velocities after it, zero where coordinates are frozen; `impulses` (…, nv) pass
     through frozen coordinates; `payload_impulses` are what each payload got [angular; linear] (…, 6), in its
@@ -84,7 +84,7 @@ def impact(
 def _caught(
     before: Live, after: Live, given: Mapping[str, ArrayLike]
 ) -> tuple[dict[str, Payload], Mapping[str, ArrayLike]]:
-    """Return what is held now and was not held so before, and the velocities that are given for it."""
+    """Return the payloads that are held anew, and the given velocities."""
     for name, x in {"before": before, "after": after}.items():
         if not isinstance(x, Live):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected a Live, such as hinge.Live(robot), got {type(x).__name__}")

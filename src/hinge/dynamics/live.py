@@ -253,7 +253,7 @@ class Live:
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
-        """What programs take of the configuration, as flat vectors."""
+        """The inputs of programs that describe the configuration, as flat vectors."""
         flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
         return {"inertias": flat, "held": self.held.astype(np.float64)}
 
@@ -320,7 +320,7 @@ class Live:
 
 
 def _read_only(x: NDArray[Any]) -> NDArray[Any]:
-    """Return the array, or a copy of one that others may write to, such that nobody can."""
+    """Return the array as read-only, copied if others may write to it."""
     found = x.copy() if x.flags.writeable else x
     found.setflags(write=False)
     return found

@@ -70,6 +70,6 @@ def hinge_forces(
 
 
 def _reaction(joint: Joint, q: Array, f: Array) -> Array:
-    """Return what the bearings of a joint carry of a force; where q is not finite, f is not either."""
+    """Return the bearing reaction of a joint to a force f, which is not finite where q is not."""
     finite = np.isfinite(q).all(axis=-1, keepdims=True)
     return reaction_force(joint, np.where(finite, q, joint.type.neutral()), f)

@@ -63,7 +63,7 @@ def base_inputs(
 
 
 _VECTORS = ("angular_velocity", "angular_acceleration", "acceleration")
-#: What a caller calls the inputs.
+#: The caller's names of inputs.
 CALLED = {"V0": "base", "A0": "base"}
 
 

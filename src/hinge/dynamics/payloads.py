@@ -35,7 +35,7 @@ class Payload:
 
 
 def checked_inertia(given: Inertia | Body) -> Inertia:
-    """Return the inertia of what is to be held, or raise an ArgumentError."""
+    """Return the inertia of a payload, or raise an ArgumentError."""
     x = given.inertia if isinstance(given, Body) else given
     if not isinstance(x, Inertia):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
@@ -51,7 +51,7 @@ def checked_inertia(given: Inertia | Body) -> Inertia:
 
 
 def checked_placement(given: Transform | None) -> Transform:
-    """Return where something is held, or raise an ArgumentError."""
+    """Return the placement of a payload, or raise an ArgumentError."""
     if given is None:
         return Transform.identity()
     if not isinstance(given, Transform):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -1,4 +1,4 @@
-"""Verbs from their signatures: what a function takes says how the expression of its name is called.
+"""Verbs from their signatures: a function's parameters define the call of the expression of its name.
 
     @verb
     def forward_dynamics(robot, q, qd, tau, *, external=None, gravity=None, passive=False, …): …
@@ -36,9 +36,9 @@ R = TypeVar("R")
 
 #: Arguments that choose the code of a verb beside the robot.
 CHOICES = ("frame", "expressed")
-#: Arguments that mean the same in all verbs, and the values that leave everything as it is.
+#: Arguments with the same meaning in all verbs, and their neutral values.
 OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False}
-#: What a caller calls the inputs.
+#: The caller's names of inputs.
 ARGUMENTS = {"f_ext": "external", **CALLED}
 
 
@@ -47,7 +47,7 @@ def verb(f: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def verb(**letters: Leaf) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def verb(f: Callable[..., Any] | None = None, /, **letters: Leaf) -> Any:
-    """Return a function that evaluates the expression of its name; see the module for what is read off it.
+    """Return a function that evaluates the expression of its name; see the module for the conventions.
 
     It is a native function that goes straight into the code of robots it knows where the best target has one;
     each other call asks for the target. Arrays stand for the letters of their names, or for `letters`.
@@ -58,7 +58,7 @@ def verb(f: Callable[..., Any] | None = None, /, **letters: Leaf) -> Any:
 
 
 class Verb:
-    """A verb: the arguments that its signature has, and how its value is computed from them."""
+    """A verb: the arguments of its signature, and the computation of its value."""
 
     def __init__(self, f: Callable[..., Any], letters: Mapping[str, Leaf]) -> None:
         self.name: str = f.__name__
@@ -120,7 +120,7 @@ class Verb:
         return self._shown(f, entry(q, *vectors.values()))
 
     def _key(self, given: Mapping[str, Any]) -> tuple[Hashable, ...]:
-        """Return what a call is known by where arrays go into an entry as they come, else nothing."""
+        """Return the key of a call whose arrays go into an entry unchanged, else nothing."""
         for name in self._pushes:
             if given[name] is not None:
                 return ()
@@ -158,7 +158,7 @@ class Verb:
         return _at_frames(robot, q, value, name, frame) if name in self.at_nodes else value
 
     def _introduce(self, robot: Robot, entry: Callable[..., Any], row: Mapping[str, Any]) -> None:
-        """Have the native function take calls for a robot and choices straight to an entry."""
+        """Register an entry for a robot and choices with the native function."""
         chosen = [row[n] for n in self.choices]
         if self._dispatcher is not None and all(c is None or type(c) is str for c in chosen):
             self._dispatcher.introduce(robot, entry, *chosen)
@@ -190,7 +190,7 @@ class Verb:
         return found[self.name][..., 0, :] if one and (e.range, e.domain) == (Node, One) else found[self.name]
 
     def _shown(self, f: Compiled, found: Any) -> Any:
-        """Return a value as the signature has it: a dataclass of the parts, or what it is."""
+        """Return a value as the type that the signature declares: a dataclass of the parts, or an array."""
         if self.name in f.given:
             return found
         made = self._types.return_annotation

@@ -1,4 +1,4 @@
-"""The public verbs: each a name, an expression of the catalogue, and how its value is read."""
+"""The public verbs, each an expression of the catalogue."""
 
 from __future__ import annotations
 
