@@ -1,4 +1,4 @@
-"""The catalogue of verbs, each an operator expression and a name. Modules list what they export in `__all__`."""
+"""The catalogue of verbs, each an operator expression and a name. Modules export the names in `__all__`."""
 
 from hinge.dynamics import (
     arguments,

@@ -1,7 +1,7 @@
 """Scheduling: state equations put into passes, each as early as its inputs allow.
 
 Levels count up: pass m is level 2m, a dense solve or product after it is level 2m + 1. A variable with an
-edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and kept.
+edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and stored.
 """
 
 from __future__ import annotations

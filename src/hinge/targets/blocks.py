@@ -1,4 +1,4 @@
-"""Pictures of operators: which blocks of a matrix are zero, which are not."""
+"""Pictures of the block structure of operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions as explicit matrices: slow, plain, and the judge of everything faster.
+"""Expressions as explicit matrices: slow, plain, and the reference for the other targets.
 
 A `System` holds the given letters as whole matrices. Derived letters come from their definitions by
 matrix arithmetic alone; a definition that contains its own letter is iterated, and since E is nilpotent
@@ -156,11 +156,11 @@ class System:
         raise UnboundLeafError(f"{space}: this system has no such space; give its blocks in `sizes`")
 
     def length(self, space: Space) -> int:
-        """Return how many numbers a vector of the space has."""
+        """Return the length of a vector of the space."""
         return sum(self.blocks(space))
 
     def bounds(self, space: Space) -> Array:
-        """Return where the blocks of a space begin, and at last where they end."""
+        """Return the start of each block of a space, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.blocks(space), dtype=int)])
 
     def _letter(self, x: Leaf) -> Array:
@@ -199,7 +199,7 @@ class System:
         return np.equal.outer(np.arange(len(self.parents)), self.parents).astype(float)
 
     def _mask(self, x: Leaf, structure: Structure) -> Array:
-        """Return 1 where a leaf of this structure may have entries, else 0."""
+        """Return the mask of entries that a leaf of this structure may have."""
         spaces, one, step = (x.range, x.domain), np.eye(len(self.parents)), self._towards_base()
         shape = [len(self.blocks(s)) for s in spaces]
         if structure in (Structure.VECTOR, Structure.DENSE) or One in spaces or spaces == (World, World):
@@ -281,7 +281,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
 
 
 def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:
-    """Return what letters mean at each body, with the parameters of the model that the inputs give."""
+    """Return the site of each body, with the parameters of the model that are inputs."""
     found = [binding.site(i, binding.constants(i)) for i in range(len(binding.tree.parents))]
     given = [(x.range, _given(x.name, inputs, (binding.length(x.range),))) for x in binding.parameters]
     if not given:

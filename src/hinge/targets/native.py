@@ -1,4 +1,4 @@
-"""The door to the native target, which needs llvmlite and loads it when it is first asked for."""
+"""The native target, which loads llvmlite on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hinge.targets.target import Dispatcher, Target
 
 @cache
 def has_llvm() -> bool:
-    """Tell whether the native target can be used."""
+    """Tell whether the native target is available."""
     return find_spec("llvmlite") is not None
 
 

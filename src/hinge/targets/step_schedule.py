@@ -41,7 +41,7 @@ class StepCall:
         return tuple(self.found[name] for name in self.program.signature.results)
 
     def run(self, buffers: Mapping[str, Array]) -> dict[str, Array]:
-        """Return what the program makes of buffers."""
+        """Return the results of the program for buffers."""
         names = self.program.signature.inputs
         found = self.program({n: buffers[b] for n, b in zip(names, self.inputs, strict=True)})
         return dict(zip(self.outputs, found.values(), strict=True))
@@ -55,7 +55,7 @@ class StepCall:
 
 @dataclass(frozen=True)
 class StepSchedule:
-    """What happens in a step: programs, then copies (target → source), then a look at what is watched."""
+    """The parts of a step: programs, then copies (target → source), then a check of the watched buffers."""
 
     ops: tuple[StepCall, ...]
     copies: Mapping[str, str]
@@ -94,10 +94,10 @@ class Stretch:
 
 
 class Runner(Protocol):
-    """What runs a schedule."""
+    """A runner of a schedule."""
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return what runs over a stretch again and again, with whatever is in its arrays then."""
+        """Return a function that runs over a stretch repeatedly, with the current values of its arrays."""
         ...
 
     def run(self, stretch: Stretch) -> None:

@@ -1,7 +1,7 @@
 """Shape H: a loop for each run of calls of one kernel, other calls written out.
 
 What a call takes from the one before it stays in registers (a phi); what all calls take is loaded before the
-loop; everything else is found in work space by counting, or by a table where places are not evenly spaced.
+loop; everything else is read from scratch by counting, or by a table where places are not evenly spaced.
 Parameters that differ from call to call come from a table.
 """
 
@@ -41,7 +41,7 @@ class Hybrid(InMemory):
 
 
 def placed(code: Code, parts: Sequence[Segment]) -> Places:
-    """Return places for inputs, results of solves, and what must be in work space of all that is stored.
+    """Return places for inputs, results of solves, and the stored values that must be in scratch.
 
     That is what results and streams are read from, and what a loop makes for others, but for its last turn,
     whose values are at hand after the loop.
@@ -81,7 +81,7 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class Ways:
-    """How the loads of a turn come: from the same turn, from the one before, always the same, or new."""
+    """The sources of a turn's loads: the same turn, the turn before, an invariant, or memory."""
 
     within: dict[At, At]
     carried: dict[At, At]

@@ -36,7 +36,7 @@ SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 
 
 @dataclass(frozen=True)
 class Module:
-    """The text of a module, the work space that it needs (in values), and its shape."""
+    """The text of a module, the size of its scratch (in values), and its shape."""
 
     text: str
     scratch: int

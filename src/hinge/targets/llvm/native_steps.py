@@ -1,4 +1,4 @@
-"""Schedules as native code: a few states at a time go through all steps and stay in the nearest cache."""
+"""Schedules as native code: a few states at a time go through all steps, within the L1 cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NativeRunner:
         self.programs = [_native(op.program) for op in schedule.ops]
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return what runs over a stretch again and again; the plan of few states is made once."""
+        """Return a function that runs over a stretch repeatedly; the plan of few states is made once."""
         n = stretch.states
         width = self.programs[0].width("float64")
         if not 0 < n < LEAST_BLOCKS * width:
@@ -68,7 +68,7 @@ class NativeRunner:
 
 
 class _Place(NamedTuple):
-    """Where the row of state 0 is, and how many bytes lie between the rows of states that follow."""
+    """The address of the row of state 0, and the stride between rows in bytes."""
 
     address: int
     stride: int
@@ -133,7 +133,7 @@ class _Plan:
         return self.address + 8 * word
 
     def _row(self, name: str, start: int) -> _Place:
-        """Return where a buffer has the row of a state, and how many bytes lie between rows."""
+        """Return the address of a state's row in a buffer, and the stride between rows in bytes."""
         if name in self.own:
             return self.own[name]
         return _Place(self.given[name].at(start), self.given[name].stride)
@@ -198,7 +198,7 @@ def _native(program: Any) -> NativeProgram:
 
 
 def _place(x: Array) -> _Place:
-    """Return where rows are: (n,) is one row for all states."""
+    """Return the address and stride of rows; (n,) is one row for all states."""
     return _Place(x.ctypes.data, 0 if x.ndim == 1 else x.strides[0])
 
 

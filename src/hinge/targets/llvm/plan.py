@@ -1,4 +1,4 @@
-"""How calls are laid out: runs of calls of one kernel, and where slots are in work space.
+"""The layout of calls: runs of calls of one kernel, and the places of slots in scratch.
 
 A run is what can be a loop. The slots that its calls store get places at equal distances, so that a later
 loop over the same bodies, in either direction, finds them by counting.
@@ -29,12 +29,12 @@ class Run:
 
     @property
     def repeats(self) -> int:
-        """How often the turn comes."""
+        """The number of turns."""
         return len(self.calls) // self.period
 
     @property
     def is_loop(self) -> bool:
-        """Tell whether it is written as a loop: it comes often, or saves much."""
+        """Tell whether it is written as a loop: it has many turns, or saves much."""
         return self.repeats >= LEAST_REPEATS or (self.repeats > 1 and self.period >= SHORTEST_LIMB)
 
     @property
@@ -102,7 +102,7 @@ def _calls(part: Segment) -> Sequence[Call | DenseCall]:
 
 
 def written(parts: Iterable[Segment]) -> int:
-    """Return how many operations are written, those of a loop once."""
+    """Return the number of operations in the code, those of a loop once."""
     calls = (
         c for part in parts if isinstance(part, Run) for c in (part.first if is_loop(part) else part.calls)
     )
@@ -193,7 +193,7 @@ def slots_shown(code: Code) -> Iterator[int]:
 
 @dataclass
 class Places:
-    """Where slots are in work space, counted in values."""
+    """The places of slots in scratch, counted in values."""
 
     size: int = 0
     of: dict[int, int] = field(default_factory=dict[int, int])
@@ -210,7 +210,7 @@ class Places:
         return start
 
     def put_run(self, run: Run, wanted: Container[int]) -> None:
-        """Give places to the stores of a run that are wanted from some turn: then from all of them."""
+        """Give places to the stores of a run that are read from some turn: then from all of them."""
         kept = [
             [s for s in range(len(c.stores)) if any(t.stores[s] in wanted for t in run.turns(k))]
             for k, c in enumerate(run.first)
