@@ -156,7 +156,6 @@ def inverted(e: Expr) -> Iterator[Expr]:
 
 
 def _scalar_letter(e: LogDet) -> Leaf:
-    """Return a letter for a log determinant."""
     plain = "".join(c if c.isalnum() else "_" for c in e.ascii())
     return leaf(plain, One, One, unicode=str(e), latex=e.latex(), meaning=repr(e))
 
@@ -173,7 +172,7 @@ def factored(p: Polynomial) -> Expr:
 
 
 def _horner(terms: Mapping[Word, Coefficient], range_: Space, domain: Space) -> tuple[Coefficient, Expr]:
-    """Return (sign, expression) whose product is the polynomial; the expression begins with +."""
+    """Return a sign and an expression whose product is the polynomial; its first coefficient is positive."""
     groups: dict[Letter | None, Terms] = {}
     for w in sorted(terms, key=word_order):
         groups.setdefault(w[0] if w else None, {})[w[1:]] = terms[w]

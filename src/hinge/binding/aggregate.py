@@ -325,7 +325,7 @@ class AggregateSite:
         return found
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
-        """Return a′ = φᵢᵀ a; `above` is what comes of the carrying body's velocity to each member."""
+        """Return a′ = φᵢᵀ a; `above` is the carrying body's velocity at each member."""
         hinges = self._hinges(hinge)
         step = self._step(hinges)
         velocities: list[Block] = []
@@ -345,6 +345,5 @@ class AggregateSite:
 
 
 def _slices(sizes: Iterable[int]) -> list[slice]:
-    """Return the slices of consecutive parts of these sizes."""
     ends = list(accumulate(sizes, initial=0))
     return [slice(i, j) for i, j in pairwise(ends)]

@@ -121,7 +121,6 @@ class EmbeddedBinding(RobotBinding):
 
     @cached_property
     def _prescribed(self) -> frozenset[int]:
-        """The prescribed degrees of freedom."""
         slices = [self.robot.joint(name).qd_slice for name in self.prescribed or ()]
         return frozenset(k for s in slices for k in range(s.start, s.stop))
 

@@ -156,7 +156,7 @@ def _next_turn(
 def _moving_children(
     robot: Robot, body: int, above: Pose, children: Sequence[Sequence[int]]
 ) -> Iterator[tuple[Joint, Pose]]:
-    """Yield the joints that move on a body and on what is fixed to it, with the frame they hang in."""
+    """Yield the moving joints on a body and on bodies fixed to it, with the frames of their placements."""
     for c in children[body]:
         joint = robot.joints[c]
         if joint.nv == 0:
@@ -200,7 +200,6 @@ def tidy(v: Vector) -> Vector:
 
 
 def _all_inertias(robot: Robot) -> Inertia:
-    """Return the inertias of all bodies as one batch."""
     bodies = [b.inertia for b in robot.bodies]
     return Inertia(
         np.array([x.m for x in bodies], dtype=float),

@@ -151,12 +151,11 @@ class RobotSite:
         return np.concatenate([zeros(0), *found.values()])
 
     def _apart(self, numbers: Block, counts: Mapping[Leaf, int]) -> dict[Leaf, Block]:
-        """Return the numbers of each of the given parameters."""
         ends = np.cumsum([counts[x] for x in self.kind.given])
         return {x: numbers[end - counts[x] : end] for x, end in zip(self.kind.given, ends, strict=True)}
 
     def _way(self, placement: Block) -> Block:
-        """Return turns and r from the parent's frame to the joint's for a placement on the parent's own."""
+        """Return turns and r from the parent's frame to the joint's, given the joint's placement."""
         after, before = self.around
         given = Transform.place(rotation.from_quaternion(placement[:4]), placement[4:])
         found = after @ given @ before

@@ -140,7 +140,7 @@ class Compiled:
         return len(self.given) == 1 and not self.blocks
 
     def _one(self, results: dict[str, Array]) -> Any:
-        """Return the result where there is one, else all by name."""
+        """Return the only result, or all by name."""
         return results[self._first] if self._is_one else results
 
     @cached_property

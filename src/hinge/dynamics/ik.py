@@ -173,7 +173,6 @@ def _middle(robot: Robot) -> Array:
 
 
 def _moving(robot: Robot, names: Sequence[str] | None) -> frozenset[str]:
-    """Return the names of the joints that may move."""
     if names is None:
         return frozenset(j.name for j in robot.joints)
     if isinstance(names, str) or not isinstance(names, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]

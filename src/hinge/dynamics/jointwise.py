@@ -77,7 +77,7 @@ def _known_by(
 
 
 def _plain(x: object) -> Hashable:
-    """Return numbers, texts and rows of them as a value with their types; None for anything else."""
+    """Return numbers, strings and sequences of them with their types; None for anything else."""
     if isinstance(x, list | tuple):
         parts = tuple(_plain(y) for y in cast("Sequence[object]", x))
         return None if None in parts else parts

@@ -258,7 +258,7 @@ class Live:
         return {"inertias": flat, "held": self.held.astype(np.float64)}
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
-        """Return a vector with zeros for what is not frozen, or for what is."""
+        """Return a vector with zeros for the free, or for the frozen, coordinates."""
         why = f"nv = {self.robot.nv} of robot {self.robot.name!r}"
         given = as_vector(x, name, self.robot.nv, why, dtype=precision(x))
         common_batch({name: given, "held": self.held})

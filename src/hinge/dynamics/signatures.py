@@ -171,7 +171,7 @@ class Verb:
         vectors: Mapping[str, ArrayLike],
         chosen: Mapping[str, Any],
     ) -> Any:
-        """Return the value with options, by `evaluate`."""
+        """Return the value of a call with options, by `evaluate`."""
         given, base, gravity = dict(vectors), chosen.get("base"), chosen.get("gravity")
         if base is not None:
             given |= base_inputs(base, f.robot, gravity, {"q": q, **given})

@@ -333,7 +333,6 @@ def _plus(x: Scalar, other: object) -> Value:
 
 
 def _times(x: Scalar, other: object) -> Value:
-    """Return x times a number."""
     c = _number(other)
     if not c:
         return NotImplemented if c is None else 0.0

@@ -160,7 +160,7 @@ def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
 
 
 def _needed(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
-    """Return the nodes that the roots depend on, themselves included."""
+    """Return the roots and the nodes that they depend on."""
     stack = list(roots)
     found = set(stack)
     while stack:

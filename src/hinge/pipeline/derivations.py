@@ -130,7 +130,6 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
 
 
 def _searched(start: _Start) -> Found[Cost]:
-    """Return the path to the cheapest form."""
     moves = moves_for({x for e in start.loaded.values() for x in leaves(e)}, start.theory.holds_on)
     found = search(start.state, moves, start.cost)
     # The shipped table alone: it takes no inverse for granted that may not exist.
@@ -162,7 +161,6 @@ class _Start:
 
     @classmethod
     def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
-        """Return the start of a derivation."""
         loaded, definitions = with_load(given)
         lines: list[DerivationLine] = []
         if any(has_determinant(e) for e in given.values()):
@@ -181,24 +179,20 @@ class _Start:
         return cls(given, loaded, definitions, determinants, tuple(state), theory, tuple(lines))
 
     def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
-        """Return the outputs of a state."""
         return {
             name: self.determinants[name] + p.expression() for name, p in zip(self.given, state, strict=True)
         }
 
     def cost(self, state: Sequence[Polynomial]) -> Cost:
-        """Return the cost of a state's program."""
         forms, inverses = self.forms(state), _inverses(self.theory)
         return cost(lower(forms, inverses=inverses, definitions=self.definitions))
 
     def line(
         self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
     ) -> DerivationLine:
-        """Return a state as a line of a derivation."""
         return DerivationLine(name, source, self.forms(state), known or self.cost(state))
 
     def derivation(self, lines: Sequence[DerivationLine], weighed: int) -> Derivation:
-        """Return the derivation with these lines."""
         inverses, inner = _inverses(self.theory), _inner(self.theory)
         weighed += len(self.lines)
         holds_on, definitions = self.theory.holds_on, self.definitions

@@ -77,7 +77,6 @@ def _mapped(e: Expr, rule: Callable[[LogDet], Expr]) -> Expr:
 
 
 def _factorised(e: LogDet) -> Expr:
-    """Replace a mass matrix by its innovations factors."""
     for x in (loaded if kappa in leaves(e.argument) else whole, passive):
         if e.argument.range is x.H.range and is_mass(e.argument, x):
             factor = identity(x.H.range) + x.H @ phi @ x.K

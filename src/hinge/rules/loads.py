@@ -85,7 +85,7 @@ def _is_local(x: Leaf) -> bool:
 
 
 def _is_plain(e: Expr) -> bool:
-    """Tell whether an expression contains no inverse."""
+    """Tell whether an expression is free of inverses."""
     return not isinstance(e, Inverse) and not (
         isinstance(e, Product) and any(not _is_plain(f) for f in e.factors)
     )

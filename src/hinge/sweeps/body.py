@@ -108,7 +108,7 @@ class BodyKernel:
         return self.loaded[key]
 
     def _columns(self, x: Expr) -> tuple[bool, ...]:
-        """Return where a value may be: in the kernel's own column, beside all columns, or in either."""
+        """Return the columns in which a value may be: the kernel's own, none, or either."""
         if self.column is None:
             return (False,)
         if isinstance(x, Leaf):
@@ -175,7 +175,7 @@ class BodyKernel:
         self.store(edge, moved)
 
     def _factorwise(self, x: Expr) -> Block:
-        """Return E X Eᵀ; of a product X = A B through a space of fewer numbers, (E A) (B Eᵀ)."""
+        """Return E X Eᵀ, as (E A) (B Eᵀ) for a product X = A B through a smaller space."""
         factors = x.factors if isinstance(x, Product) else (x,)
         for n, f in enumerate(factors[:-1], 1):
             if f.domain is not Body:
@@ -259,7 +259,7 @@ class BodyKernel:
         return found
 
     def _blank(self, size: int, *parts: Expr) -> Block:
-        """Return zeros for a vector, or for columns when the parts hold columns."""
+        """Return zeros for a vector, or for columns."""
         spaces = {self.memory.sources[x] for e in parts for x in leaves(e) if x in self.memory.sources}
         return zeros(size, self.memory.width(spaces.pop(), self.column)) if spaces else zeros(size)
 
@@ -380,7 +380,6 @@ class Family:
 
 
 def _total(terms: Iterable[tuple[Any, Block]]) -> Block:
-    """Return Σ c x."""
     total: Any = None
     for c, term in terms:
         x = term if c == 1 else -term if c == -1 else float(c) * term

@@ -98,7 +98,6 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
 
 
 def _blocks(system: Equations, name: str, e: Expr) -> BlockOutput:
-    """Return an operator as its blocks."""
     value, more = block_value(e)
     symmetric = e.range is e.domain and polynomial(e, no_inverse).T.key == polynomial(e, no_inverse).key
     variable = leaf(f"{name}_blocks", e.range, e.domain, Structure.DIAGONAL, self_adjoint=symmetric,
@@ -217,7 +216,7 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
 
 
 def _split(word: Word) -> tuple[Word, Word]:
-    """Return two vectors whose product is the word, cut so that the fewest propagations are needed."""
+    """Return two vectors whose product is the word, split for the fewest propagations."""
     if len(word) < 2:
         number = word_expression(word, One)
         raise NotImplementedError(f"{number}: a letter that is a number is not lowered; scale with * instead")

@@ -375,7 +375,7 @@ def _indexed(e: Expr, at: str = "k") -> str:
 
 
 def _grouped(e: Product) -> list[Expr]:
-    """Return the factors, an edge at the end as one."""
+    """Return the factors, a trailing edge as one factor."""
     for n, f in enumerate(e.factors):
         if f in EDGES and n:
             return [*e.factors[:n], product(*e.factors[n:])]

@@ -138,7 +138,7 @@ class Plan:
         return False
 
     def _name(self, term: Expr) -> None:
-        """Give a term a variable of its own, everywhere."""
+        """Replace a term by a variable in all equations."""
         name = self.system.variable(term.range, *term_name(term))
         for x, value in self.system.values.items():
             if value is not None:
@@ -153,7 +153,7 @@ class Plan:
         return (value,) if value is not None else self.system.needs[x]
 
     def _early(self, e: Expr, level: int, *, top: bool = False) -> Expr | None:
-        """Return a subterm that belongs into an earlier pass, or that a scatter edge cannot shift."""
+        """Return a subterm of an earlier pass, or one that a scatter edge cannot shift."""
         if isinstance(e, Product) and e.factors[0] in EDGES:
             if self.level(e) < level:
                 return e
@@ -204,7 +204,7 @@ class Plan:
         return found.pop() if found else None
 
     def _ordered(self, level: int) -> tuple[Statement, ...]:
-        """Return the statements of a pass so that each comes after what it uses at the same body."""
+        """Return the statements of a pass in order of their dependencies at a body."""
         here = [x for x in self.system.values if self.levels[x] == level]
         done: set[Leaf] = set()
         found: list[Statement] = []
@@ -220,7 +220,7 @@ class Plan:
         return tuple(found)
 
     def _local(self, x: Leaf) -> set[Leaf]:
-        """Return the leaves that an equation uses at the body itself, not over an edge."""
+        """Return the leaves that an equation reads at the body itself."""
         return set().union(*(_local_leaves(e) for e in self._expressions(x)))
 
 

@@ -103,13 +103,13 @@ class Template:
             memory.calls.append(OpenCall(self, start, slots, values, at))
 
     def _entries(self, slots: Sequence[int], values: Sequence[float]) -> list[float]:
-        """Return everything that blocks are picked from, with both signs, and the literals."""
+        """Return the entries that blocks are picked from, with both signs, and the literals."""
         found: list[float] = [x for s in slots for x in (2 * s, 2 * s + 1)]
         found += [x for k in self.known for x in (values[k], 0.0 - values[k])]
         return found + self.literals
 
     def _check(self, block: Block, values: Sequence[float]) -> None:
-        """Refuse a block that is singular."""
+        """Refuse a singular block."""
         known = np.array([self._value(x, values) for x in block.flat], dtype=float).reshape(block.shape)
         size = np.sqrt(np.abs(np.diagonal(known)))
         if not size.all() or (len(known) > 1 and np.linalg.cond(known / np.outer(size, size)) > SINGULAR):
@@ -191,7 +191,7 @@ Source: TypeAlias = tuple[int, Any, bool]
 
 
 class _Pool:
-    """The order of what blocks are picked from: keys by kind, and the place of each source."""
+    """The order of the entries that blocks are picked from: keys by kind, and the index of each source."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         keys: tuple[dict[Any, None], ...] = ({}, {}, {}, {})
@@ -207,7 +207,7 @@ class _Pool:
 def _store(
     x: Expr, shape: tuple[int, ...], sources: Sequence[Source], pool: _Pool, layouts: Layouts
 ) -> tuple[Expr, Stored | tuple[int, ...], Pick]:
-    """Return how to store a block: by its layout and its slots in the pool, or else by all its entries."""
+    """Return the store of a block: by its layout and slots in the pool, or else by all its entries."""
     places = [pool.place[s] for s in sources]
     if any(kind == UNIFORM for kind, *_ in sources):
         return x, shape, picker(places)

@@ -302,7 +302,7 @@ def _given(name: str, inputs: Mapping[str, ArrayLike], wanted: tuple[int, ...]) 
 
 
 def _assembled(system: System, x: Leaf, blocks: Mapping[tuple[int, int], Array | None]) -> Array:
-    """Return the whole array with these blocks; rows of E that a block lacks, those of rotors, are zero."""
+    """Return the array of these blocks; missing rows of E, those of rotors, are zero."""
     rows, columns = system.bounds(x.range), system.bounds(x.domain)
     whole = np.zeros((rows[-1], columns[-1]))
     for (i, j), block in blocks.items():

@@ -39,7 +39,7 @@ def _runner(schedule: StepSchedule) -> Runner:
 
 
 def _loaded() -> tuple[ModuleType, ModuleType]:
-    """Load the native target, all of it at once: not a first call shall wait for it."""
+    """Load the whole native target, so that no first call has to."""
     from hinge.targets.llvm import entry, native_program  # noqa: PLC0415 (loads llvmlite)
 
     return entry, native_program

@@ -181,7 +181,7 @@ def _solve(call: DenseCall, memory: Memory) -> None:
 
 
 def _solved(matrix: Array, right: Array) -> Array:
-    """Return matrix⁻¹ right; a state whose matrix is singular gets nan, the others their result."""
+    """Return matrix⁻¹ right, nan for states with a singular matrix."""
     try:
         return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

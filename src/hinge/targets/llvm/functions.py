@@ -118,6 +118,6 @@ def _in_quadrant(w: Writer, k: str, sine: str, cosine: str) -> tuple[str, str]:
 
 
 def _flipped(w: Writer, x: str, k: str) -> str:
-    """Write x with the other sign where the second bit of k is set."""
+    """Write x, negated where the second bit of k is set."""
     sign = w.integer("shl", w.integer("and", k, w.whole(2)), w.whole(w.lanes.bits - 2))
     return w.as_value(w.integer("xor", w.as_integer(x), sign))

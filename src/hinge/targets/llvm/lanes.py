@@ -62,7 +62,7 @@ class Rows:
 
 
 def _squares(size: int, width: int, needed: set[int]) -> Iterator[range]:
-    """Yield the squares of a row that hold enough of what is needed to be loaded whole."""
+    """Yield the squares of a row with enough needed numbers to be loaded as a whole."""
     if width == 1 or size < width:
         return
     starts = [*range(0, size - width + 1, width), *([size - width] if size % width else [])]

@@ -64,7 +64,7 @@ def placed(code: Code, parts: Sequence[Segment]) -> Places:
 
 
 def _add_reads(part: Segment, streams: set[int], others: set[int]) -> None:
-    """Add the slots that a part reads by counting, and those that it reads as values."""
+    """Add the slots that a part reads as streams, and those that it reads as values."""
     if isinstance(part, DenseCall):
         (streams if len(part.matrix) > WRITTEN_OUT else others).update(slots_read(part))
     elif not is_loop(part):
@@ -103,7 +103,7 @@ class Ways:
 
 
 class _Loop:
-    """One run as a loop, a turn at a time."""
+    """A run as a loop over its turns."""
 
     def __init__(self, block: Hybrid, run: Run) -> None:
         self.block, self.run, self.w, self.ways = block, run, block.w, Ways.of(run)
@@ -111,7 +111,7 @@ class _Loop:
         self.stored = [(k, s) for k, s in stores if run.first[k].stores[s] in block.places.of]
 
     def write(self) -> None:
-        """Write the loop, with phis for what is carried from turn to turn."""
+        """Write the loop, with phis for values carried from turn to turn."""
         run, w, slot, ways = self.run, self.w, self.block.slot, self.ways
         found = {(k, n): slot(run.first[k].loads[n]) for k, n in ways.fixed}
         # Loads that begin alike and go on alike share a phi.
@@ -130,7 +130,7 @@ class _Loop:
             self.block.values[run.turns(k)[-1].stores[s]] = x
 
     def _turn(self, turn: str, found: dict[At, str]) -> dict[At, str]:
-        """Write the calls of a turn, and return what they make."""
+        """Write the calls of a turn, and return their outputs."""
         run, w, ways = self.run, self.w, self.ways
         addresses = self.block.addresses(self._places(), turn)
         loads = dict(zip(ways.streamed, addresses, strict=False))
@@ -148,7 +148,7 @@ class _Loop:
         return made
 
     def _places(self) -> NDArray[np.int64]:
-        """Return where streamed and stored values are, turn by turn."""
+        """Return the places of streamed and stored values, turn by turn."""
         of, run = self.block.places.of, self.run
         columns = [[of[c.loads[n]] for c in run.turns(k)] for k, n in self.ways.streamed]
         columns += [[of[c.stores[s]] for c in run.turns(k)] for k, s in self.stored]

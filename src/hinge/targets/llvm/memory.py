@@ -150,7 +150,7 @@ class InMemory:
                 w.store(x, row)
 
     def _reader(self, values: Sequence[Slot | float]) -> Callable[[str], str]:
-        """Return what writes the n-th of some values, n known when the code runs."""
+        """Return a function that writes the load of the n-th of some values, n known at run time."""
         w = self.w
         where = self.integers([self._place(x) for x in values])
         signs = [-1.0 if isinstance(x, Slot) and x.negative else 1.0 for x in values]
@@ -163,7 +163,7 @@ class InMemory:
         return read
 
     def _place(self, x: Slot | float) -> int:
-        """Return the place of a slot, or of a constant, which is put there first."""
+        """Return the place of a slot, or of a constant, which is stored first."""
         if isinstance(x, Slot):
             return self.places.of[x.index]
         if x not in self._constants:

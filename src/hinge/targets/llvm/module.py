@@ -89,7 +89,7 @@ def _array(w: Writer, what: str, k: int, stride: int) -> tuple[str, str]:
 
 
 def _state(w: Writer, block: str, last: str) -> str:
-    """Write the first state of a block: the last block may begin earlier than it would."""
+    """Write the first state of a block; the last block may overlap the one before."""
     first = w.let(f"add i64 %start, {w.let(f'mul i64 {block}, {w.lanes.width}')}")
     early = w.let(f"icmp slt i64 {first}, {last}")
     return w.let(f"select i1 {early}, i64 {first}, i64 {last}")

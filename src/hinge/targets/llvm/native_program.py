@@ -107,7 +107,6 @@ class _Lock:
             os.register_at_fork(after_in_child=self.renew)
 
     def renew(self) -> None:
-        """Replace the lock."""
         self.held = RLock()
 
 
@@ -300,7 +299,6 @@ class NativeProgram:
     def _fill(
         self, dtype: Dtype, batch: tuple[int, ...], given: Sequence[Array], results: Sequence[Array]
     ) -> None:
-        """Run over the batch."""
         inner = [len(shape) for shape in self.signature.results.values()]
         over = layout(batch, [*((x, 1) for x in given), *zip(results, inner, strict=True)])
         width = self.width(dtype)

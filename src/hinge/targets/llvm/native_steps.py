@@ -74,7 +74,6 @@ class _Place(NamedTuple):
     stride: int
 
     def at(self, state: int) -> int:
-        """Return the address of a state's row."""
         return self.address + state * self.stride
 
 
@@ -116,7 +115,7 @@ class _Plan:
         self.first = self.slope = self.words
 
     def of(self, start: int, states: int) -> int:
-        """Return the address of the words for states from this one on; they are good for one run."""
+        """Return the address of the words for states from this one on, valid for one run."""
         if states != self.states:
             self.states = states
             self.first = self._words(0)
@@ -203,7 +202,7 @@ def _place(x: Array) -> _Place:
 
 
 def _chunks(start: int, stop: int, size: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield parts of `size` states; one that would have less than W is part of the one before."""
+    """Yield parts of `size` states; a last part of less than W joins the one before."""
     while start < stop:
         end = stop if stop - start < size + width else start + size
         yield start, end

@@ -110,7 +110,7 @@ def written(parts: Iterable[Segment]) -> int:
 
 
 def _plain(calls: Sequence[Call | DenseCall], longest_period: int) -> list[Segment]:
-    """Return the calls of a pass as they come, or with limbs brought together if less is written then."""
+    """Return the calls of a pass in order, or with limbs grouped if that shortens the code."""
     as_they_come = list(_grouped(calls, longest_period))
     if longest_period == 1 or not all(isinstance(c, Call) for c in calls):
         return as_they_come
@@ -138,7 +138,7 @@ def kernel_of(c: Call | DenseCall) -> tuple[int, int]:
 
 
 def _body_by_body(columns: Sequence[Call]) -> list[Call]:
-    """Return the calls of columns sorted by body, in the direction that the columns go."""
+    """Return the calls of columns sorted by body, in the direction of the pass."""
     steps = [b.body - a.body for a, b in pairwise(columns) if a.column == b.column and a.body != b.body]
     towards_base = bool(steps) and steps[0] < 0
     order = {k: n for n, k in enumerate(dict.fromkeys(kernel_of(c) for c in columns))}

@@ -23,7 +23,7 @@ ALONE = np.zeros(1, np.int64)
 
 
 class _Workers:
-    """The threads of this process beside the calling one, made when first needed; a fork makes its own."""
+    """The pool of worker threads of this process, created on first use and again after a fork."""
 
     def __init__(self) -> None:
         self.asked: int | None = None

@@ -35,7 +35,7 @@ _WORDS = """
 
 
 class _ArrayFields(ctypes.Structure):
-    """The C fields of an ndarray, as all versions of NumPy so far have them."""
+    """The C fields of an ndarray, the same in all versions of NumPy so far."""
 
     _fields_ = (
         ("refcount", ctypes.c_ssize_t),
