@@ -60,10 +60,10 @@ class Ask(Enum):
 class Card:
     """The facts about a letter.
 
-    `gives` and `takes` say what its range and domain carry; `role` how it may stand beside φ; `positive`
-    that it has no negative eigenvalues. `weight` is its weight in the order of words: what is to be
-    eliminated weighs more. `at_rest` is an expression: the letter in terms of what does not depend on the
-    origins of the bodies' frames. The value of an operator that is `given` is an argument of calls.
+    `gives` and `takes` are the kinds of its range and domain; `role` is its role beside φ; `positive` means
+    no negative eigenvalues. `weight` is its weight in the order of words: letters to be eliminated weigh
+    more. `at_rest` is an expression of the letter in terms that do not depend on the origins of the bodies'
+    frames. The value of an operator that is `given` is an argument of calls.
     """
 
     gives: Carries = Carries.UNKNOWN

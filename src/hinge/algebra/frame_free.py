@@ -1,8 +1,8 @@
 """Frame independence: expressions whose value does not depend on the frames of the bodies.
 
-Motions and forces change with the frame in dual ways. An expression in which every operator gets what it
-takes (H takes forces, M takes motions and gives forces …) does not depend on the frames of bodies; one such
-as H Hᵀ does, and is meant in the frames that the user knows.
+Motions and forces transform in dual ways. An expression in which the kinds of all factors match (H takes
+forces, M takes motions and gives forces …) does not depend on the frames of bodies; one such as H Hᵀ does,
+and is evaluated in the frames of the model.
 """
 
 from __future__ import annotations

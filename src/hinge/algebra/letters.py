@@ -105,7 +105,7 @@ class Articulated:
         return e if self.load is None else e + self.load
 
     def definitions(self) -> dict[Leaf, Expr]:
-        """Return what each letter is defined by, (4.4)–(4.8), (5.12)."""
+        """Return the definition of each letter, (4.4)–(4.8), (5.12)."""
         a, one = self, identity(Body)
         return {
             a.P: M + a.Es @ a.P @ E.T,

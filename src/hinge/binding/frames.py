@@ -33,9 +33,9 @@ STRAIGHT = 1.0, 0.0
 class Place:
     """A body in its working frame: the joint type, the constant links around it, the inertia.
 
-    `turned` is cos and sin of the constant that is added to the joint's own angle; `last` leads from the
-    joint's frame to the body's where they differ, and `after` is the same as links. Where each call gives
-    the placements of joints, `around` is what stands after and before one on the way to the joint.
+    `turned` is cos and sin of a constant offset of the joint's angle; `last` is the transform from the
+    joint's frame to the body's where they differ, and `after` the same as links. Where joint placements are
+    inputs of a call, `around` are the transforms after and before a placement on the way to the joint.
     """
 
     joint: Joint

@@ -64,11 +64,11 @@ class Kind:
     """Everything except numbers that determines the code at a body.
 
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
-    that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
-    frame is not the joint's; `active` says that the joint is prescribed, `switched` that each call tells;
-    `above` is the parent's block size. `members` is how many bodies of the robot are one here, where their
-    parameters are told apart; with `inertia` there are numbers for the body's own. `given` are the parameters
-    that each call gives; with `joint_forces` there are numbers for the joint's own forces.
+    added to the joint's own, None where the angle is a number of the body. With `apart` the body's frame is
+    not the joint's; `active` means that the joint is prescribed, `switched` that this is an input of a call;
+    `above` is the parent's block size. `members` is the number of merged bodies of the robot, where each has
+    parameters of its own; with `inertia` the inertia is among the body's numbers. `given` are the parameters
+    that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces.
     """
 
     type: JointType

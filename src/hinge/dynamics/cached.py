@@ -13,7 +13,7 @@ From a call to machine code there are these caches, each asked after a miss in t
 6. Derivations: the last ones (`hinge.pipeline`), and a table of them that ships, since a search takes
    seconds.
 
-`forget` empties 1 to 4, all that is of robots in this process; the last two are functions of their keys.
+`forget` clears 1 to 4, the caches by robot; the last two depend on their keys alone.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def _about_center(verb: str, robot: Robot, *arrays: ArrayLike, columns: bool = F
         )
     found = compiled(robot, verb).entry(*arrays)
     x, inertia = found["momentum"], found["inertia"]
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         c = unskew(inertia[..., :3, 3:]) / inertia[..., 3, 3, None]
         if columns:
             x, c = np.swapaxes(x, -1, -2), c[..., None, :]

@@ -16,15 +16,15 @@ from hinge.model import Robot, integrate
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, matvec, rotation, transpose
 
-#: The first μ, by what it falls and grows, and between what.
+#: The first μ, its factors after success and failure, and its bounds.
 DAMPING, LESS, MORE, LEAST_DAMPING, MOST_DAMPING = 0.5, 0.2, 4.0, 1e-6, 1e6
-#: Relative to the size of J Jᵀ, what is always added to it.
+#: The least damping, relative to the size of J Jᵀ.
 FLOOR = 1e-12
 #: The longest step of a degree of freedom, in rad or in lengths of the robot.
 STRIDE = 0.8
 #: A start has stalled after this many steps that bring the squared error down by less than this share.
 PATIENCE, PROGRESS = 15, 1e-3
-#: How often a step is taken anew without what would go beyond a limit.
+#: How often a step is repeated without the coordinates that would exceed a limit.
 HELD = 3
 
 RUNNING, REACHED, STALLED, SPENT = range(4)

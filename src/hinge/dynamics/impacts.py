@@ -39,14 +39,15 @@ def impact(
     qd: ArrayLike,
     payloads: Mapping[str, ArrayLike] | None = None,
 ) -> Impact:
-    """Return the velocities right after `before` has become `after`, and what the change cost.
+    """Return the velocities right after the change from `before` to `after`, and the energy lost.
 
     `payloads` gives the velocities [ω; v] (…, 6), in their own frames, of those that are caught; one that
-    only changes hands has that of the hand which held it. What is thawed or released goes on as it moved.
+    only changes hands has the velocity of the hand that held it. Thawed and released bodies keep their
+    motion.
 
-    What freezes stops, what is caught moves with the hand, and momentum in all that stays free is kept:
-    𝓜ₚₚ Δq̇ₚ = 𝓜ₚₐ q̇ₐ + Hₚ φ B I (V − V_hand), with the inertias after the change. The energy that is lost is
-    that of the velocities that are lost (Carnot).
+    Frozen coordinates stop, caught bodies move with the hand, and momentum in the free coordinates is
+    conserved: 𝓜ₚₚ Δq̇ₚ = 𝓜ₚₐ q̇ₐ + Hₚ φ B I (V − V_hand), with the inertias after the change. The energy that
+    is lost is that of the velocities that are lost (Carnot).
     """
     caught, given = _caught(before, after, payloads or {})
     robot = after.robot

@@ -38,7 +38,7 @@ from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot, unskew
 
 __all__ = ["Live"]
 
-#: Stands for what follows from the robot.
+#: The default of fields that are derived from the robot.
 _UNSET: Any = None
 
 

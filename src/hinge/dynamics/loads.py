@@ -60,7 +60,7 @@ def hinge_forces(
     total = f.evaluate(q, given | forces, called=ARGUMENTS)["force"]
     state = as_configuration(robot, q, dtype=total.dtype)
     shown = [np.empty_like(total) for _ in range(3)]
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         for k, joint in enumerate(robot.joints):
             f = total[..., k, :]
             reaction = _reaction(joint, state[..., joint.q_slice], f)

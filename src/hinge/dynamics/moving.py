@@ -57,7 +57,7 @@ def base_inputs(
         parts["gravity"] = down
     batch = common_batch(parts)
     v0, a0 = np.zeros((*batch, 6), dtype), np.empty((*batch, 6), dtype)
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         v0[..., :3], a0[..., :3], a0[..., 3:] = w, dw, a - down
     return {"V0": v0, "A0": a0}
 

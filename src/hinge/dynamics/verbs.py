@@ -244,7 +244,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
     moment = _first_moment(robot, q)
     down = gravity_of(robot, gravity, dtype=moment.dtype)
     common_batch({"gravity": down, "q": moment})
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         return -dot(down, moment)
 
 
@@ -272,5 +272,5 @@ def _first_moment(robot: Robot, q: ArrayLike) -> Array:
 def _pose(x: Array) -> Transform:
     """Read (E, r) off a motion transform [E 0; −E r× E]."""
     e = x[..., :3, :3]
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))

@@ -138,7 +138,7 @@ def _searched(start: _Start) -> Found[Cost]:
 
 
 def frozen_table(catalogue: Iterable[Expressions]) -> str:
-    """Return the text of the table that ships: the search for each of these expressions, made now."""
+    """Return the text of the shipped table: the results of a new search for each of these expressions."""
     starts = [_Start.of(named(e)) for e in catalogue]
     return dumped({key(tuple(s.given.items())): row_of(_searched(s)) for s in starts})
 
@@ -147,8 +147,7 @@ def frozen_table(catalogue: Iterable[Expressions]) -> str:
 class _Start:
     """Expressions multiplied out, their log determinants taken apart and set aside.
 
-    `loaded` are the expressions with what is added to the mass matrix as a letter; `definitions` say what
-    that stands for.
+    `loaded` are the expressions with the load as a letter; `definitions` are the definitions of such letters.
     """
 
     given: Mapping[str, Expr]

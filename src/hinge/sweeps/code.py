@@ -85,7 +85,7 @@ class Code:
     def identity(self) -> str:
         """Return a digest of the code; code with equal digests computes the same.
 
-        The traced code is all that a target is given, so formulas that come from anywhere are told apart.
+        A target gets nothing but the code, so the digest distinguishes formulas of any origin.
         """
         kernels: dict[Kernel, int] = {}
         text = sha256()

@@ -59,9 +59,9 @@ def lower(
 ) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
-    `inverses` says of which operators the letters without closed form are the inverses; `blocks` are
-    block-diagonal operators that are shown as their blocks beside the outputs; `definitions` say what
-    block-diagonal letters stand for in these expressions, beside those of the algebra.
+    `inverses` maps letters without closed form to the operators that they invert; `blocks` are block-diagonal
+    operators that are returned as blocks besides the outputs; `definitions` are definitions of block-diagonal
+    letters besides those of the algebra.
     """
     system = Equations(dict(inverses or {}))
     found = tuple(_output(system, name, e) for name, e in outputs.items())

@@ -1,8 +1,8 @@
 """Sign changes: negating a few slots so that an existing template fits.
 
-Two limbs that differ at their tips alone may store the same values with different signs from there on, and
-would share no kernel down to the trunk. Where a template fits but for signs, the slots that differ are
-negated first, once, and all that follows is alike.
+Two limbs that differ only at their tips may store the same values with different signs from there on, and
+would share no kernel down to the trunk. Where a template fits up to signs, the slots that differ are negated
+first, once, and all later kernels are shared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hinge.sweeps.slots import FIRST, Layout, Memory, Stored
 
 
 def unsigned(key: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the key of what is read without the signs of slots."""
+    """Return the key of reads without the signs of slots."""
     return tuple([x.unsigned if isinstance(x, Layout) else x for x in key])
 
 

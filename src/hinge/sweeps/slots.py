@@ -102,8 +102,8 @@ class Layouts:
 class Reading:
     """The key of the values that a kernel reads.
 
-    Values with the same key lead to the same kernel: the same ones there or missing, with the same layouts,
-    and the same slots and numbers among them equal.
+    Values with the same key lead to the same kernel: the same values present or absent, the same layouts, and
+    the same slots and numbers equal.
     """
 
     __slots__ = ("_numbers", "_slots", "layouts")
@@ -160,10 +160,9 @@ class Open(Protocol):
 class Memory:
     """Values by variable, column and body, and the data that all bodies of a kind share.
 
-    `sources` says of variables that hold columns whose columns they are; `near` are the bodies that a body
-    may read from: itself, its parent, its children. `kinds` counts the kinds of bodies, told apart by the
-    layouts of their numbers too; `constants` are these numbers. `negated` are slots by those whose value they
-    hold with the other sign.
+    `sources` are the source spaces of variables that hold columns; `near` are the bodies that a body may read
+    from: itself, its parent, its children. `kinds` numbers the kinds of bodies, which include the layouts of
+    their numbers; `constants` are these numbers. `negated` maps slots to slots with the opposite sign.
     """
 
     program: Program
@@ -212,7 +211,7 @@ class Memory:
         return range(self.slots - count, self.slots)
 
     def width(self, space: Space, column: Column | None) -> int:
-        """Return how many columns a variable of a source space, the column's or World, has in a kernel."""
+        """Return the number of columns of a variable of a source space, the column's or World."""
         if space is World:
             return self.binding.size(World, WORLD)
         assert column is not None

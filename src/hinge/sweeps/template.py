@@ -1,8 +1,8 @@
 """Templates: kernels that are traced once and replayed wherever tracing would give the same.
 
-Bodies of one kind run the same code when they read alike: the same values there or missing, zeros and ones
-in the same places, the same entries equal. Then the template is replayed: its loads and numbers are looked
-up, its outputs get slots of their own, and what it stores is filled in.
+Bodies of one kind run the same code if their reads agree: the same values present or absent, zeros and ones
+in the same entries, the same entries equal. Then the template is replayed: its loads and numbers are looked
+up, its outputs get new slots, and its stores are filled in.
 """
 
 from __future__ import annotations

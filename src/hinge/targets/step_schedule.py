@@ -1,9 +1,8 @@
 """Schedules: programs that run one after the other, step after step, on the states of a batch.
 
-A program takes and gives buffers by name. What a buffer is follows from what a run is given: the states' own
-arrays, which are there before and after it; tables, which have a row for each step; and all others are work
-space. After each step buffers are copied into others, which is how a state becomes the next one, and
-recorded when it is their time.
+Programs read and write buffers by name. The arguments of a run determine the kind of each buffer: arrays of
+the states, which exist before and after it; tables, which have a row for each step; all others are scratch.
+After each step buffers are copied into others, which makes the next state, and recorded at given times.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class Stretch:
     `arrays` are (n, length), each state's own, which programs may write to, or (length,), the same for all;
     `tables` are (steps, length) or (steps, n, length). After every `every`-th step, counted from 0, buffers
     go to `records` (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first step
-    after which what is watched was not finite, where it was negative before.
+    after which a watched buffer is not finite, where it was negative before.
     """
 
     states: int

@@ -1,7 +1,7 @@
 """Batches of arrays: one stride for each array, without copies of broadcast arrays.
 
-Batch dimensions that follow each other evenly in all arrays are one; the longest of what is left is the
-batch that the native code runs over, the others are loops around it.
+Batch dimensions that are contiguous with each other in all arrays are merged; the native code runs over the
+longest of the rest, the others are loops around it.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def make_entry(
 
     The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of
     native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
-    them with as many rows of that length. What there is no kernel for goes to the fallback too. The entry
+    them with as many rows of that length. Calls without a kernel go to the fallback too. The entry
     holds the fallback, which in turn has to keep the kernels' code in memory. If doc begins with a line
     `name(a, b)` and a line `--`, `inspect.signature` finds the signature there.
     """
@@ -138,10 +138,10 @@ class Dispatching(Owner):
 class Dispatch:
     """A function of a subject (such as a robot) and arrays that calls the subject's entry directly.
 
-    `function` is that function; whatever it does not know goes to the fallback, and so do keywords other
-    than `choices`. These are arguments of the fallback, the first perhaps by position behind the arrays,
-    that together with the subject say which entry is meant. The dispatch knows the last few that were
-    introduced, and keeps them alive. `doc` begins with the signature.
+    `function` is that function; unknown subjects go to the fallback, and so do keywords other than `choices`.
+    These are arguments of the fallback, the first perhaps by position after the arrays, that select an entry
+    together with the subject. The dispatch holds references to the last few entries introduced. `doc` begins
+    with the signature.
     """
 
     def __init__(self, fallback: Callable[..., Any], doc: str, choices: Sequence[str] = ()) -> None:

@@ -1,6 +1,6 @@
 """Shape H: a loop for each run of calls of one kernel, other calls written out.
 
-What a call takes from the one before it stays in registers (a phi); what all calls take is loaded before the
+Values from the previous call stay in registers (a phi); values that all calls read are loaded before the
 loop; everything else is read from scratch by counting, or by a table where places are not evenly spaced.
 Parameters that differ from call to call come from a table.
 """
@@ -43,8 +43,8 @@ class Hybrid(InMemory):
 def placed(code: Code, parts: Sequence[Segment]) -> Places:
     """Return places for inputs, results of solves, and the stored values that must be in scratch.
 
-    That is what results and streams are read from, and what a loop makes for others, but for its last turn,
-    whose values are at hand after the loop.
+    These are the values that results and streams read, and the outputs of a loop for later calls, except
+    those of its last turn, which are in registers after the loop.
     """
     places = Places()
     for slots in code.inputs.values():
@@ -93,7 +93,7 @@ class Ways:
         """Return the ways of a run."""
         loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
         within = {at: s for at in loads if (s := run.within(*at)) is not None}
-        # What is there before the loop: the run itself must not make it.
+        # Values from before the loop: the run itself must not store them.
         own = {s for c in run.calls for s in c.stores}
         before = [(k, n) for k, n in loads if (k, n) not in within and run.first[k].loads[n] not in own]
         carried = {at: s for at in before if (s := run.carried(*at)) is not None}

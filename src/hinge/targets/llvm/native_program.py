@@ -35,7 +35,7 @@ Array = NDArray[Any]
 
 #: A thread gets at least this many floating-point operations: waking it costs some ten microseconds.
 LEAST_WORK = 500_000
-#: Work without the GIL from so many operations on: to have it back may take long where others want it too.
+#: The GIL is released from so many operations on: to reacquire it may take long if other threads wait for it.
 LONG_WORK = 100_000
 RUN = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
@@ -79,7 +79,7 @@ class Piece:
     ) -> None:
         """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first.
 
-        The owners of what is at the addresses live as long as any thread works on it.
+        The owners of the arrays stay alive as long as any thread runs.
         """
         outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
 
@@ -116,7 +116,7 @@ _compiling = _Lock()
 class NativeProgram:
     """Traced code as machine code, called with arrays by name.
 
-    The code is asked of `source` when it is first needed: what the cache holds does not need it. `shape` and
+    The code is requested from `source` on first use, and not at all after a hit in the cache. `shape` and
     `lanes` override what is chosen.
     """
 

@@ -47,11 +47,11 @@ class Run:
         return self.calls[k :: self.period]
 
     def within(self, k: int, load: int) -> tuple[int, int] | None:
-        """Return which earlier call of the same turn, and which of its stores, a load takes; None if none."""
+        """Return the earlier call of the same turn and the index of its store that a load reads, or None."""
         return self._source(range(k), self.turns(k), load, 0)
 
     def carried(self, k: int, load: int) -> tuple[int, int] | None:
-        """Return which call of the turn before, and which of its stores, a load takes; None if none."""
+        """Return the call of the previous turn and the index of its store that a load reads, or None."""
         return self._source(range(self.period), self.turns(k), load, 1)
 
     def _source(
@@ -78,8 +78,8 @@ def is_loop(part: Segment) -> TypeGuard[Run]:
 def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
     """Return the calls as runs and solves, in an order that makes runs long.
 
-    What depends on q alone is sorted by kernel; limbs that are alike come together. Columns are independent
-    of each other, so all columns at one body come before the next body: what they have in common is then
+    Calls that depend on q alone are sorted by kernel; limbs that are alike are grouped. Columns are
+    independent of each other, so all columns at one body come before the next body, and common values are
     loaded once.
     """
     found: list[Segment] = []
@@ -133,7 +133,7 @@ def _with_limbs(calls: Sequence[Call], longest_period: int) -> Iterator[Segment]
 
 
 def kernel_of(c: Call | DenseCall) -> tuple[int, int]:
-    """Return what the calls of a run have in common: the kernel, and how many of its inputs are loads."""
+    """Return the key that the calls of a run share: the kernel, and its number of loads."""
     return (id(c.kernel), len(c.loads)) if isinstance(c, Call) else (id(c), 0)
 
 

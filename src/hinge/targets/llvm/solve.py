@@ -2,8 +2,8 @@
 
 In column j every row below is compared with row j and changes places with it in the lanes where its entry
 is larger; row j then holds the largest. A pivot of zero makes all results of its lane NaN. A symmetric and
-positive matrix needs no exchange, and of it the upper triangle alone is looked at. Small systems are written
-out; others are loops over a matrix in memory.
+positive matrix needs no exchange, and only its upper triangle is read. Small systems are unrolled; others are
+loops over a matrix in memory.
 """
 
 from __future__ import annotations
