@@ -149,7 +149,9 @@ def test_robots_that_do_not_float_on_one_base_are_refused(robot):
         "disturbance": lambda: hinge.disturbance_jacobian(robot, s.q),
     }
     for call in calls.values():
-        with pytest.raises(ArgumentError, match=r"robot: .* hangs on the world by .*; wanted one free joint"):
+        with pytest.raises(
+            ArgumentError, match=r"robot: expected one free joint to the world, got .* for .*; load it with"
+        ):
             call()
 
 
@@ -160,7 +162,7 @@ def test_bad_arguments_are_refused_by_name():
         hinge.floating_inverse_dynamics(robot, s.q, s.qd, s.qdd, base_force=np.zeros(3))
     with pytest.raises(ArgumentError, match="base_force"):
         hinge.floating_inverse_dynamics(robot, s.q, s.qd, s.qdd, base_force=np.zeros((2, 6)))
-    with pytest.raises(ArgumentError, match="frame: list came"):
+    with pytest.raises(ArgumentError, match="frame: expected the name of one frame or body, got list"):
         hinge.generalized_jacobian(robot, s.q, ["left_hand"])
     with pytest.raises(ArgumentError, match="expressed"):
         hinge.generalized_jacobian(robot, s.q, robot.bodies[-1].name, expressed="moon")
@@ -232,7 +234,7 @@ def test_without_mass_there_is_no_centre():
     b = hinge.Builder("nothing")
     b.body("body", joint=hinge.model.joints.Revolute())
     robot = b.build(strict=None)
-    with pytest.raises(ArgumentError, match="has no mass"):
+    with pytest.raises(ArgumentError, match="robot: expected a mass above zero, got 0"):
         hinge.centroidal_momentum_matrix(robot, [0.0])
 
 

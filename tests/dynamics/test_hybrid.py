@@ -332,13 +332,16 @@ WRONG = {
     ),
     "number": (
         3,
-        r"prescribed: int came; wanted a list of names of joints, or an array of booleans \(…, 7\)",
+        r"prescribed: expected a list of joint names, or an array of booleans \(…, 7\), got int",
     ),
-    "numbers": ([1, 2], "prescribed: 1 is among the names; wanted a list of names"),
-    "lists": ([["a"]], r"prescribed: \['a'\] is among the names"),
-    "booleans in a list": ([True] * 7, "prescribed: True is among the names; .* array of booleans"),
-    "zeros and ones": (np.zeros(7), "prescribed: has dtype float64 and shape .*wanted .* booleans"),
-    "too short": (np.zeros(6, bool), r"prescribed: has dtype bool and shape \(6,\); wanted .* \(…, 7\)"),
+    "numbers": ([1, 2], "prescribed: expected a list of joint names, .*, got 1 among the names"),
+    "lists": ([["a"]], r"prescribed: expected .*, got \['a'\] among the names"),
+    "booleans in a list": (
+        [True] * 7,
+        "prescribed: expected .* array of booleans .*, got True among the names",
+    ),
+    "zeros and ones": (np.zeros(7), "prescribed: expected .* booleans .*, got dtype float64 and shape"),
+    "too short": (np.zeros(6, bool), r"prescribed: expected .* \(…, 7\), got dtype bool and shape \(6,\)"),
 }
 
 
@@ -378,7 +381,7 @@ def test_masks_of_another_batch_are_named():
     s = random_state(PANDA, 0, 3)
     with pytest.raises(ArgumentError, match=r"prescribed, qdd, tau: batch shapes do not broadcast"):
         hybrid(PANDA, s, np.zeros((2, 7), bool))
-    with pytest.raises(ArgumentError, match=r"prescribed: has shape \(2, 7\); wanted \(7,\)"):
+    with pytest.raises(ArgumentError, match=r"prescribed: expected shape \(7,\), got \(2, 7\)"):
         dynamics.partitioned(PANDA, s.q, np.zeros((2, 7), bool))
 
 

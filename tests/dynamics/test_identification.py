@@ -85,5 +85,5 @@ def test_a_fit_finds_the_base_parameters():
 
 
 def test_what_cannot_move_has_none():
-    with pytest.raises(ArgumentError, match="no degree of freedom"):
+    with pytest.raises(ArgumentError, match="robot: expected degrees of freedom, got none"):
         hinge.base_parameters(robot_of("nothing_moves"))

@@ -172,7 +172,7 @@ def test_what_no_robot_can_have_is_named():
 
 
 def test_bad_arguments_are_named():
-    with pytest.raises(ArgumentError, match="parameters: 'friction' came, but nothing in the expression"):
+    with pytest.raises(ArgumentError, match="parameters: 'friction' is not in the expression"):
         hinge.compile("forward_dynamics", PANDA, parameters=["friction"])
     n = len(PANDA.bodies)
     with pytest.raises(ArgumentError, match=rf"placements: expected shape \(…, {n}, 7\), got \(7,\)"):

@@ -180,7 +180,9 @@ def test_names_with_prefixes_tell_what_to_write_instead():
         "moving_hybrid_dynamics": r"expression\('hybrid_dynamics', base=True\)",
     }.items():
         for f in (lambda old=old: hinge.compile(old, robot), lambda old=old: dynamics.compiled(robot, old)):
-            with pytest.raises(ArgumentError, match=rf"verb: '{old}' is unknown.*{new}"):
+            with pytest.raises(
+                ArgumentError, match=rf"verb: expected the name of a verb, got '{old}'; use .*{new}"
+            ):
                 f()
 
 

@@ -274,9 +274,9 @@ def test_a_space_without_a_length_is_named():
         ({"Constraint": 3}, "expected a space of hinge.algebra as key, got 'Constraint'"),
         ({Joint: 3}, "whose length the robot gives"),
         ({World: 6}, "whose length the robot gives"),
-        ({Constraint: -1}, "expected a whole number from 0 on, got -1"),
-        ({Constraint: 2.5}, "expected a whole number from 0 on, got 2.5"),
-        ({Constraint: True}, "expected a whole number from 0 on, got True"),
+        ({Constraint: -1}, "expected an integer ≥ 0, got -1"),
+        ({Constraint: 2.5}, "expected an integer ≥ 0, got 2.5"),
+        ({Constraint: True}, "expected an integer ≥ 0, got True"),
     ],
 )
 def test_wrong_sizes_are_named(sizes, words):

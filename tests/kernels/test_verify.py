@@ -54,8 +54,14 @@ BREACHES = {
     "duplicate": (with_more(("mul", (0, 1))), r"t6 = mul\(0, 1\): the same as t2"),
     "duplicate constant": (with_more(("const", (2.0,))), r"t6 = const\(2.0\): the same as t3"),
     "missing value": (with_outputs(("w", 6, False, None)), "out w: there is no value t6"),
-    "neither value nor constant": (with_outputs(("w", None, False, None)), "out w: wanted a value"),
-    "both value and constant": (with_outputs(("w", 4, False, 1.0)), "out w: wanted a value"),
+    "neither value nor constant": (
+        with_outputs(("w", None, False, None)),
+        "out w: expected either a value or a constant",
+    ),
+    "both value and constant": (
+        with_outputs(("w", 4, False, 1.0)),
+        "out w: expected either a value or a constant",
+    ),
     "constant with sign": (with_outputs(("w", None, True, 1.0)), "out w: 1.0 is not"),
     "infinite output": (with_outputs(("w", None, False, float("inf"))), "out w: inf is not"),
     "output of a constant value": (with_outputs(("w", 3, False, None)), "out w: t3 is constant"),

@@ -83,7 +83,7 @@ def test_a_system_without_bodies_has_an_empty_picture():
 
 @pytest.mark.parametrize("draw", [block_structure, plot_blocks])
 def test_a_wrong_order_is_named(system, draw):
-    with pytest.raises(ArgumentError, match="order: 'tip' came; wanted 'base-first' or 'tip-first'"):
+    with pytest.raises(ArgumentError, match="order: expected 'base-first' or 'tip-first', got 'tip'"):
         draw(system, phi, order="tip")
 
 

@@ -361,7 +361,7 @@ def test_given_values_go_before_definitions():
 def test_shifts_of_the_appendix_want_blocks_of_one_size():
     sizes = {Body: (6, 7)}
     system = System((-1, 0), sizes, {E: np.zeros((13, 13))})
-    with pytest.raises(ArgumentError, match="S: wants blocks of one size at all bodies"):
+    with pytest.raises(ArgumentError, match="S: expected blocks of one size at all bodies"):
         system.evaluate(appendix.Dphi)
 
 
@@ -377,13 +377,13 @@ def test_a_leaf_without_a_value_is_named():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ArgumentError, match=r"parents\[1\]: 2 came; wanted −1 or a number below 1"):
+    with pytest.raises(ArgumentError, match=r"parents\[1\]: expected −1 or a number below 1, got 2"):
         random_system((-1, 2, 0), 0)
-    with pytest.raises(ArgumentError, match=r"sizes\[Body\]: 1 came; wanted 2"):
+    with pytest.raises(ArgumentError, match=r"sizes\[Body\]: expected 2, one for each block, got 1"):
         System((-1, 0), {Body: (6,)}, {})
-    with pytest.raises(ArgumentError, match=r"values\[E\]: shape \(6, 6\) came; wanted \(12, 12\)"):
+    with pytest.raises(ArgumentError, match=r"values\[E\]: expected shape \(12, 12\), got \(6, 6\)"):
         System((-1, 0), {Body: (6, 6)}, {E: np.eye(6)})
-    with pytest.raises(ArgumentError, match=r"values\[τ\]: shape \(2, 1\) came; wanted \(2,\)"):
+    with pytest.raises(ArgumentError, match=r"values\[τ\]: expected shape \(2,\), got \(2, 1\)"):
         System((-1, 0), {Joint: (1, 1)}, {tau: np.ones((2, 1))})
     with pytest.raises(ArgumentError, match=r"dofs: expected 2 numbers.*\(9, 9\), got \(1, 10\)"):
         random_system((-1, 0), 0, (1, 10))
@@ -589,11 +589,11 @@ def test_inputs_go_before_formulas_and_hidden_numbers_are_zero():
 
 
 def test_wrong_inputs_are_named():
-    with pytest.raises(ArgumentError, match="inputs: 'q' is missing; qd came"):
+    with pytest.raises(ArgumentError, match="inputs: expected 'q', got qd"):
         system_of(PlanarChain(), {"qd": RATES})
-    with pytest.raises(ArgumentError, match=r"inputs\['q'\]: shape \(2, 3\) came; wanted \(3,\), one state"):
+    with pytest.raises(ArgumentError, match=r"inputs\['q'\]: expected shape \(3,\), one state, got \(2, 3\)"):
         system_of(PlanarChain(), {"q": [ANGLES, ANGLES]})
-    with pytest.raises(ArgumentError, match=r"inputs\['qd'\]: shape \(2,\) came; wanted \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"inputs\['qd'\]: expected shape \(3,\), one state, got \(2,\)"):
         system_of(PlanarChain(), {"q": ANGLES, "qd": RATES[:2]})
-    with pytest.raises(ArgumentError, match=r"inputs: 'speed' came; wanted q or a leaf; .* `own`"):
+    with pytest.raises(ArgumentError, match=r"inputs: expected q or a leaf, got 'speed'; .* `own`"):
         system_of(PlanarChain(), {"q": ANGLES, "speed": RATES})

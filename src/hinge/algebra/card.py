@@ -1,4 +1,4 @@
-"""What a letter states about itself, once: its card. All that asks about letters reads cards."""
+"""Cards: the facts about each letter, stated once and read by every other room."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Carries(Enum):
-    """What the numbers of a vector are, hence how they change with the frames of the bodies."""
+    """The kind of a vector, which determines how it transforms under a change of the bodies' frames."""
 
     FORCE = auto()
     MOTION = auto()
@@ -27,11 +27,11 @@ class Carries(Enum):
 class Role(Enum):
     """How a letter may stand beside φ when bodies on fixed joints are merged into their parents."""
 
-    #: Sees only bodies that move: H, E₀.
+    #: Reads moving bodies only: H, E₀.
     SEES = auto()
     #: Gathers over all bodies: φ, ψ.
     GATHERS = auto()
-    #: What bodies have, added up when they are merged: M, B, b.
+    #: Quantities of bodies that add up when bodies are merged: M, B, b.
     HAS = auto()
     #: Accelerations across hinges, zero at a fixed one: a.
     MOVES = auto()
@@ -42,17 +42,17 @@ class Role(Enum):
 
 
 class Ask(Enum):
-    """What a letter asks of a binding beyond the tree and the hinges."""
+    """Data that a letter requires of a binding, besides the tree and the hinges."""
 
     #: The bodies' inertias.
     INERTIA = auto()
-    #: How forces depend on each inertial parameter.
+    #: The regressor: forces per inertial parameter.
     REGRESSOR = auto()
     #: Springs, dampers and friction of the joints.
     OWN_FORCES = auto()
     #: Frames that the Node space stands for.
     NODES = auto()
-    #: Which coordinates are prescribed.
+    #: The set of prescribed coordinates.
     SPLIT = auto()
 
 
@@ -60,10 +60,10 @@ class Ask(Enum):
 class Card:
     """The facts about a letter.
 
-    `gives` and `takes` say what its range and domain carry; `role` how it may stand beside φ; `positive`
-    that it has no negative eigenvalues. `weight` is its weight in the order of words: what is to be
-    eliminated weighs more. `at_rest` is an expression: the letter in terms of what does not depend on the
-    origins of the bodies' frames. The value of an operator that is `given` is an argument of calls.
+    `gives` and `takes` are the kinds of its range and domain; `role` is its role beside φ; `positive` means
+    no negative eigenvalues. `weight` is its weight in the order of words: letters to be eliminated weigh
+    more. `at_rest` is an expression of the letter in terms that do not depend on the origins of the bodies'
+    frames. The value of an operator that is `given` is an argument of calls.
     """
 
     gives: Carries = Carries.UNKNOWN

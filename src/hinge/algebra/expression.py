@@ -31,7 +31,7 @@ Coefficient: TypeAlias = int | Fraction
 
 
 class Structure(Enum):
-    """What the blocks of a leaf look like on a tree of bodies."""
+    """The block structure of a leaf on a tree of bodies."""
 
     DIAGONAL = "block-diagonal"
     STEP = "one step towards the base"
@@ -122,7 +122,7 @@ _table: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDi
 
 
 def _cons(cls: type[Any], range_: Space, domain: Space, **fields: Any) -> Any:
-    """Return the one object with these fields."""
+    """Return the interned object with these fields."""
     key = (cls, range_, domain, *fields.values())
     with _lock:
         found = _table.get(key)
@@ -174,7 +174,6 @@ class Leaf(_Frozen):
         return text, MARKED if "^" in text or "⁻" in text else ATOM
 
     def _constructor(self) -> str:
-        """Return the call of `leaf` that makes this leaf."""
         options = [
             f"{word}={value!r}"
             for word, value, usual in (
@@ -330,7 +329,7 @@ class Root(_Frozen):
         return style.root.format(self.argument.written(style)[0]), MARKED
 
 
-#: The leaves that `hinge.algebra` hands out under their own names.
+#: The standard letters, by name; `hinge.algebra` exports them.
 STANDARD: dict[str, Leaf] = {}
 
 
@@ -349,15 +348,17 @@ def leaf(
 ) -> Leaf:
     """Return the leaf of this name.
 
-    `structure` says how its blocks lie (default: a vector when the domain is One, else dense). `needs`
+    `structure` is its block structure (default: a vector when the domain is One, else dense). `needs`
     lists the vectors at a body that a leaf with a formula is a function of, such as the velocity. `card`
     has further facts, which the letters of the algebra state; a letter of your own is known by its values
     in the bodies' own frames.
     """
     if not name.isidentifier():
-        raise ArgumentError(f"name: {name!r} came; wanted a Python identifier, so that repr evaluates back")
+        raise ArgumentError(f"name: expected a Python identifier, so that repr evaluates back, got {name!r}")
     if self_adjoint and range_ is not domain:
-        raise SpaceError(f"{name}: {range_} ← {domain} cannot be self-adjoint; wanted the same space twice")
+        raise SpaceError(
+            f"{name}: expected the same space twice for a self-adjoint letter, got {range_} ← {domain}"
+        )
     kind = structure or (Structure.VECTOR if domain is One else Structure.DENSE)
     return _cons(
         Leaf, range_, domain, name=name, structure=kind, self_adjoint=self_adjoint,
@@ -386,7 +387,7 @@ def root(argument: Leaf) -> Root:
     """Return the lower triangular square root of a self-adjoint block-diagonal letter."""
     blocks = isinstance(argument, Leaf) and argument.structure is Structure.DIAGONAL  # pyright: ignore[reportUnnecessaryIsInstance]
     if not (blocks and argument.self_adjoint):
-        raise ArgumentError(f"{argument}: came; wanted a self-adjoint block-diagonal letter, such as D")
+        raise ArgumentError(f"root: expected a self-adjoint block-diagonal letter, such as D, got {argument}")
     return _cons(Root, argument.range, argument.domain, argument=argument)
 
 
@@ -407,15 +408,15 @@ def inverse(argument: Expr) -> Expr:
 
 
 def product(*parts: Expr) -> Expr:
-    """Return the flat product of operators whose spaces fit."""
+    """Return the flat product of operators with matching spaces."""
     assert parts
     coefficient: Coefficient = 1
     factors: list[Expr] = []
     for left, right in pairwise(parts):
         if left.domain is not right.range:
             raise SpaceError(
-                f"{left} @ {right}: {left} is {left.range} ← {left.domain} and wants something in "
-                f"{left.domain}, but {right} is {right.range} ← {right.domain}"
+                f"{left} @ {right}: {left} is {left.range} ← {left.domain}; expected {left.domain} ← … on "
+                f"its right, got {right}: {right.range} ← {right.domain}"
             )
     for p in parts:
         match p:
@@ -469,19 +470,18 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
     if isinstance(other, Expr):
         return other
     raise TypeError(
-        f"{one} {symbol} …: {type(other).__name__} came; wanted an expression. Numbers scale with *; arrays "
+        f"{one} {symbol} …: expected an expression, got {type(other).__name__}. Numbers scale with *; arrays "
         "are given when a compiled expression is called"
     )
 
 
 def _exact(factor: Any) -> Coefficient:
-    """Return a coefficient as an int or a Fraction."""
     if isinstance(factor, bool) or not isinstance(factor, Real):
-        raise TypeError(f"* wants a number, not {type(factor).__name__}; operators compose with @")
+        raise TypeError(f"*: expected a number, got {type(factor).__name__}; operators compose with @")
     try:
         exact = Fraction(factor) if isinstance(factor, Rational) else Fraction(float(factor))
     except (ValueError, OverflowError):
-        raise ArgumentError(f"factor: {factor} came; wanted a finite number") from None
+        raise ArgumentError(f"factor: expected a finite number, got {factor}") from None
     return simplest(exact)
 
 

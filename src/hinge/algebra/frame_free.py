@@ -1,8 +1,8 @@
-"""Which expressions mean the same in whatever frames bodies are worked in.
+"""Frame independence: expressions whose value does not depend on the frames of the bodies.
 
-Motions and forces change with the frame in dual ways. An expression in which every operator gets what it
-takes (H takes forces, M takes motions and gives forces …) does not depend on the frames of bodies; one such
-as H Hᵀ does, and is meant in the frames that the user knows.
+Motions and forces transform in dual ways. An expression in which the kinds of all factors match (H takes
+forces, M takes motions and gives forces …) does not depend on the frames of bodies; one such as H Hᵀ does,
+and is evaluated in the frames of the model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Carried: TypeAlias = tuple[Carries, Carries] | None
 
 
 def is_frame_free(e: Expr) -> bool:
-    """Tell whether an expression means the same in all frames of the bodies.
+    """Tell whether the value of an expression is independent of the frames of the bodies.
 
     One that leads from or to the Body space does not. Vectors of other spaces are in frames of their own,
     those of the nodes or of the world, whatever those of the bodies are.
@@ -60,7 +60,7 @@ def _of_product(e: Product) -> Carried:
 
 
 def _of_sum(e: Sum) -> Carried:
-    """Return what all terms carry; an identity gives what it takes, whatever that is."""
+    """Return the kind that all terms share; an identity has the kind of its argument."""
     terms = [t for _, t in e.terms]
     others = {_carried(t) for t in terms if not isinstance(t, Identity)}
     if len(others) != 1:

@@ -105,7 +105,7 @@ class Articulated:
         return e if self.load is None else e + self.load
 
     def definitions(self) -> dict[Leaf, Expr]:
-        """Return what each letter is defined by, (4.4)–(4.8), (5.12)."""
+        """Return the definition of each letter, (4.4)–(4.8), (5.12)."""
         a, one = self, identity(Body)
         return {
             a.P: M + a.Es @ a.P @ E.T,
@@ -120,7 +120,7 @@ class Articulated:
 
 
 def _articulated(hinge: Leaf, mark: str, what: str, load: Leaf | None = None) -> Articulated:
-    """Return the letters for a hinge map; `mark` tells them from those of another."""
+    """Return the letters for a hinge map; `mark` distinguishes their names."""
     space, sub = hinge.range, f"_{mark}" if mark else ""
     low, positive = {"": "", "p": "ₚ", "k": "ₖ"}[mark], load is None
 
@@ -181,7 +181,7 @@ Np = letter("Np", Passive, Joint, "choice of the passive coordinates",
 Na = letter("Na", Active, Joint, "choice of the active coordinates",
             Card(NUMBER, NUMBER, asks=SPLIT), structure=DIAGONAL, unicode="Nₐ", latex="N_a")
 
-# The mass matrix with symmetric blocks added to it at the hinges: stiffness, damping, what regularises it.
+# The mass matrix with symmetric blocks added at the hinges: stiffness, damping, regularisation.
 kappa = letter("kappa", Joint, Joint, "symmetric blocks added to the mass matrix, one for each hinge",
                Card(NUMBER, NUMBER, given=True), structure=DIAGONAL, self_adjoint=True,
                unicode="κ", latex=r"\kappa")

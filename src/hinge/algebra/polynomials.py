@@ -105,7 +105,7 @@ InverseOf: TypeAlias = Callable[[Expr], Polynomial]
 
 
 def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
-    """Return an expression multiplied out; `inverse_of` says what stands for an inverse."""
+    """Return an expression multiplied out; `inverse_of` gives the polynomial of an inverse."""
     match e:
         case Leaf() | Adjoint():
             terms: Terms = {(e,): 1}
@@ -135,9 +135,9 @@ def polynomial(e: Expr, inverse_of: InverseOf) -> Polynomial:
 
 @lru_cache(maxsize=256)
 def outer_polynomial(e: Expr) -> Polynomial:
-    """Return an expression multiplied out but for its inverses, each of which is a letter of its own.
+    """Return an expression multiplied out except for its inverses, each of which becomes a letter.
 
-    The last ones are cached, since several questions about an expression are answered by it.
+    The last results are cached, since several questions about an expression need them.
     """
     return polynomial(e, _opaque_inverse)
 
@@ -148,7 +148,7 @@ def _opaque_inverse(argument: Expr) -> Polynomial:
 
 
 def inverted(e: Expr) -> Iterator[Expr]:
-    """Yield what inverses and determinants are taken of, those inside others too."""
+    """Yield the arguments of inverses and determinants, nested ones included."""
     match e:
         case Sum():
             parts = [t for _, t in e.terms]
@@ -164,7 +164,6 @@ def inverted(e: Expr) -> Iterator[Expr]:
 
 
 def _scalar_letter(e: LogDet) -> Leaf:
-    """Return a letter that stands for a log determinant as a whole."""
     plain = "".join(c if c.isalnum() else "_" for c in e.ascii())
     return leaf(plain, One, One, unicode=str(e), latex=e.latex(), meaning=repr(e))
 
@@ -181,7 +180,7 @@ def factored(p: Polynomial) -> Expr:
 
 
 def _horner(terms: Mapping[Word, Coefficient], range_: Space, domain: Space) -> tuple[Coefficient, Expr]:
-    """Return (sign, expression) whose product is the polynomial; the expression begins with +."""
+    """Return a sign and an expression whose product is the polynomial; its first coefficient is positive."""
     groups: dict[Letter | None, Terms] = {}
     for w in sorted(terms, key=word_order):
         groups.setdefault(w[0] if w else None, {})[w[1:]] = terms[w]
@@ -198,12 +197,12 @@ def _horner(terms: Mapping[Word, Coefficient], range_: Space, domain: Space) -> 
 
 
 def word_order(word: Word) -> tuple[int, tuple[str, ...]]:
-    """Return the place of a word in print: shorter first, then by letters."""
+    """Return the sort key of a word in print: shorter first, then by letters."""
     return len(word), tuple(letter_name(x) for x in word)
 
 
 def substituted(p: Polynomial, meaning: Callable[[Letter], Polynomial | None]) -> Polynomial:
-    """Return the polynomial with letters replaced by what they mean, until none has a meaning."""
+    """Return the polynomial with defined letters replaced by their definitions, recursively."""
     found: Terms = {}
     again = False
     for word, c in p.terms.items():
@@ -233,7 +232,7 @@ def leaves(e: Expr) -> set[Leaf]:
 
 
 def leaves_in_order(e: Expr) -> list[Leaf]:
-    """Return the leaves of an expression as they stand in it, as often as they do."""
+    """Return the leaves of an expression in order of appearance, with repetitions."""
     match e:
         case Leaf():
             return [e]

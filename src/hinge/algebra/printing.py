@@ -1,4 +1,4 @@
-"""How expressions are written: one style each for Python, plain text, Unicode and LaTeX."""
+"""Printing styles: Python, plain text, Unicode and LaTeX."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUM, PRODUCT, MARKED, ATOM = range(4)
 
 @dataclass(frozen=True)
 class Style:
-    """The marks of one way of writing; `{}` is where the argument goes."""
+    """The templates of a printing style; `{}` stands for the argument."""
 
     name: str
     adjoint: str
@@ -25,7 +25,7 @@ class Style:
     root: str
 
     def fenced(self, text: str, binds: int, at_least: int) -> str:
-        """Return the text, in brackets when it binds less tightly than wanted."""
+        """Return the text, in brackets if it binds less tightly than required."""
         return text if binds >= at_least else self._brackets(text)
 
     def _brackets(self, text: str) -> str:

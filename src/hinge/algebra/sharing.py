@@ -1,4 +1,4 @@
-"""Common subterms of factored expressions: what is written once with a name of its own.
+"""Common subterms of factored expressions, which are printed once under a name.
 
 Expressions are hash-consed, so a common subterm is one object that stands in several places.
 """
@@ -23,7 +23,7 @@ def subterms(e: Expr) -> list[Expr]:
 
 
 def common_terms(expressions: Iterable[Expr], worth: Callable[[Expr], bool] | None = None) -> list[Expr]:
-    """Return the subterms that stand in several places, small ones first."""
+    """Return the subterms that occur more than once, small ones first."""
     counts: Counter[Expr] = Counter()
     todo = list(expressions)
     while todo:
@@ -37,7 +37,7 @@ def common_terms(expressions: Iterable[Expr], worth: Callable[[Expr], bool] | No
 
 
 def depth(e: Expr) -> int:
-    """Return how deep an expression is nested."""
+    """Return the nesting depth of an expression."""
     return 1 + max((depth(i) for i in subterms(e)), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Where mechanics and compiler meet: what each letter of the algebra means at one body of a robot."""
+"""Bindings: the values of the algebra's letters at each body of a robot."""
 
 from hinge.binding.binder import bind
 from hinge.binding.binding import RobotBinding, of_this_package

@@ -1,4 +1,4 @@
-"""Bodies whose joints share coordinates as one body: the letters at an aggregate (constraint embedding).
+"""Constraint embedding: the letters at an aggregate of bodies whose joints share coordinates.
 
 Let E = Eᵢ + Eₓ, steps between members of one aggregate and steps to another one, φᵢ = (I − Eᵢ)⁻¹, a finite
 sum, and G the matrix from the coordinates to those of the joints, with the ratios of couplings. From (3.4)
@@ -31,7 +31,7 @@ from hinge.tree import WORLD
 
 @dataclass(frozen=True)
 class Member:
-    """A body of an aggregate, but for its numbers.
+    """A body of an aggregate, without its numbers.
 
     `parent` is the number of its parent in the aggregate, −1 if that is outside. `coordinates` and `dofs` are
     where its q and q̇ stand among those of the aggregate; if it `follows`, ratio and offset lead there.
@@ -47,7 +47,7 @@ class Member:
 
 @dataclass(frozen=True)
 class AggregateKind:
-    """Everything but numbers that shapes the code at an aggregate.
+    """Everything except numbers that determines the code at an aggregate.
 
     `active` tells for each degree of freedom whether it is prescribed, `switched` that each call tells.
     `start` is where the block of the body that carries it stands in that body's aggregate, which has a block
@@ -63,7 +63,7 @@ class AggregateKind:
 
 @dataclass(frozen=True, eq=False)
 class AggregateStep:
-    """E′ = Eₓ φᵢ: the way from the members to the body that carries the aggregate.
+    """E′ = Eₓ φᵢ: the step from the members to the body that carries the aggregate.
 
     `blocks` are where the members' blocks stand; `start` and `above` as in `AggregateKind`.
     """
@@ -81,21 +81,21 @@ class AggregateStep:
         return len(self.chains) > 1
 
     def scattered(self, x: Sequence[Block]) -> list[Block]:
-        """Return φᵢᵀ x: from each member to those behind it."""
+        """Return φᵢᵀ x: from each member to its descendants."""
         found: list[Block] = []
         for chain, parent, own in zip(self.chains, self.parents, x, strict=True):
             found.append(own if parent == WORLD else own + chain.to_child(found[parent]))
         return found
 
     def to_child(self, x: Block) -> Block:
-        """Take motions of the body that carries the aggregate to all members."""
+        """Transform motions of the carrying body to all members."""
         found: list[Block] = []
         for chain, parent in zip(self.chains, self.parents, strict=True):
             found.append(chain.to_child(x[self.start :] if parent == WORLD else found[parent]))
         return self._padded(found, x.shape[1:])
 
     def to_parent(self, x: Block) -> Block:
-        """Take forces on all members to the body that carries the aggregate."""
+        """Transform forces on all members to the carrying body."""
         found = zeros(self.above, *x.shape[1:])
         left = [x[own] for own in self.blocks]
         for i in reversed(range(len(left))):
@@ -108,7 +108,7 @@ class AggregateStep:
         return found
 
     def inertia_to_parent(self, x: Block) -> Block:
-        """Take a symmetric inertia to the body that carries the aggregate, member by member."""
+        """Transform a symmetric inertia to the carrying body, member by member."""
         found = zeros(self.above, self.above)
         at = list(enumerate(self.blocks))
         left = {(i, j): x[p, q] for i, p in at for j, q in at[: i + 1]}
@@ -135,12 +135,12 @@ class AggregateStep:
         return found
 
     def _outwards(self, member: int, x: Block) -> Block:
-        """Take columns of forces on a member to the body that carries the aggregate."""
+        """Transform columns of forces on a member to the carrying body."""
         x = self.chains[member].to_parent(x)
         return x if self.parents[member] == WORLD else self._outwards(self.parents[member], x)
 
     def compliance_to_child(self, x: Block) -> Block:
-        """Take a symmetric compliance of the body that carries the aggregate to all members."""
+        """Transform a symmetric compliance of the carrying body to all members."""
         found = zeros(self.size, self.size)
         for i, (chain, parent) in enumerate(zip(self.chains, self.parents, strict=True)):
             at = slice(self.start, None) if parent == WORLD else self.blocks[parent]
@@ -157,7 +157,7 @@ class AggregateStep:
         return found
 
     def _inwards(self, member: int, x: Block) -> Block:
-        """Take columns of motions of the body that carries the aggregate to a member."""
+        """Transform columns of motions of the carrying body to a member."""
         parent = self.parents[member]
         return self.chains[member].to_child(x if parent == WORLD else self._inwards(parent, x))
 
@@ -182,17 +182,17 @@ class AggregateSite:
 
     @property
     def nv(self) -> int:
-        """How many degrees of freedom there are."""
+        """The number of degrees of freedom."""
         return len(self.kind.active)
 
     @property
     def locks(self) -> int:
-        """How many numbers of the block are locks, behind all others; see `site`."""
+        """The number of locks, the last entries of the block; see `site`."""
         return self.nv if self.kind.switched else 0
 
     @cached_property
     def blocks(self) -> list[slice]:
-        """Where the members' blocks stand."""
+        """The slices of the members' blocks."""
         return _slices(s.size for s in self.sites)
 
     @property
@@ -203,14 +203,14 @@ class AggregateSite:
     # Parameters.
 
     def derived(self, parameters: Block) -> Block:
-        """Return what the members derive from their parameters, one after the other, then σ."""
+        """Return the derived values of the members in order, then σ."""
         count = len(parameters) - self.locks
         at = _slices(10 * m.kind.members if count else 0 for m in self.kind.members)
         own = [s.derived(parameters[p]) for s, p in zip(self.sites, at, strict=True)]
         return np.concatenate([*own, parameters[count:]])
 
     def with_derived(self, derived: Block) -> AggregateSite:
-        """Return the site with the inertias and the σ that were derived."""
+        """Return the site with the derived inertias and σ."""
         count = len(derived) - self.locks
         found = copy(self)
         at = _slices(10 if count else 0 for _ in self.sites)
@@ -221,7 +221,7 @@ class AggregateSite:
     # The joints.
 
     def hinge(self, q: Block) -> Block:
-        """Return what the members' hinges give, one after the other, and H′ᵀ."""
+        """Return the hinge values of the members in order, and H′ᵀ."""
         parts: list[Block] = []
         for site, m, (ratio, offset) in zip(self.sites, self.kind.members, self.ratios, strict=True):
             own = q[list(m.coordinates)]
@@ -242,11 +242,11 @@ class AggregateSite:
         return _slices(s.hinge_size for s in self.sites)
 
     def _hinges(self, hinge: Block) -> list[Block]:
-        """Return the members' own parts of what `hinge` returns."""
+        """Return the members' parts of the values of `hinge`."""
         return [hinge[at] for at in self._parts]
 
     def step(self, hinge: Block) -> AggregateStep:
-        """Return the way to the body that carries the aggregate."""
+        """Return the step to the carrying body."""
         return self._step(self._hinges(hinge))
 
     def _step(self, hinges: Sequence[Block]) -> AggregateStep:
@@ -325,7 +325,7 @@ class AggregateSite:
         return found
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
-        """Return a′ = φᵢᵀ a; `above` is what comes of the carrying body's velocity to each member."""
+        """Return a′ = φᵢᵀ a; `above` is the carrying body's velocity at each member."""
         hinges = self._hinges(hinge)
         step = self._step(hinges)
         velocities: list[Block] = []
@@ -345,6 +345,5 @@ class AggregateSite:
 
 
 def _slices(sizes: Iterable[int]) -> list[slice]:
-    """Return where parts of these sizes stand one after the other."""
     ends = list(accumulate(sizes, initial=0))
     return [slice(i, j) for i, j in pairwise(ends)]

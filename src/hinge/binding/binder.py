@@ -1,4 +1,4 @@
-"""One door to the bindings of a robot."""
+"""The constructor of bindings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bind(
     prescribed: Iterable[str] | None = (),
     sizes: Mapping[Space, int] | None = None,
 ) -> RobotBinding:
-    """Return what the letters mean for a robot; arguments as in `RobotBinding`."""
+    """Return the binding of the letters to a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
     refuse_text("nodes", nodes, "frame names")
     refuse_text("prescribed", prescribed, "joint names")
@@ -60,5 +60,5 @@ def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, i
             )
         number: object = n
         if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
-            raise ArgumentError(f"sizes[{space}]: expected a whole number from 0 on, got {n!r}")
+            raise ArgumentError(f"sizes[{space}]: expected an integer ≥ 0, got {n!r}")
     return tuple(sorted((s.name, s.meaning, int(n)) for s, n in sizes.items()))

@@ -1,6 +1,6 @@
-"""The letters bound to a robot: which bodies there are, where their numbers stand, what their sites are.
+"""The letters bound to a robot: its bodies, the layout of their numbers, and their sites.
 
-What a letter means at a body is in `site`; here is what tells one body from another.
+The values of letters at a body are in `site`; here are the differences between bodies.
 """
 
 from __future__ import annotations
@@ -79,18 +79,18 @@ class RobotBinding:
             self.robot.joint(name)
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:
-        """Return the value of an input that the robot gives: g, if it is the robot's own."""
+        """Return the value of an input that the robot provides: g with `own_gravity`."""
         return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:
-        """The numbers of the robot that each call gives; last, which coordinates are prescribed."""
+        """The parameters that are inputs of each call; last, the mask of prescribed coordinates."""
         given = tuple(x for x in PARAMETERS if self.needs.gives(x))
         return (*given, held) if self.prescribed is None else given
 
     @property
     def identity(self) -> str | None:
-        """What tells this binding apart from all others: a digest of every field.
+        """The cache key of the binding: a digest of every field.
 
         None for joint types of the user's own: their formulas may change, so no code of theirs is cached.
         """
@@ -98,7 +98,7 @@ class RobotBinding:
 
     @cached_property
     def _members(self) -> tuple[tuple[int, ...], ...]:
-        """For each body that is worked with the bodies of the robot that it consists of."""
+        """For each body of the tree, the bodies of the robot that are merged in it."""
         found: list[list[int]] = [[] for _ in self.places]
         for k, i in enumerate(self.carriers):
             found[i].append(k)
@@ -106,14 +106,14 @@ class RobotBinding:
 
     @cached_property
     def _own_places(self) -> tuple[Place, ...]:
-        """The robot's bodies in the frames that are worked in."""
+        """The robot's bodies in the working frames."""
         if self.needs.gives(placements):
             return frames_for_given_placements(self.robot, self.needs.own_frames)
         return own_frames(self.robot) if self.needs.own_frames else choose_frames(self.robot)
 
     @cached_property
     def _bodies(self) -> tuple[Tree, tuple[Place, ...], Sequence[int]]:
-        """The tree that is worked with, its places, and which of them carries each body of the robot."""
+        """The working tree, its places, and the index of the carrier of each body of the robot."""
         tree = self.robot.tree
         if self.needs.merged:
             return merged(tree, self._own_places)
@@ -121,22 +121,22 @@ class RobotBinding:
 
     @property
     def tree(self) -> Tree:
-        """The tree of the bodies that are worked with."""
+        """The working tree: bodies on fixed joints may be merged."""
         return self._bodies[0] if self.needs.merged else self.robot.tree
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """These bodies in the frames that are worked in."""
+        """The bodies of the tree in their working frames."""
         return self._bodies[1]
 
     @property
     def carriers(self) -> Sequence[int]:
-        """For each body of the robot the number of the one that it is worked with as a part of."""
+        """For each body of the robot, the index of the body of the tree that it is part of."""
         return self._bodies[2]
 
     @cached_property
     def node_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
-        """For each body its nodes: number, and transform from the chosen frame to the node's."""
+        """For each body its nodes: index, and transform from the working frame to the node's."""
         found: list[list[tuple[int, Transform]]] = [[] for _ in self.places]
         for n, name in enumerate(self.nodes):
             frame = self.robot.frame(name)
@@ -157,7 +157,7 @@ class RobotBinding:
         )
 
     def members(self, body: int) -> tuple[Place, ...]:
-        """Return what a body that is worked with consists of: itself alone, unless joints are coupled."""
+        """Return the members of a body of the tree: itself alone, unless joints are coupled."""
         return (self.places[body],)
 
     def _dofs(self, space: Space, body: int) -> Sequence[int]:
@@ -172,7 +172,7 @@ class RobotBinding:
         return len(self._dofs(Joint, body)) if self.prescribed is None else 0
 
     def name(self, body: int) -> str:
-        """Return what to call a body's hinge in a message."""
+        """Return the name of a body's hinge for messages."""
         j = self.places[body].joint
         return f"joint {j.name!r} of robot {self.robot.name!r}"
 
@@ -189,7 +189,7 @@ class RobotBinding:
         return len(self.positions(space, body))
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
-        """Return where a block stands in the user's vector."""
+        """Return the indices of a block in the user's vector."""
         if body == WORLD or not has_blocks_at_bodies(space):
             there = body == WORLD and not has_blocks_at_bodies(space)
             return range(self.length(space)) if there else ()
@@ -206,19 +206,19 @@ class RobotBinding:
         raise self._unbound(space)
 
     def blocks(self, space: Space) -> list[Sequence[int]]:
-        """Return where each block of a space stands in the user's vector."""
+        """Return the indices of each block of a space in the user's vector."""
         places = range(len(self.tree)) if has_blocks_at_bodies(space) else (WORLD,)
         return [self.positions(space, i) for i in places]
 
     def _parameters_of(self, space: Space, body: int) -> list[int]:
-        """Return where the parameters of a body, or of its joint, stand."""
+        """Return the indices of the parameters of a body, or of its joint."""
         owners = self._dofs(Joint, body) if space is Resistance else self._members[body]
         width = _WIDTHS[space]
         return [width * k + n for k in owners for n in range(width)]
 
     @cached_property
     def _order(self) -> dict[Space, dict[int, int]]:
-        """Where the degrees of freedom stand in vectors of those that are passive, or active."""
+        """The index of each degree of freedom among the passive, or the active, ones."""
         bodies = range(len(self.places))
         return {
             space: {dof: k for k, dof in enumerate(dof for i in bodies for dof in self._dofs(space, i))}
@@ -243,7 +243,7 @@ class RobotBinding:
 
     @property
     def width(self) -> int:
-        """How many numbers of a body's block users see: its spatial vector."""
+        """The number of visible entries of a body's block: a spatial vector."""
         return 6
 
     def _unbound(self, space: Space) -> UnboundLeafError:
@@ -253,7 +253,7 @@ class RobotBinding:
         )
 
     def coordinates(self, body: int) -> Sequence[int]:
-        """Return where the joint's coordinates stand in q."""
+        """Return the indices of the joint's coordinates in q."""
         s = self.places[body].joint.q_slice
         return range(s.start, s.stop)
 
@@ -284,17 +284,17 @@ class RobotBinding:
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
-        """Return the members of a body if their parameters are told apart."""
+        """Return the members of a body if each has parameters of its own."""
         apart = Ask.REGRESSOR in self.needs.asks or self.needs.gives(inertias)
         return self._members[body] if apart else ()
 
     @property
     def _has_inertias(self) -> bool:
-        """Whether inertias are numbers of the bodies: asked for, and not given by a call."""
+        """Whether inertias are numbers of the bodies: required, and not inputs of a call."""
         return Ask.INERTIA in self.needs.asks and not self.needs.gives(inertias)
 
     def kind(self, body: int) -> Hashable:
-        """Return everything but numbers that shapes the code at a body."""
+        """Return everything except numbers that determines the code at a body."""
         return self._kinds[body]
 
     def constants(self, body: int) -> list[float]:
@@ -322,7 +322,7 @@ class RobotBinding:
 
     @cached_property
     def _inertias(self) -> list[list[float]]:
-        """For each body m, h and the upper triangle of I, zero where it is so but for rounding."""
+        """For each body m, h and the upper triangle of I, with exact zeros."""
         places = self.places
         m = np.array([p.inertia.m for p in places]).reshape(-1, 1)
         h = np.array([p.inertia.h for p in places]).reshape(-1, 3)
@@ -333,12 +333,12 @@ class RobotBinding:
         return Inertia(m[:, 0], h, i).parameters().tolist()
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
-        """Return what letters mean at bodies of this body's kind, with these numbers."""
+        """Return the values of letters at bodies of this body's kind, for these numbers."""
         return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
 
 
 def of_this_package(types: Iterable[JointType]) -> bool:
-    """Tell whether joint types are of this package; the formulas of others may change between runs."""
+    """Tell whether all joint types are of this package; other formulas may change between runs."""
     package = __name__.split(".")[0]
     return all(type(t).__module__.split(".")[0] == package for t in types)
 
@@ -369,13 +369,13 @@ def _pose_numbers(x: Transform) -> list[float]:
 
 
 def _passive_numbers(joint: ModelJoint, *, all_terms: bool) -> list[float]:
-    """Return what `PassiveNumbers` takes, zeros for terms that are not there."""
+    """Return the arguments of `PassiveNumbers`, zeros for absent terms."""
     rubs, springs = all_terms | (joint.friction != 0), all_terms or joint.stiffness.any()
     speed, rest = np.where(rubs, joint.friction_speed, 0.0), joint.rest if springs else 0.0 * joint.rest
     return np.concatenate([joint.damping, joint.friction, speed, joint.stiffness, rest]).tolist()
 
 
 def _tidy_ones(x: Array) -> Array:
-    """Return constant turns and shifts with those that are zero or one but for rounding made so."""
+    """Return constant turns and shifts with zeros and ones made exact."""
     x = np.where(np.abs(x) < 1e-15, 0.0, x)
     return np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x)

@@ -1,7 +1,7 @@
-"""The letters bound to a robot whose coupled joints share coordinates: bodies that move together are one.
+"""The letters bound to a robot with embedded couplings: coupled bodies form aggregates.
 
-What a letter means at an aggregate is in `aggregate`. The members are bodies of the robot without couplings,
-each with its own coordinates; which aggregates there are is `hinge.tree.grouped`.
+The values of letters at an aggregate are in `aggregate`. The members are bodies of the robot without
+couplings, each with its own coordinates; which aggregates there are is `hinge.tree.grouped`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from hinge.tree import WORLD, Tree, grouped
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedBinding(RobotBinding):
-    """The letters bound to a robot with joints that follow others; a body here is an aggregate."""
+    """The letters bound to a robot with embedded couplings; a body of the tree is an aggregate."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
-                f"parameters: {name!r} is not supported for robot {self.robot.name!r}, whose joints follow "
-                "others; use release_couplings(robot), whose joints all have coordinates of their own"
+                f"parameters: {name!r} is not supported for robots with embedded couplings, such as "
+                f"{self.robot.name!r}; use release_couplings(robot)"
             )
 
     @cached_property
@@ -57,12 +57,12 @@ class EmbeddedBinding(RobotBinding):
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """The members in the frames that are worked in."""
+        """The members in their working frames."""
         return self.free.places
 
     @property
     def carriers(self) -> Sequence[int]:
-        """For each body of the robot the number of the aggregate that it is in."""
+        """For each body of the robot, the index of its aggregate."""
         return [self._group_of[i] for i in self.free.carriers]
 
     @cached_property
@@ -76,7 +76,7 @@ class EmbeddedBinding(RobotBinding):
 
     @cached_property
     def _joints(self) -> list[JointOf]:
-        """The members' joints, with their places among the coordinates of the robot."""
+        """The members' joints, with the indices of their coordinates."""
         return [self.robot.joint(p.joint.name) for p in self.free.places]
 
     @cached_property
@@ -98,7 +98,7 @@ class EmbeddedBinding(RobotBinding):
         return tuple(self.free.places[i] for i in self.groups[body])
 
     def name(self, body: int) -> str:
-        """Return what to call the hinge of an aggregate in a message."""
+        """Return the name of an aggregate's hinge for messages."""
         names = [p.joint.name for p in self.members(body)]
         many = f"joints {', '.join(map(repr, names))}" if len(names) > 1 else f"joint {names[0]!r}"
         return f"{many} of robot {self.robot.name!r}"
@@ -110,7 +110,7 @@ class EmbeddedBinding(RobotBinding):
         return [self._joints[i] for i in self.groups[body] if not self._joints[i].follows]
 
     def coordinates(self, body: int) -> Sequence[int]:
-        """Return where the coordinates of an aggregate stand in q."""
+        """Return the indices of an aggregate's coordinates in q."""
         return [k for j in self._own(body) for k in range(j.q_slice.start, j.q_slice.stop)]
 
     def _dofs(self, space: Space, body: int) -> Sequence[int]:
@@ -121,13 +121,12 @@ class EmbeddedBinding(RobotBinding):
 
     @cached_property
     def _prescribed(self) -> frozenset[int]:
-        """The degrees of freedom of the joints that are prescribed."""
         slices = [self.robot.joint(name).qd_slice for name in self.prescribed or ()]
         return frozenset(k for s in slices for k in range(s.start, s.stop))
 
     @cached_property
     def _order(self) -> dict[Space, dict[int, int]]:
-        """Where the degrees of freedom stand in vectors of those that are passive, or active."""
+        """The index of each degree of freedom among the passive, or the active, ones."""
         bodies = range(len(self.tree))
         shown = {s: sorted(k for i in bodies for k in self._dofs(s, i)) for s in (Passive, Active)}
         return {space: {dof: k for k, dof in enumerate(found)} for space, found in shown.items()}
@@ -143,7 +142,7 @@ class EmbeddedBinding(RobotBinding):
         return super().size(space, body)
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
-        """Return where a block stands in the user's vector."""
+        """Return the indices of a block in the user's vector."""
         if body != WORLD and space in (Body, Node, Parameter):
             locks = self._locks(body) if space is Body else 0
             return [*(p for i in self.groups[body] for p in self.free.positions(space, i)), *[-1] * locks]
@@ -156,7 +155,7 @@ class EmbeddedBinding(RobotBinding):
         return tuple(map(self._aggregate, range(len(self.groups))))
 
     def kind(self, body: int) -> Hashable:
-        """Return everything but numbers that shapes the code at an aggregate."""
+        """Return everything except numbers that determines the code at an aggregate."""
         return self._aggregates[body]
 
     def _aggregate(self, body: int) -> AggregateKind:
@@ -196,5 +195,5 @@ class EmbeddedBinding(RobotBinding):
         return found + [float(x) for t in types if isinstance(t, Follower) for x in (t.ratio, t.offset)]
 
     def site(self, body: int, numbers: Sequence[Any]) -> AggregateSite:
-        """Return what letters mean at aggregates of this aggregate's kind, with these numbers."""
+        """Return the values of letters at aggregates of this kind, for these numbers."""
         return AggregateSite(self._aggregates[body], numbers, self.expressed, self.robot.name)

@@ -31,11 +31,11 @@ STRAIGHT = 1.0, 0.0
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """A body in the frame that is worked in: the joint type, the constant links around it, the inertia.
+    """A body in its working frame: the joint type, the constant links around it, the inertia.
 
-    `turned` is cos and sin of the constant that is added to the joint's own angle; `last` leads from the
-    joint's frame to the body's where they differ, and `after` is the same as links. Where each call gives
-    the placements of joints, `around` is what stands after and before one on the way to the joint.
+    `turned` is cos and sin of a constant offset of the joint's angle; `last` is the transform from the
+    joint's frame to the body's where they differ, and `after` the same as links. Where joint placements are
+    inputs of a call, `around` are the transforms after and before a placement on the way to the joint.
     """
 
     joint: Joint
@@ -50,7 +50,7 @@ class Place:
 
 
 def choose_frames(robot: Robot) -> tuple[Place, ...]:
-    """Return for each body the frame that the compiler works in."""
+    """Return each body in the working frame that gives the cheapest step."""
     children = robot.tree.children
     placed: list[_Placed] = []
     for i, parent in enumerate(robot.tree.parents):
@@ -70,7 +70,7 @@ def choose_frames(robot: Robot) -> tuple[Place, ...]:
 
 
 def own_frames(robot: Robot) -> tuple[Place, ...]:
-    """Return each body in its own frame, the one that the user knows."""
+    """Return each body in its own frame, that of the model."""
     return tuple(_own(j, b.inertia) for j, b in zip(robot.joints, robot.bodies, strict=True))
 
 
@@ -87,7 +87,7 @@ def _own(joint: Joint, inertia: Inertia) -> Place:
 
 
 def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
-    """Return the bodies where each call says where joints sit, so that no turn can be saved.
+    """Return the bodies if joint placements are inputs of each call; no turn can be saved.
 
     Bodies are in their own frames, or in their joints' outer frames with the axis along z.
     """
@@ -156,7 +156,7 @@ def _next_turn(
 def _moving_children(
     robot: Robot, body: int, above: Pose, children: Sequence[Sequence[int]]
 ) -> Iterator[tuple[Joint, Pose]]:
-    """Yield the joints that move on a body and on what is fixed to it, with the frame they hang in."""
+    """Yield the moving joints on a body and on bodies fixed to it, with the frames of their placements."""
     for c in children[body]:
         joint = robot.joints[c]
         if joint.nv == 0:
@@ -193,14 +193,13 @@ def _constant_links(placement: Pose) -> tuple[Link, ...]:
 
 
 def tidy(v: Vector) -> Vector:
-    """Return a vector with numbers that are zero but for rounding made zero."""
+    """Return a vector with entries that are zero up to rounding set to zero."""
     least = 1e-15 * max(map(abs, v))
     x, y, z = (0.0 if abs(x) < least else x for x in v)
     return x, y, z
 
 
 def _all_inertias(robot: Robot) -> Inertia:
-    """Return the inertias of all bodies as one."""
     bodies = [b.inertia for b in robot.bodies]
     return Inertia(
         np.array([x.m for x in bodies], dtype=float),

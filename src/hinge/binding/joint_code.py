@@ -1,4 +1,4 @@
-"""Formulas at each joint by itself, such as q + h q̇: code without any sweep.
+"""Joint-wise formulas, such as q + h q̇: code without sweeps.
 
 A formula is a function of a joint type and of rows of numbers by name, written for any scalar type. Joints of
 one type share a kernel.

@@ -47,12 +47,11 @@ def _stretch(kind: JointType, rest: Block, q: Block) -> Block:
     found = kind.smooth_difference(rest, q)
     if found is None:
         raise NotImplementedError(
-            f"stiffness of {kind.kind} joints: there is no formula of difference(rest, q) that compiles; "
+            f"stiffness: not supported for {kind.kind} joints, whose difference(rest, q) does not compile; "
             "set their stiffness to zero and add the force to tau"
         )
     return found
 
 
 def _is_there(x: Any) -> bool:
-    """Tell whether a number is not known to be zero."""
     return not isinstance(x, float) or x != 0.0

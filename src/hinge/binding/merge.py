@@ -1,4 +1,4 @@
-"""Bodies on fixed joints as parts of the bodies that carry them.
+"""Merging of bodies on fixed joints into the bodies that carry them.
 
 In the frames that the compiler chooses, a fixed body has its parent's frame, so that inertias just add up.
 With T from the bodies that are left to all bodies, H φ = H φ′ Tᵀ, M′ = Tᵀ M T, b′ = Tᵀ b, B′ = Tᵀ B and
@@ -37,7 +37,7 @@ _BESIDE = {
 
 
 def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...], tuple[int, ...]]:
-    """Return the tree without bodies fixed on others, its places, and for each body which carries it there.
+    """Return the tree without fixed bodies, its places, and the index of each body's carrier.
 
     A body that is fixed on the world stays.
     """
@@ -57,7 +57,7 @@ def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...]
 
 
 def hides_fixed_bodies(*expressions: Expr) -> bool:
-    """Tell whether expressions are the same when bodies on fixed joints are parts of others."""
+    """Tell whether merging bodies on fixed joints leaves the values of expressions unchanged."""
     return all(map(_hides, dict.fromkeys(part for e in expressions for part in (e, *inverted(e)))))
 
 

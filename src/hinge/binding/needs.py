@@ -1,4 +1,4 @@
-"""What expressions need of a binding, as one value."""
+"""The requirements of expressions on a binding, as one value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hinge.algebra import Ask, Expr, Leaf, all_letters, friction, inertias, placements, rotors
 from hinge.errors import ArgumentError
 
-#: Numbers of the model that a call can give instead of the robot.
+#: Parameters of the model that can be inputs of a call.
 PARAMETERS: tuple[Leaf, ...] = (inertias, placements, rotors, friction)
 
 
@@ -36,7 +36,7 @@ class Needs:
             raise ArgumentError(f"merged: expected False with parameter {placements.name!r}, got True")
 
     def gives(self, parameter: Leaf) -> bool:
-        """Tell whether each call gives these numbers of the model."""
+        """Tell whether these parameters of the model are inputs of each call."""
         return parameter.name in self.parameters
 
 
@@ -45,5 +45,5 @@ EVERYTHING = Needs()
 
 
 def asks_of(expressions: Iterable[Expr]) -> frozenset[Ask]:
-    """Return what the letters that expressions depend on ask of a binding."""
+    """Return the requirements of the letters that expressions depend on."""
     return frozenset(ask for x in all_letters(expressions) for ask in x.card.asks)

@@ -1,4 +1,4 @@
-"""Frames in plain floats: a robot has many small transforms, for which arrays are slow.
+"""Transforms in plain floats, which are faster than small arrays.
 
 A rotation is nine numbers, row by row; a pose is E and r of `hinge.spatial.Transform`.
 """
@@ -28,7 +28,7 @@ class Pose(NamedTuple):
         return Pose(turned(self.e, other.e), (other.r[0] + x, other.r[1] + y, other.r[2] + z))
 
     def inv(self) -> Pose:
-        """Return the transform back."""
+        """Return the inverse."""
         (a, b, c, d, e, f, g, h, i), (x, y, z) = self
         back = (a, d, g, b, e, h, c, f, i)
         return Pose(back, (-(a * x + b * y + c * z), -(d * x + e * y + f * z), -(g * x + h * y + i * z)))
@@ -73,7 +73,7 @@ def euler(e: Rotation) -> tuple[tuple[float, float], ...]:
 
 
 def _circle(c: float, s: float) -> tuple[float, float]:
-    """Return (c, s) scaled to the unit circle, with what is zero but for rounding made zero."""
+    """Return (c, s) scaled to the unit circle, with exact zeros."""
     size = math.hypot(c, s)
     c, s = c / size, s / size
     if abs(c) < 1e-15:

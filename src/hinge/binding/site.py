@@ -1,4 +1,4 @@
-"""What each letter means at bodies of one kind: formulas over numbers that may be traced.
+"""The values of letters at bodies of one kind: formulas over numbers that may be traced.
 
 A rotor is modelled as a part of its body that only its own hinge sees: the block of the Body space is
 the 6-vector and one number for each rotor, H sees that number as it is, M holds the rotor's inertia, and
@@ -61,14 +61,14 @@ LinkKind: TypeAlias = Literal["shift", 0, 1, 2]
 
 @dataclass(frozen=True)
 class Kind:
-    """Everything but numbers that shapes the code at a body.
+    """Everything except numbers that determines the code at a body.
 
     `before` and `after` are the constant links around the joint; `turned` is cos and sin of a right angle
-    that is added to the joint's own, None where the angle is a number of the body. With `apart` the body's
-    frame is not the joint's; `active` says that the joint is prescribed, `switched` that each call tells;
-    `above` is the parent's block size. `members` is how many bodies of the robot are one here, where their
-    parameters are told apart; with `inertia` there are numbers for the body's own. `given` are the parameters
-    that each call gives; with `joint_forces` there are numbers for the joint's own forces.
+    added to the joint's own, None where the angle is a number of the body. With `apart` the body's frame is
+    not the joint's; `active` means that the joint is prescribed, `switched` that this is an input of a call;
+    `above` is the parent's block size. `members` is the number of merged bodies of the robot, where each has
+    parameters of its own; with `inertia` the inertia is among the body's numbers. `given` are the parameters
+    that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces.
     """
 
     type: JointType
@@ -131,13 +131,13 @@ class RobotSite:
 
     @property
     def locks(self) -> int:
-        """How many numbers of the block are locks, behind all others."""
+        """The number of locks, the last entries of the block."""
         return self.kind.type.nv if self.kind.switched else 0
 
     # Parameters.
 
     def derived(self, parameters: Block) -> Block:
-        """Return what follows from given parameters: m, h and I of the body, turns and r to the joint.
+        """Return the values derived from given parameters: m, h and I of the body, turns and r to the joint.
 
         Those that are used as they come stay as they are.
         """
@@ -151,12 +151,11 @@ class RobotSite:
         return np.concatenate([zeros(0), *found.values()])
 
     def _apart(self, numbers: Block, counts: Mapping[Leaf, int]) -> dict[Leaf, Block]:
-        """Return the numbers of each of the given parameters."""
         ends = np.cumsum([counts[x] for x in self.kind.given])
         return {x: numbers[end - counts[x] : end] for x, end in zip(self.kind.given, ends, strict=True)}
 
     def _way(self, placement: Block) -> Block:
-        """Return turns and r from the parent's frame to the joint's for a placement on the parent's own."""
+        """Return turns and r from the parent's frame to the joint's, given the joint's placement."""
         after, before = self.around
         given = Transform.place(rotation.from_quaternion(placement[:4]), placement[4:])
         found = after @ given @ before
@@ -171,7 +170,7 @@ class RobotSite:
         return total
 
     def with_derived(self, derived: Block) -> RobotSite:
-        """Return the site with what was derived of its parameters."""
+        """Return the site with the values of `derived`."""
         nv = self.kind.type.nv
         counts = {inertias: 10, placements: 9, rotors: nv, friction: 3 * nv, held: nv}
         parts = self._apart(derived, counts)
@@ -186,7 +185,6 @@ class RobotSite:
         return found
 
     def _with_body(self, body: Block) -> RobotSite:
-        """Return the site with another inertia."""
         found = copy(self)
         found.body = body
         found.__dict__.pop("inertia", None)
@@ -195,7 +193,7 @@ class RobotSite:
     # The joint.
 
     def hinge(self, q: Block) -> Block:
-        """Return q, and what depends on it and is wanted in every pass.
+        """Return q, and the functions of q that every pass uses.
 
         For a motion along an axis these are cos and sin of the angle, and the shift unless it is just a
         coordinate; else placement and subspace.
@@ -213,7 +211,7 @@ class RobotSite:
 
     @property
     def hinge_size(self) -> int:
-        """How many numbers `hinge` returns."""
+        """The number of values of `hinge`."""
         kind, axial = self.kind.type, self.kind.type.axial
         if axial is None:
             return kind.nq + 12 + 6 * kind.nv
@@ -243,7 +241,7 @@ class RobotSite:
         return Turn(2, c, s) if self.last_turn is None else self.last_turn.then(c, s)
 
     def step(self, hinge: Block) -> Chain:
-        """Return the way to the parent."""
+        """Return the step to the parent."""
         return Chain((*self.before, *self._joint_links(hinge), *self.after), self.kind.above, self.size)
 
     def subspace(self, hinge: Block) -> Block:
@@ -376,7 +374,7 @@ class RobotSite:
         return found
 
     def _axes(self, pose: Block) -> Block:
-        """Return for each node the matrix from its own axes to those asked for.
+        """Return for each node the matrix from its own axes to the requested ones.
 
         `pose` takes world coordinates to the body's: [E 0; −E r× E].
         """

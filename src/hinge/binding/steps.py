@@ -1,4 +1,4 @@
-"""The way from a body to its parent as a chain of planar turns and shifts.
+"""The step from a body to its parent as a chain of planar turns and shifts.
 
 Each link of a chain takes motion vectors from the parent's side to the child's (the papers' φᵀ) and
 forces back (φ), and moves symmetric 6 × 6 blocks both ways. A planar turn of such a block costs 28
@@ -23,22 +23,22 @@ LITTLE = 1.4142135623730951e-15
 
 
 class Link(Protocol):
-    """One elementary change of coordinates."""
+    """An elementary change of coordinates."""
 
     def motion(self, x: Block) -> Block:
-        """Take motions (6,) or (6, k) to the child's side."""
+        """Transform motions (6,) or (6, k) to the child's side."""
         ...
 
     def force(self, x: Block) -> Block:
-        """Take forces (6,) or (6, k) back to the parent's side."""
+        """Transform forces (6,) or (6, k) back to the parent's side."""
         ...
 
     def inertia(self, x: Block) -> Block:
-        """Take a symmetric block from forces and motions on the child's side to the parent's."""
+        """Transform a symmetric inertia from the child's side to the parent's."""
         ...
 
     def compliance(self, x: Block) -> Block:
-        """Take a symmetric block the other way."""
+        """Transform a symmetric compliance from the parent's side to the child's."""
         ...
 
     def offset(self, r: Block) -> Block:
@@ -190,28 +190,28 @@ class Chain:
         return False
 
     def to_child(self, x: Block) -> Block:
-        """Take motions of the parent to the body."""
+        """Transform motions of the parent to the body."""
         y = x[:6]
         for link in self.links:
             y = link.motion(y)
         return _padded(y, self.size)
 
     def to_parent(self, x: Block) -> Block:
-        """Take forces on the body to the parent."""
+        """Transform forces on the body to the parent."""
         y = x[:6]
         for link in reversed(self.links):
             y = link.force(y)
         return _padded(y, self.parent_size)
 
     def inertia_to_parent(self, x: Block) -> Block:
-        """Take a symmetric inertia to the parent."""
+        """Transform a symmetric inertia to the parent."""
         y = x[:6, :6]
         for link in reversed(self.links):
             y = link.inertia(y)
         return _padded_square(y, self.parent_size)
 
     def compliance_to_child(self, x: Block) -> Block:
-        """Take a symmetric compliance of the parent to the body."""
+        """Transform a symmetric compliance of the parent to the body."""
         y = x[:6, :6]
         for link in self.links:
             y = link.compliance(y)

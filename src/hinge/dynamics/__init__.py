@@ -1,4 +1,4 @@
-"""The catalogue: every verb an operator expression and a name. A module lists in `__all__` what it shows."""
+"""The catalogue of verbs, each an operator expression and a name. Modules export the names in `__all__`."""
 
 from hinge.dynamics import (
     arguments,

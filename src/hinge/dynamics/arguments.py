@@ -1,4 +1,4 @@
-"""Arguments and results of compiled expressions, between the shapes of users and flat vectors."""
+"""Conversion of arguments and results between the shapes of a call and flat vectors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def dense_blocks(value: ArrayLike) -> ArrayLike:
     return found.reshape(*value.shape[:-3], 6 * n, 6 * n)
 
 
-#: What users give in rows: spatial vectors, and parameters of bodies and joints.
+#: Arguments in rows: spatial vectors, and parameters of bodies and joints.
 ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Resistance: 3}
 WHY = {
     6: "spatial vectors have six numbers",
@@ -56,7 +56,7 @@ def shaped(x: Array, spaces: Sequence[Space]) -> Array:
 
 
 def precision(*arrays: ArrayLike) -> Any:
-    """Return single precision if all that came are arrays of it, else double."""
+    """Return float32 if every argument is a float32 array, else float64."""
     single = all(isinstance(x, np.ndarray) and x.dtype == np.float32 for x in arrays)
     return np.float32 if single else np.float64
 
@@ -66,7 +66,7 @@ def external_forces(external: External) -> tuple[tuple[str, ...], dict[str, Arra
     if external is None:
         return (), {}
     if not isinstance(external, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"external: {type(external).__name__} came; wanted {{frame name: [n; f]}}")
+        raise ArgumentError(f"external: expected {{frame name: [n; f]}}, got {type(external).__name__}")
     if not external:
         return (), {}
     dtype = precision(*external.values())

@@ -1,6 +1,6 @@
-"""Compiled verbs, cached for the robots that they were called with.
+"""Caches of compiled verbs, by robot.
 
-From a call to machine code there are these memories, each asked when the one before does not know:
+From a call to machine code there are these caches, each asked after a miss in the one before:
 
 1. The rows of a verb's native function (`signatures.Verb`), 32 robots, frames and axes: with plain arrays a
    second call runs no Python at all.
@@ -9,7 +9,7 @@ From a call to machine code there are these memories, each asked when the one be
 3. `PROGRAMS`: compiled expressions by robot, expressions, frames, axes, prescribed joints, parameters and
    target, so that nothing is bound twice. A `Compiled` has its program with the robot's gravity, that with
    gravity as an argument, and the machine code of both for each number of lanes: these go with it.
-4. `JOINT_PROGRAMS`: programs of formulas at joints, of which no expression tells.
+4. `JOINT_PROGRAMS`: programs of joint-wise formulas, which are no expressions.
 5. The cache on disk (`hinge.targets.llvm.cache`), so that another process need not compile.
 6. Derivations: the last ones (`hinge.pipeline`), and a table of them that ships, since a search takes
    seconds.
@@ -39,23 +39,23 @@ V = TypeVar("V")
 
 #: The name of a frame or body, several of them, or None for all bodies.
 Frames = str | Sequence[str] | None
-#: How many values a memory has: the programs of a few robots with all verbs, or of many robots with a few.
+#: The size of each cache: the programs of a few robots with all verbs, or of many robots with a few.
 CAPACITY = 1024
 
 _MEMORIES: list[Memory[Any, Any]] = []
-#: What drops the rows of each native function.
+#: Functions that clear the rows of each native function.
 ROWS: list[Callable[[], None]] = []
 
 
 class Memory(Generic[K, V]):
-    """The values that were used last, by key; all memories are emptied by `forget`."""
+    """A least-recently-used cache; `forget` clears all of them."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[K, V] = OrderedDict()
         _MEMORIES.append(self)
 
     def get(self, key: K) -> V | None:
-        """Return a value, which is now the last one used, or None; what has no hash is no key."""
+        """Return the value of a key and mark it as used, or None; an unhashable key has no value."""
         try:
             self._values.move_to_end(key)
             return self._values[key]
@@ -70,7 +70,7 @@ class Memory(Generic[K, V]):
             return None
 
     def put(self, key: K, value: V) -> V:
-        """Return the value for a key, this one if there is none yet; the one used longest ago goes."""
+        """Return the value of a key, this one if there is none yet; evict the least recently used."""
         found = self._values.setdefault(key, value)
         while len(self._values) > CAPACITY:
             self._values.popitem(last=False)
@@ -91,7 +91,7 @@ class Memory(Generic[K, V]):
 
 
 class Key(NamedTuple):
-    """What tells compiled expressions apart."""
+    """The key of compiled expressions."""
 
     target: str
     robot: Robot
@@ -105,7 +105,7 @@ class Key(NamedTuple):
 PROGRAMS: Memory[Key, Compiled] = Memory()
 #: Functions of arrays, by a verb or the form of its call, a robot, and what else was chosen in the call.
 CALLS: Memory[tuple[Hashable, ...], Callable[..., Any]] = Memory()
-#: Programs of formulas at joints, by their code, or what is known to lead to it, and for which target.
+#: Programs of joint-wise formulas, by their code, or by what determines it, and target.
 JOINT_PROGRAMS: Memory[tuple[Hashable, str], Executable] = Memory()
 
 
@@ -152,7 +152,7 @@ def compiled(
 
 
 def program(key: Key) -> Compiled:
-    """Return what a key tells of, compiled now unless it is cached."""
+    """Return the compiled expressions of a key, from the cache or compiled now."""
     found = PROGRAMS.get(key)
     if found is not None:
         return found
@@ -171,7 +171,7 @@ def program(key: Key) -> Compiled:
 
 
 def has_own_code(robot: Robot, parts: Parts, nodes: tuple[str, ...], prescribed: frozenset[str]) -> bool:
-    """Tell whether a set of prescribed joints has code of its own, or is to get it.
+    """Tell whether a set of prescribed joints has, or should get, code of its own.
 
     The set that comes first does, and those that were compiled ahead by `compiled`. Sets that come later
     share one program that takes them as an input: changing the set at run time compiles nothing.
@@ -183,17 +183,17 @@ def has_own_code(robot: Robot, parts: Parts, nodes: tuple[str, ...], prescribed:
 
 
 def checked_axes(expressed: Expressed) -> Expressed:
-    """Return which axes are asked for, or raise an ArgumentError if that is no text."""
+    """Return the requested axes, or raise an ArgumentError if they are no string."""
     if not isinstance(expressed, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         wanted = "'body', 'world' or 'world-aligned'"
-        raise ArgumentError(f"expressed: {type(expressed).__name__} came; wanted {wanted}")
+        raise ArgumentError(f"expressed: expected {wanted}, got {type(expressed).__name__}")
     return expressed
 
 
 def one_name(frame: str) -> str:
-    """Return the name of a frame, or raise an ArgumentError that says what came instead."""
+    """Return the name of a frame, or raise an ArgumentError."""
     if not isinstance(frame, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"frame: {type(frame).__name__} came; wanted the name of one frame or body")
+        raise ArgumentError(f"frame: expected the name of one frame or body, got {type(frame).__name__}")
     return frame
 
 
@@ -205,6 +205,6 @@ def names_of(robot: Robot, frame: Frames) -> tuple[str, ...]:
         return (frame,)
     if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"frame: {type(frame).__name__} came; wanted the name of a frame or body, or a list of names"
+            f"frame: expected the name of a frame or body, or a list of names, got {type(frame).__name__}"
         )
     return tuple(frame)

@@ -34,12 +34,14 @@ def centroidal_momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 
 def _about_center(verb: str, robot: Robot, *arrays: ArrayLike, columns: bool = False) -> Array:
-    """Return a momentum, its rate, or the columns of a matrix as rows, moved to the centre of mass."""
+    """Return a momentum, its rate, or the columns of a matrix as rows, about the centre of mass."""
     if checked_robot(robot).mass == 0:
-        raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
+        raise ArgumentError(
+            f"robot: expected a mass above zero, got 0 for {robot.name!r}; give its bodies mass"
+        )
     found = compiled(robot, verb).entry(*arrays)
     x, inertia = found["momentum"], found["inertia"]
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         c = unskew(inertia[..., :3, 3:]) / inertia[..., 3, 3, None]
         if columns:
             x, c = np.swapaxes(x, -1, -2), c[..., None, :]

@@ -85,19 +85,19 @@ def compile(
 
 
 def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Return operators that are shown as blocks, or raise an ArgumentError."""
     if not isinstance(blocks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"blocks: {type(blocks).__name__} came; wanted a dict of operators by name")
+        raise ArgumentError(f"blocks: expected a dict of operators by name, got {type(blocks).__name__}")
     for name, e in blocks.items():
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"blocks[{name!r}]: {type(e).__name__} came; wanted an expression")
+            raise ArgumentError(f"blocks[{name!r}]: expected an expression, got {type(e).__name__}")
         if name in beside or not name.isidentifier():
             raise ArgumentError(
-                f"blocks[{name!r}]: wanted a Python identifier that is not among {', '.join(beside)}"
+                f"blocks: expected Python identifiers that are not among {', '.join(beside)}, got {name!r}"
             )
         if not {e.range, e.domain} <= {Body, Joint}:
             raise ArgumentError(
-                f"blocks[{name!r}]: {e} is {e.range} ← {e.domain}; wanted an operator between Body and Joint"
+                f"blocks[{name!r}]: expected an operator between Body and Joint, got {e}: "
+                f"{e.range} ← {e.domain}"
             )
     return dict(blocks)
 
@@ -106,7 +106,7 @@ _PARAMETERS = [x.name for x in PARAMETERS]
 
 
 def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
-    """Return the names of what each call gives of the model, or raise an ArgumentError."""
+    """Return the names of parameters that are inputs of each call, or raise an ArgumentError."""
     refuse_text("parameters", parameters)
     found = list(parameters)
     for name in found:
@@ -114,7 +114,7 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
             raise ArgumentError(f"parameters: expected names among {', '.join(_PARAMETERS)}, got {name!r}")
     if friction.name in found and tau_j not in letters:
         raise ArgumentError(
-            f"parameters: {friction.name!r} came, but nothing in the expression depends on it; take a verb "
-            "with the joints' own forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"
+            f"parameters: {friction.name!r} is not in the expression; use a verb with the joints' own "
+            "forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"
         )
     return found

@@ -1,4 +1,4 @@
-"""The catalogue as mathematics: what each verb computes, as an operator expression.
+"""The catalogue as mathematics: each verb as an operator expression.
 
 Gravity enters as the acceleration g of the world, a → a + E₀ᵀ g (JPL 88-11 (3.21)), external forces as
 − B f beside b (SOA slides, external forces). Options of a verb are changes of its expression: `expression`
@@ -72,7 +72,7 @@ coriolis = H @ phi @ (M @ phi.T @ a + b)
 
 @dataclass(frozen=True)
 class Setting:
-    """What acts on a robot beside its motors; here the options of a verb enter its expression.
+    """The loads on a robot besides its motors; the options of a verb enter its expression here.
 
     `acceleration` and `force` are those of the bodies that joint rates alone bring about, with gravity, the
     motion of the base and external forces in them; `own` are forces at the hinges beside τ.
@@ -190,14 +190,14 @@ CATALOGUE: dict[str, Expr] = {
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What a verb's value consists of: expressions, and operators of which the blocks are shown."""
+    """The parts of a verb's value: expressions, and operators that are returned as blocks."""
 
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
 
     @cached_property
     def letters(self) -> set[Leaf]:
-        """The letters that occur."""
+        """The letters of the expressions."""
         return {x for e in (*self.expressions.values(), *self.blocks.values()) for x in leaves(e)}
 
     @cached_property
@@ -334,7 +334,7 @@ def _flag(name: str, value: bool) -> bool:
 @cache
 def _composed(verb: str, passive: bool, base: bool) -> Parts:
     if verb not in VERBS:
-        raise ArgumentError(f"verb: {verb!r} is unknown; {_instead(verb)}")
+        raise ArgumentError(f"verb: expected the name of a verb, got {verb!r}; {_instead(verb)}")
     if not (passive or base):
         return VERBS[verb]
     if verb not in WITH_OPTIONS:
@@ -345,16 +345,16 @@ def _composed(verb: str, passive: bool, base: bool) -> Parts:
 
 
 def _instead(verb: str) -> str:
-    """Return what to write for a name that is none."""
+    """Return the remedy for an unknown name."""
     for prefix, option in {"passive_": "passive", "moving_": "base"}.items():
         bare = str(verb).removeprefix(prefix)
         if bare != verb and bare in WITH_OPTIONS:
-            return f"take hinge.dynamics.expression({bare!r}, {option}=True)"
-    return f"there is {', '.join(VERBS)}"
+            return f"use hinge.dynamics.expression({bare!r}, {option}=True)"
+    return f"use one of {', '.join(VERBS)}"
 
 
 def every_expression() -> Iterator[Parts]:
-    """Yield what every verb computes, with every product of options."""
+    """Yield the expressions of every verb, with every product of options."""
     yield from VERBS.values()
     for verb in WITH_OPTIONS:
         for own, moving in ((True, False), (False, True), (True, True)):

@@ -118,26 +118,24 @@ def sample_velocities(
     try:
         energy = float(kT)
     except (TypeError, ValueError):
-        raise ArgumentError(f"kT: {type(kT).__name__} came; wanted an energy in J, one number") from None
+        raise ArgumentError(f"kT: expected an energy in J, one number, got {type(kT).__name__}") from None
     if not (np.isfinite(energy) and energy >= 0):
-        raise ArgumentError(f"kT: {kT} came; wanted an energy in J that is finite and not negative")
+        raise ArgumentError(f"kT: expected a finite energy in J, not negative, got {kT}")
     batch = as_configuration(checked_robot(robot), q).shape[:-1]
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
-        raise ArgumentError(
-            f"seed: {seed!r} came; wanted a whole number, a NumPy generator or None"
-        ) from None
+        raise ArgumentError(f"seed: expected an integer, a NumPy generator or None, got {seed!r}") from None
     normal = rng.standard_normal((*shape, *batch, robot.nv))
     return np.sqrt(energy) * from_quasi_velocities(robot, q, normal)
 
 
 def _shape(size: int | tuple[int, ...]) -> tuple[int, ...]:
-    """Return how many samples there are as a shape, or raise an ArgumentError."""
+    """Return the shape of the samples, or raise an ArgumentError."""
     try:
         shape = tuple(map(index, size)) if isinstance(size, Sequence) else (index(size),)
     except TypeError:
         shape = (-1,)
     if any(n < 0 for n in shape):
-        raise ArgumentError(f"size: {size!r} came; wanted a whole number or a tuple of them, none negative")
+        raise ArgumentError(f"size: expected an integer or a tuple of integers, none negative, got {size!r}")
     return shape

@@ -1,4 +1,4 @@
-"""Robots on a free base: their inverse dynamics, and their kinematics when no momentum is there.
+"""Robots on a free base: inverse dynamics, and kinematics at zero momentum.
 
 The base is a free joint to the world that no motor drives: its force is given, its acceleration is not. That
 is hybrid dynamics with the base passive and all other joints active, p and a below.
@@ -88,7 +88,7 @@ def _base_and_others(robot: Robot) -> tuple[Joint, tuple[str, ...]]:
     if [j.type.kind for j in roots] != ["free"]:
         there = ", ".join(f"{j.name!r} ({j.type.kind})" for j in roots) or "none"
         raise ArgumentError(
-            f"robot: {robot.name!r} hangs on the world by {there}; wanted one free joint, such as "
-            "load(…, floating=True) gives"
+            f"robot: expected one free joint to the world, got {there} for {robot.name!r}; load it with "
+            "floating=True"
         )
     return roots[0], tuple(j.name for j in robot.joints if j is not roots[0])

@@ -63,15 +63,14 @@ class Compiled:
         self.signature = self.program().signature
 
     def _refuse_single_bodies(self) -> None:
-        """Refuse expressions in which single bodies are seen where coupled joints make several one."""
+        """Refuse expressions of single bodies if the robot has embedded couplings."""
         if len(self.robot.independent) == len(self.robot.joints):
             return
         for name, e in {**self.given, **self.blocks}.items():
             if not hides_fixed_bodies(e):
                 raise NotImplementedError(
-                    f"{name}: shows what is between or at single bodies, which is not there for robot "
-                    f"{self.robot.name!r}, whose joints follow others; take release_couplings(robot), and "
-                    "the state that carry_state gives for it"
+                    f"{name}: values at single bodies are not supported for robots with embedded couplings, "
+                    f"such as {self.robot.name!r}; use release_couplings(robot) and carry_state"
                 )
 
     @property
@@ -90,7 +89,7 @@ class Compiled:
         return self._compilations[own_gravity]
 
     def program(self, own_gravity: bool = True) -> Executable:
-        """Return what runs the expressions, with the robot's own gravity or with gravity as an argument."""
+        """Return the program, with the robot's own gravity or with gravity as an argument."""
         found = self.compilation(own_gravity)
         if found not in self._programs:
             self._programs[found] = found.built(**self._options)
@@ -141,7 +140,7 @@ class Compiled:
         return len(self.given) == 1 and not self.blocks
 
     def _one(self, results: dict[str, Array]) -> Any:
-        """Return the result where there is one, else all by name."""
+        """Return the only result, or all by name."""
         return results[self._first] if self._is_one else results
 
     @cached_property
@@ -151,12 +150,12 @@ class Compiled:
 
     @cached_property
     def entry(self) -> Callable[..., Any]:
-        """What `quick` returns, made once."""
+        """The result of `quick`, cached."""
         return self.quick(str(self))
 
     @cached_property
     def node_entry(self) -> Callable[..., Any]:
-        """The same with vectors of the only node without the dimension that counts nodes."""
+        """The same for one node, whose vectors have no dimension of nodes."""
         return self.quick(str(self), one_node=True)
 
     def takes(self, name: str) -> bool:
@@ -164,7 +163,7 @@ class Compiled:
         return name in self._names
 
     def flat(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Any:
-        """Return what a call gives, quickly for plain arrays; rows, such as inertias, come flat."""
+        """Return the value of a call, by the fast path for plain arrays; rows, such as inertias, are flat."""
         if vectors.keys() != self._names.keys():
             return self._one(self.evaluate(q, {n: self._values.in_rows(n, v) for n, v in vectors.items()}))
         return self._flat_entry(q, *[vectors[name] for name in self._names])
@@ -189,7 +188,7 @@ class Compiled:
         called: Mapping[str, str] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> dict[str, Array]:
-        """Return every output by name; `called` says what the caller calls an input, for messages."""
+        """Return every output by name; `called` are the caller's names of inputs, for messages."""
         given = dict(vectors)
         program = self.program("gravity" not in given)
         shapes = program.signature.results
@@ -202,7 +201,7 @@ class Compiled:
             self._values.take(name, given, dtype)
         if given:
             wanted = ", ".join(["q", *self._argument_names()])
-            raise ArgumentError(f"{', '.join(given)}: not in the expression, whose arguments are {wanted}")
+            raise ArgumentError(f"{', '.join(given)}: not in the expression; expected the arguments {wanted}")
         names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
         batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
         to = checked_results(out, self._shapes, batch, dtype)
@@ -219,22 +218,22 @@ class Compiled:
 
     @cached_property
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shapes of results as they are shown: vectors of nodes or bodies in rows of six."""
+        """The shapes of results: vectors of nodes or bodies are in rows of six."""
         results = self.signature.results
         return {n: shaped(np.empty(shape), self._spaces[n]).shape for n, shape in results.items()}
 
     def at(self, *args: ArrayLike) -> Any:
-        """Return what a call with these arguments gives: q first, then vectors in the program's order."""
+        """Return the value of a call: q first, then vectors in the program's order."""
         names = list(self._names)
         if len(args) != 1 + len(names):
             wanted = ", ".join(["q", *names])
-            raise TypeError(f"{self._first}() takes the arrays {wanted}; {len(args)} arguments were given")
+            raise TypeError(f"{self._first}(): expected the arrays {wanted}, got {len(args)} arguments")
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
     def quick(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
-        """Return `at` as a function that is quick for plain arrays, of one state or a batch.
+        """Return `at` as a function with a fast path for plain arrays, of one state or a batch.
 
-        With `one_node` the vectors of the only node come and go without the dimension that counts nodes.
+        With `one_node` vectors of the only node have no dimension of nodes.
         """
         at, shapes = self.at, self._shapes
         if one_node:
@@ -254,16 +253,16 @@ class Compiled:
         return found[..., 0, :] if is_of_nodes(self.given[self._first]) else found
 
     def _argument_name(self, name: str) -> str:
-        """Return what the caller calls an input."""
+        """Return the caller's name of an input."""
         return "gravity" if name == g.name else name
 
     def _argument_names(self) -> list[str]:
         return [self._argument_name(name) for name in self.inputs]
 
-    # What to say of it.
+    # Text.
 
     def explain(self) -> str:
-        """Return the derivation, the sweeps, what one evaluation costs, and what was compiled."""
+        """Return the derivation, the sweeps, the cost of an evaluation, and a description of the code."""
         stages = self.derivation.program.stages
         lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
         lines.append(f"    hinges: {self.code.operations(-1)}")

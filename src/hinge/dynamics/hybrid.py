@@ -104,8 +104,8 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
     if held.ndim != 1:
         raise ArgumentError(
-            f"prescribed: has shape {held.shape}; wanted ({robot.nv},), since the sizes of the blocks are "
-            "those of the set: call once for each set"
+            f"prescribed: expected shape ({robot.nv},), got {held.shape}; the set fixes the sizes of the "
+            "blocks: call once for each set"
         )
     active, passive = np.flatnonzero(held), np.flatnonzero(~held)
     if isinstance(choice, frozenset) and has_own_code(robot, _PARTITIONED, (), choice):
@@ -119,21 +119,21 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
 
 
 def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
-    """Return what is prescribed as names of joints, or as booleans (…, nv)."""
-    wanted = f"a list of names of joints, or an array of booleans (…, {robot.nv})"
+    """Return the prescribed coordinates as joint names, or as booleans (…, nv)."""
+    wanted = f"a list of joint names, or an array of booleans (…, {robot.nv})"
     refuse_text(called, prescribed, "joint names")
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(
-                f"{called}: has dtype {prescribed.dtype} and shape {prescribed.shape}; wanted {wanted}"
+                f"{called}: expected {wanted}, got dtype {prescribed.dtype} and shape {prescribed.shape}"
             )
         return prescribed
     if not isinstance(prescribed, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"{called}: {type(prescribed).__name__} came; wanted {wanted}")
+        raise ArgumentError(f"{called}: expected {wanted}, got {type(prescribed).__name__}")
     names = list(prescribed)
     for name in names:
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{called}: {name!r} is among the names; wanted {wanted}")
+            raise ArgumentError(f"{called}: expected {wanted}, got {name!r} among the names")
         try:
             robot.joint(name)
         except UnknownNameError as error:
@@ -142,7 +142,7 @@ def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") ->
 
 
 def _held(robot: Robot, names: frozenset[str]) -> Mask:
-    """Return for each coordinate whether it is one of these joints'."""
+    """Return the mask of the coordinates of these joints."""
     found = np.zeros(robot.nv, np.bool_)
     for name in names:
         found[robot.joint(name).qd_slice] = True
@@ -150,18 +150,18 @@ def _held(robot: Robot, names: frozenset[str]) -> Mask:
 
 
 def coordinates(robot: Robot, joints: Prescribed, called: str) -> Mask:
-    """Return joints or coordinates as booleans (…, nv); `called` says what the caller calls them."""
+    """Return joints or coordinates as booleans (…, nv); `called` is the caller's name of the argument."""
     choice = _choice(robot, joints, called)
     return _held(robot, choice) if isinstance(choice, frozenset) else choice
 
 
-#: What a caller calls the inputs and the results.
+#: The caller's names of inputs and results.
 _CALLED = {**ARGUMENTS, "held": "prescribed"}
 _RESULTS: tuple[str, ...] = ("accelerations", "forces")
 
 
 def _form(robot: Robot, parts: Parts, nodes: tuple[str, ...], choice: frozenset[str] | Mask) -> _Form:
-    """Return a function of q, qd, qdd, tau and what else a call has."""
+    """Return a function of q, qd, qdd, tau and the options of a call."""
     if isinstance(choice, frozenset) and has_own_code(robot, parts, nodes, choice):
         return _Form(compiled(robot, parts, nodes, prescribed=choice))
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
@@ -198,7 +198,7 @@ class _Form:
 
 
 class _Switched(_Form):
-    """Hybrid dynamics for any set, with the one that was asked for."""
+    """Hybrid dynamics with the set as an input."""
 
     def __init__(self, f: Compiled, held: Mask) -> None:
         super().__init__(f)

@@ -1,4 +1,4 @@
-"""What motion tells of inertias: the combinations of parameters that forces depend on.
+"""Identification: the combinations of inertial parameters that forces depend on.
 
 τ = Y π + J q̈ with Y = H φ 𝒜, π ten numbers for each body and J the rotor inertias. Y has dependent columns:
 only some combinations of parameters, the base parameters, change τ, and only these can be fitted.
@@ -59,7 +59,7 @@ def base_parameters(robot: Robot, *, seed: int = 0) -> BaseParameters:
     Found from Y stacked over random motions, columns in their order; gravity is the robot's own.
     """
     if checked_robot(robot).nv == 0:
-        raise ArgumentError(f"robot: {robot.name!r} has no degree of freedom, so forces tell nothing of it")
+        raise ArgumentError(f"robot: expected degrees of freedom, got none for {robot.name!r}")
     size = 10 * len(robot.bodies)
     states = 2 + ROWS_PER_COLUMN * size // robot.nv
     rng = np.random.default_rng(seed)

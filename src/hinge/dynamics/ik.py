@@ -20,7 +20,7 @@ __all__ = ["InverseKinematics", "inverse_kinematics"]
 
 Target = Transform | ArrayLike
 
-#: How many reasons the text form of a result names.
+#: The number of reasons in the text of a result.
 MOST_REASONS = 5
 
 
@@ -98,7 +98,7 @@ def inverse_kinematics(
     r, p = _pose_of(target)
     first = _middle(robot) if q0 is None else as_configuration(robot, q0, "q0")
     if not np.isfinite(first).all():
-        raise ArgumentError("q0: holds nan or inf; wanted finite numbers")
+        raise ArgumentError("q0: expected finite numbers, got nan or inf")
     try:
         batch = np.broadcast_shapes(p.shape[:-1], first.shape[:-1])
     except ValueError:
@@ -128,13 +128,13 @@ def _pose_of(target: Target) -> tuple[Array | None, Array]:
     else:
         r, p = _pose_of_array(target)
     if not (np.isfinite(p).all() and (r is None or np.isfinite(r).all())):
-        raise ArgumentError("target: holds nan or inf; wanted finite numbers")
+        raise ArgumentError("target: expected finite numbers, got nan or inf")
     if r is not None:
         off = np.abs(np.swapaxes(r, -1, -2) @ r - np.eye(3)).max(initial=0.0)
         if off > 1e-6 or (np.linalg.det(r) < 0).any():
             raise ArgumentError(
-                f"target: its rotation is none (RᵀR is off by {off:.1e}, or it mirrors); wanted RᵀR = I and "
-                "det R = 1"
+                f"target: expected a rotation with RᵀR = I and det R = 1, got RᵀR off by {off:.1e}, or a "
+                "reflection"
             )
         batch = np.broadcast_shapes(r.shape[:-2], p.shape[:-1])
         r, p = np.broadcast_to(r, (*batch, 3, 3)), np.broadcast_to(p, (*batch, 3))
@@ -145,21 +145,21 @@ def _pose_of_array(target: ArrayLike) -> tuple[Array | None, Array]:
     try:
         x = np.asarray(target, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"target: is not an array of numbers ({error}); {_WANTED}") from None
+        raise ArgumentError(f"target: {_EXPECTED}, got no array of numbers: {error}") from None
     if x.ndim >= 2 and x.shape[-2:] == (4, 4):
         if np.abs(x[..., 3, :] - [0.0, 0.0, 0.0, 1.0]).max(initial=0.0) > 1e-9:
-            raise ArgumentError("target: the last row of a pose (…, 4, 4) is not (0, 0, 0, 1)")
+            raise ArgumentError("target: expected (0, 0, 0, 1) as the last row of a pose (…, 4, 4)")
         return x[..., :3, :3], x[..., :3, 3]
     if x.ndim and x.shape[-1] == 7:
         if (np.abs(np.linalg.norm(x[..., :4], axis=-1) - 1) > 1e-6).any():
-            raise ArgumentError("target: its quaternion w x y z, the first four of (…, 7), has not length 1")
+            raise ArgumentError("target: expected a unit quaternion w x y z as the first four of (…, 7)")
         return rotation.from_quaternion(quaternion.normalize(x[..., :4])), x[..., 4:]
     if x.ndim and x.shape[-1] == 3:
         return None, x
-    raise ArgumentError(f"target: has shape {x.shape}; {_WANTED}")
+    raise ArgumentError(f"target: {_EXPECTED}, got shape {x.shape}")
 
 
-_WANTED = "wanted a Transform, a pose (…, 4, 4) or (…, 7), or a position (…, 3)"
+_EXPECTED = "expected a Transform, a pose (…, 4, 4) or (…, 7), or a position (…, 3)"
 
 
 def _middle(robot: Robot) -> Array:
@@ -173,11 +173,10 @@ def _middle(robot: Robot) -> Array:
 
 
 def _moving(robot: Robot, names: Sequence[str] | None) -> frozenset[str]:
-    """Return the names of the joints that may move."""
     if names is None:
         return frozenset(j.name for j in robot.joints)
     if isinstance(names, str) or not isinstance(names, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"joints: {names!r} came; wanted a list of names of joints, or None for all")
+        raise ArgumentError(f"joints: expected a list of joint names, or None for all, got {names!r}")
     return frozenset(robot.joint(n).name for n in names)
 
 
@@ -187,11 +186,11 @@ def _whole(name: str, value: int) -> int:
     except TypeError:
         found = 0
     if found < 1:
-        raise ArgumentError(f"{name}: {value!r} came; wanted a whole number from 1")
+        raise ArgumentError(f"{name}: expected an integer ≥ 1, got {value!r}")
     return found
 
 
 def _positive(name: str, value: float) -> float:
     if not isinstance(value, int | float | np.floating) or not 0 < value < np.inf:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"{name}: {value!r} came; wanted a number above zero")
+        raise ArgumentError(f"{name}: expected a number above zero, got {value!r}")
     return float(value)

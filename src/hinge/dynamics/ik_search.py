@@ -16,15 +16,15 @@ from hinge.model import Robot, integrate
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, matvec, rotation, transpose
 
-#: The first μ, by what it falls and grows, and between what.
+#: The first μ, its factors after success and failure, and its bounds.
 DAMPING, LESS, MORE, LEAST_DAMPING, MOST_DAMPING = 0.5, 0.2, 4.0, 1e-6, 1e6
-#: Relative to the size of J Jᵀ, what is always added to it.
+#: The least damping, relative to the size of J Jᵀ.
 FLOOR = 1e-12
 #: The longest step of a degree of freedom, in rad or in lengths of the robot.
 STRIDE = 0.8
 #: A start has stalled after this many steps that bring the squared error down by less than this share.
 PATIENCE, PROGRESS = 15, 1e-3
-#: How often a step is taken anew without what would go beyond a limit.
+#: How often a step is repeated without the coordinates that would exceed a limit.
 HELD = 3
 
 RUNNING, REACHED, STALLED, SPENT = range(4)
@@ -32,7 +32,7 @@ RUNNING, REACHED, STALLED, SPENT = range(4)
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked: a frame of a robot, what may move, how exactly, and how long it may take."""
+    """The task: a frame of a robot, the joints that may move, tolerances and limits of the search."""
 
     robot: Robot
     frame: str
@@ -107,7 +107,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """For each target the best start: where it led, what is left, after how many steps, and why it ended."""
+    """The best start of each target: its configuration, errors, number of steps, and reason of failure."""
 
     q: Array
     rest: tuple[Array, Array, Array, Array, Array]
@@ -138,14 +138,14 @@ def searched(task: Task, q: Array, goal: Array, turn: Array | None, *, first_cou
 
 @dataclass(eq=False)
 class _State:
-    """All starts side by side, and how each is doing."""
+    """The state of the search of all starts."""
 
     q: Array
     goal: Array
     turn: Array | None
 
     def begin(self, task: Task) -> None:
-        """Look at the starts."""
+        """Evaluate the errors of the starts."""
         count = len(self.q)
         self.e, self.sizes = task.error(self.q, self.goal, self.turn)
         self.cost = _squared(self.e)
@@ -203,7 +203,7 @@ def _squared(e: Array) -> Array:
 
 
 def _best(task: Task, state: _State, starts: int, n: int, first_counts: bool) -> Best:
-    """Pick for each target the first start that reached it, else the one that came nearest."""
+    """Return for each target the first start that reached it, else the nearest one."""
     status, cost = state.status.reshape(starts, n), state.cost.reshape(starts, n)
     order = np.where(status == REACHED, state.steps.reshape(starts, n).astype(float), np.inf)
     if first_counts:
@@ -217,7 +217,7 @@ def _best(task: Task, state: _State, starts: int, n: int, first_counts: bool) ->
 
 
 def _why(task: Task, state: _State, k: int) -> str:
-    """Return why a start did not lead to its target, nothing if it did."""
+    """Return why a start failed, an empty text if it did not."""
     if state.status[k] == REACHED:
         return ""
     j = task.slopes(state.q[k : k + 1], state.e.shape[-1])[0]

@@ -19,7 +19,7 @@ __all__ = ["Impact", "impact"]
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """What a change of configuration does to the motion.
+    """The result of a change of configuration.
 
     `qd` (…, nv) are the velocities after it, zero where coordinates are frozen; `impulses` (…, nv) pass
     through frozen coordinates; `payload_impulses` are what each payload got [angular; linear] (…, 6), in its
@@ -39,14 +39,15 @@ def impact(
     qd: ArrayLike,
     payloads: Mapping[str, ArrayLike] | None = None,
 ) -> Impact:
-    """Return the velocities right after `before` has become `after`, and what the change cost.
+    """Return the velocities right after the change from `before` to `after`, and the energy lost.
 
     `payloads` gives the velocities [ω; v] (…, 6), in their own frames, of those that are caught; one that
-    only changes hands has that of the hand which held it. What is thawed or released goes on as it moved.
+    only changes hands has the velocity of the hand that held it. Thawed and released bodies keep their
+    motion.
 
-    What freezes stops, what is caught moves with the hand, and momentum in all that stays free is kept:
-    𝓜ₚₚ Δq̇ₚ = 𝓜ₚₐ q̇ₐ + Hₚ φ B I (V − V_hand), with the inertias after the change. The energy that is lost is
-    that of the velocities that are lost (Carnot).
+    Frozen coordinates stop, caught bodies move with the hand, and momentum in the free coordinates is
+    conserved: 𝓜ₚₚ Δq̇ₚ = 𝓜ₚₐ q̇ₐ + Hₚ φ B I (V − V_hand), with the inertias after the change. The energy that
+    is lost is that of the velocities that are lost (Carnot).
     """
     caught, given = _caught(before, after, payloads or {})
     robot = after.robot
@@ -84,25 +85,28 @@ def impact(
 def _caught(
     before: Live, after: Live, given: Mapping[str, ArrayLike]
 ) -> tuple[dict[str, Payload], Mapping[str, ArrayLike]]:
-    """Return what is held now and was not held so before, and the velocities that are given for it."""
+    """Return the payloads that are held anew, and the given velocities."""
     for name, x in {"before": before, "after": after}.items():
         if not isinstance(x, Live):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{name}: {type(x).__name__} came; wanted a Live, such as hinge.Live(robot)")
+            raise ArgumentError(f"{name}: expected a Live, such as hinge.Live(robot), got {type(x).__name__}")
     if before.robot is not after.robot:
         raise ArgumentError(
-            f"after: is of robot {after.robot.name!r}, before of {before.robot.name!r}; wanted two "
-            "configurations of one robot"
+            f"after: expected a configuration of robot {before.robot.name!r}, as before, got one of "
+            f"{after.robot.name!r}"
         )
     if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"payloads: {type(given).__name__} came; wanted {{name: [ω; v]}}")
+        raise ArgumentError(f"payloads: expected {{name: [ω; v]}}, got {type(given).__name__}")
     caught = {n: p for n, p in after.payloads.items() if before.payloads.get(n) is not p}
     for name in given:
         if name not in caught:
             there = ", ".join(map(repr, caught)) or "nothing"
-            raise UnknownNameError(f"payloads: {name!r} is not caught by this change; there is {there}")
+            raise UnknownNameError(
+                f"payloads: expected the name of a body that is caught, got {name!r}; caught: {there}"
+            )
     for name in caught:
         if name not in given and name not in before.payloads:
             raise ArgumentError(
-                f"payloads: no velocity came for {name!r}, which is caught; give {{{name!r}: [ω; v]}}"
+                f"payloads: expected a velocity for {name!r}, which is caught, got none; "
+                f"give {{{name!r}: [ω; v]}}"
             )
     return caught, given

@@ -1,4 +1,4 @@
-"""Programs of formulas at each joint by itself, for those who integrate or control."""
+"""Programs of joint-wise formulas, for integrators and controllers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _traced(
 def _known_by(
     robot: Robot, inputs: Mapping[str, Row], results: Mapping[str, Row], formula: Formula
 ) -> Hashable:
-    """Return what tells the code without tracing, or None if that cannot be told.
+    """Return a key of the code without tracing, or None if there is none.
 
     It can where formula and joint types are of this package, whose text does not change while it runs, and
     the formula closes over plain numbers only.
@@ -77,7 +77,7 @@ def _known_by(
 
 
 def _plain(x: object) -> Hashable:
-    """Return numbers, texts and rows of them as a value with their types; None for anything else."""
+    """Return numbers, strings and sequences of them with their types; None for anything else."""
     if isinstance(x, list | tuple):
         parts = tuple(_plain(y) for y in cast("Sequence[object]", x))
         return None if None in parts else parts

@@ -38,7 +38,7 @@ from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot, unskew
 
 __all__ = ["Live"]
 
-#: Stands for what follows from the robot.
+#: The default of fields that are derived from the robot.
 _UNSET: Any = None
 
 
@@ -118,7 +118,7 @@ class Live:
     def _payload(self, name: str) -> Payload:
         if name not in self.payloads:
             there = ", ".join(map(repr, self.payloads)) or "nothing"
-            raise UnknownNameError(f"name: {name!r} is not held; there is {there}")
+            raise UnknownNameError(f"name: expected the name of a payload, got {name!r}; held: {there}")
         return self.payloads[name]
 
     @cached_property
@@ -253,12 +253,12 @@ class Live:
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
-        """What programs take of the configuration, as flat vectors."""
+        """The inputs of programs that describe the configuration, as flat vectors."""
         flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
         return {"inertias": flat, "held": self.held.astype(np.float64)}
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
-        """Return a vector with zeros for what is not frozen, or for what is."""
+        """Return a vector with zeros for the free, or for the frozen, coordinates."""
         why = f"nv = {self.robot.nv} of robot {self.robot.name!r}"
         given = as_vector(x, name, self.robot.nv, why, dtype=precision(x))
         common_batch({name: given, "held": self.held})
@@ -320,7 +320,7 @@ class Live:
 
 
 def _read_only(x: NDArray[Any]) -> NDArray[Any]:
-    """Return the array, or a copy of one that others may write to, such that nobody can."""
+    """Return the array as read-only, copied if others may write to it."""
     found = x.copy() if x.flags.writeable else x
     found.setflags(write=False)
     return found

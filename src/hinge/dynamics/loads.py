@@ -47,8 +47,10 @@ def hinge_forces(
     `inverse_dynamics`.
     """
     if (qdd is None) == (tau is None):
-        came = "neither came" if qdd is None else "both came"
-        raise ArgumentError(f"qdd, tau: {came}; wanted the accelerations qdd or the hinge forces tau=…")
+        which = "neither" if qdd is None else "both"
+        raise ArgumentError(
+            f"qdd, tau: expected either the accelerations qdd or the hinge forces tau=…, got {which}"
+        )
     verb = "hinge_forces" if tau is None else "hinge_forces_under"
     given: dict[str, ArrayLike] = {"qd": qd, **({"qdd": qdd} if qdd is not None else {})}
     given |= {"tau": tau} if tau is not None else {}
@@ -58,7 +60,7 @@ def hinge_forces(
     total = f.evaluate(q, given | forces, called=ARGUMENTS)["force"]
     state = as_configuration(robot, q, dtype=total.dtype)
     shown = [np.empty_like(total) for _ in range(3)]
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         for k, joint in enumerate(robot.joints):
             f = total[..., k, :]
             reaction = _reaction(joint, state[..., joint.q_slice], f)
@@ -68,6 +70,6 @@ def hinge_forces(
 
 
 def _reaction(joint: Joint, q: Array, f: Array) -> Array:
-    """Return what the bearings of a joint carry of a force; where q is not finite, f is not either."""
+    """Return the bearing reaction of a joint to a force f, which is not finite where q is not."""
     finite = np.isfinite(q).all(axis=-1, keepdims=True)
     return reaction_force(joint, np.where(finite, q, joint.type.neutral()), f)

@@ -43,7 +43,7 @@ def base_inputs(
 ) -> dict[str, ArrayLike]:
     """Return V₀ and α₀ (…, 6), of the precision of all arrays that come with them."""
     if not isinstance(base, BaseMotion):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"base: {type(base).__name__} came; wanted a BaseMotion(angular_velocity=…, …)")
+        raise ArgumentError(f"base: expected a BaseMotion(angular_velocity=…, …), got {type(base).__name__}")
     given = [getattr(base, x.name) for x in fields(base)]
     dtype = precision(*arrays.values(), *(x for x in (*given, gravity) if isinstance(x, np.ndarray)))
     w, dw, a = (_vector(base, name, dtype) for name in _VECTORS)
@@ -57,13 +57,13 @@ def base_inputs(
         parts["gravity"] = down
     batch = common_batch(parts)
     v0, a0 = np.zeros((*batch, 6), dtype), np.empty((*batch, 6), dtype)
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         v0[..., :3], a0[..., :3], a0[..., 3:] = w, dw, a - down
     return {"V0": v0, "A0": a0}
 
 
 _VECTORS = ("angular_velocity", "angular_acceleration", "acceleration")
-#: What a caller calls the inputs.
+#: The caller's names of inputs.
 CALLED = {"V0": "base", "A0": "base"}
 
 
@@ -79,7 +79,7 @@ def _rotation(value: ArrayLike, dtype: type) -> Array:
     off = np.abs(turn @ transpose(turn) - np.eye(3)).max(axis=(-1, -2))
     if (off > 1e-4).any() or (np.linalg.det(turn) < 0).any():
         raise ArgumentError(
-            "base.rotation: is not orthogonal and right-handed; wanted a rotation matrix, which takes "
-            "coordinates of the base to those of the world"
+            "base.rotation: expected a rotation matrix from base to world coordinates, got one that is not "
+            "orthogonal and right-handed"
         )
     return turn

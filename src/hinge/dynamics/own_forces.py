@@ -45,7 +45,6 @@ def _refuse_without_energy(joint: Joint) -> None:
     even = joint.type.isotropic and np.ptp(joint.stiffness) == 0
     if not (isinstance(joint.type, VectorJoint) or even):
         raise ArgumentError(
-            f"robot: the stiffness {joint.stiffness} of joint {joint.name!r} ({joint.type.kind}) makes a "
-            "force without an energy; wanted springs on joints of angles and lengths, or one number for a "
-            "spherical joint"
+            "robot: expected springs on joints of angles and lengths, or equal stiffnesses on a spherical "
+            f"joint, got {joint.stiffness} on joint {joint.name!r} ({joint.type.kind}), which have no energy"
         )

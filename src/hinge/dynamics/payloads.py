@@ -35,31 +35,31 @@ class Payload:
 
 
 def checked_inertia(given: Inertia | Body) -> Inertia:
-    """Return the inertia of what is to be held, or raise an ArgumentError."""
+    """Return the inertia of a payload, or raise an ArgumentError."""
     x = given.inertia if isinstance(given, Body) else given
     if not isinstance(x, Inertia):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"payload: {type(given).__name__} came; wanted an Inertia or a Body, such as "
-            "Inertia.from_com(mass, com, central)"
+            f"payload: expected an Inertia or a Body, such as Inertia.from_com(mass, com, central), got "
+            f"{type(given).__name__}"
         )
     x = Inertia(*(np.asarray(part, np.float64) for part in (x.m, x.h, x.I)))
     if not np.isfinite(x.parameters()).all():
-        raise ArgumentError("payload: its mass or inertia is not finite; wanted numbers")
+        raise ArgumentError("payload: expected a finite mass and inertia, got nan or inf")
     if (x.m < 0).any():
-        raise ArgumentError(f"payload: its mass is {x.m.min():g} kg; wanted a mass ≥ 0")
+        raise ArgumentError(f"payload: expected a mass ≥ 0, got {x.m.min():g} kg")
     return x
 
 
 def checked_placement(given: Transform | None) -> Transform:
-    """Return where something is held, or raise an ArgumentError."""
+    """Return the placement of a payload, or raise an ArgumentError."""
     if given is None:
         return Transform.identity()
     if not isinstance(given, Transform):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"placement: {type(given).__name__} came; wanted a Transform, such as "
-            "Transform.place(rotation, position)"
+            f"placement: expected a Transform, such as Transform.place(rotation, position), got "
+            f"{type(given).__name__}"
         )
     off = given.E @ np.swapaxes(given.E, -1, -2) - np.eye(3)
     if not (np.isfinite(given.r).all() and np.abs(off).max(initial=0.0) < 1e-6):
-        raise ArgumentError("placement: is not a rotation and a finite position; wanted a Transform of both")
+        raise ArgumentError("placement: expected a Transform with a proper rotation and a finite position")
     return given

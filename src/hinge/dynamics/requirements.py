@@ -1,4 +1,4 @@
-"""What expressions need of a binding, read off their letters before anything is derived."""
+"""The requirements of expressions on a binding, read from their letters before derivation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hinge.pipeline import depends_on_origins
 
 
 def needs_of(expressions: Iterable[Expr], parameters: Sequence[str] = ()) -> Needs:
-    """Return what expressions need; `parameters` are the names of numbers of the model that calls give.
+    """Return the needs of expressions; `parameters` names the parameters that are inputs of a call.
 
     The bodies' own frames are needed where the value depends on the frames: where the user sees vectors of
     bodies, or the letters do not fit together in other frames. All forms that identities lead to have one

@@ -1,4 +1,4 @@
-"""Verbs from their signatures: what a function takes says how the expression of its name is called.
+"""Verbs from their signatures: a function's parameters define the call of the expression of its name.
 
     @verb
     def forward_dynamics(robot, q, qd, tau, *, external=None, gravity=None, passive=False, …): …
@@ -39,7 +39,7 @@ R = TypeVar("R")
 CHOICES = ("frame", "expressed", "passive")
 #: Arguments that mean the same in all verbs, and the values that leave everything as it is.
 OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False}
-#: What a caller calls the inputs.
+#: The caller's names of inputs.
 ARGUMENTS = {"f_ext": "external", **CALLED}
 
 
@@ -48,7 +48,7 @@ def verb(f: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def verb(**letters: Leaf) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def verb(f: Callable[..., Any] | None = None, /, **letters: Leaf) -> Any:
-    """Return a function that evaluates the expression of its name; see the module for what is read off it.
+    """Return a function that evaluates the expression of its name; see the module for the conventions.
 
     It is a native function that goes straight into the code of robots it knows where the best target has one;
     each other call asks for the target. Arrays stand for the letters of their names, or for `letters`.
@@ -59,7 +59,7 @@ def verb(f: Callable[..., Any] | None = None, /, **letters: Leaf) -> Any:
 
 
 class Verb:
-    """A verb: the arguments that its signature has, and how its value is computed from them."""
+    """A verb: the arguments of its signature, and the computation of its value."""
 
     def __init__(self, f: Callable[..., Any], letters: Mapping[str, Leaf]) -> None:
         self.name: str = f.__name__.lstrip("_")
@@ -143,13 +143,13 @@ class Verb:
         axes = checked_axes(given["expressed"])
         if axes == "world" and self._types.parameters["expressed"].annotation is not Expressed:
             raise ArgumentError(
-                "expressed: 'world' moves the origin away from the frame; a classical acceleration wants "
-                "'body' or 'world-aligned'"
+                "expressed: expected 'body' or 'world-aligned' for a classical acceleration, got 'world', "
+                "which moves the origin away from the frame"
             )
         return axes
 
     def _introduce(self, robot: Robot, entry: Callable[..., Any], given: Mapping[str, Any]) -> None:
-        """Have the native function take calls for a robot and choices straight to an entry."""
+        """Register an entry for a robot and choices with the native function."""
         chosen = [given[n] for n in self.choices]
         if self._dispatcher is not None and all(c is None or type(c) in (str, bool) for c in chosen):
             self._dispatcher.introduce(robot, entry, *chosen)
@@ -162,7 +162,7 @@ class Verb:
         vectors: Mapping[str, ArrayLike],
         chosen: Mapping[str, Any],
     ) -> Any:
-        """Return the value with options, by `evaluate`."""
+        """Return the value of a call with options, by `evaluate`."""
         given, base, gravity = dict(vectors), chosen.get("base"), chosen.get("gravity")
         if base is not None:
             given |= base_inputs(base, f.robot, gravity, {"q": q, **given})
@@ -181,7 +181,7 @@ class Verb:
         return found[self.name][..., 0, :] if one and (e.range, e.domain) == (Node, One) else found[self.name]
 
     def _shown(self, f: Compiled, found: Any) -> Any:
-        """Return a value as the signature has it: a dataclass of the parts, or what it is."""
+        """Return a value as the type that the signature declares: a dataclass of the parts, or an array."""
         if self.name in f.given:
             return found
         made = self._types.return_annotation
@@ -223,7 +223,7 @@ def _at_frames(robot: Robot, q: ArrayLike, value: ArrayLike, name: str, frame: F
     count = len(names_of(robot, frame))
     if not isinstance(frame, str) and (found.ndim < 2 or found.shape[-2] != count):
         raise ArgumentError(
-            f"{name}: has shape {found.shape}; wanted (…, {count}, 6), a row for each of the frames"
+            f"{name}: expected shape (…, {count}, 6), a row for each frame, got {found.shape}"
         )
     batch = found if isinstance(frame, str) else found[..., 0] if count else found.reshape(-1)
     common_batch({"q": as_configuration(robot, q, dtype=dtype), name: batch})

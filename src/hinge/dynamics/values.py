@@ -1,4 +1,4 @@
-"""Arguments in, arrays out: the values of letters as flat vectors, and arrays for results."""
+"""Values of letters as flat vectors, and arrays for results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hinge.spatial import Array, ArrayLike
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The letters whose values calls give, by name, and how their values become flat vectors."""
+    """The letters that are inputs of a call, by name, and their conversion to flat vectors."""
 
     binding: RobotBinding
     letters: Mapping[str, Leaf]
@@ -46,7 +46,7 @@ class Inputs:
         return as_vector(value, name, size, why, dtype=dtype)
 
     def is_empty(self, name: str) -> bool:
-        """Tell whether an input is of a space that has nothing here, such as Node without nodes."""
+        """Tell whether an input is of an empty space, such as Node without nodes."""
         spaces = (self.letters[name].range, self.letters[name].domain) if name in self.letters else ()
         return any(s is not One and self.binding.length(s) == 0 for s in spaces)
 
@@ -79,7 +79,7 @@ class Inputs:
         return matrix.reshape(*matrix.shape[:-2], rows * columns)
 
     def _beside(self, x: Leaf) -> Array:
-        """Return where a matrix has no blocks."""
+        """Return the mask of entries outside the blocks."""
         found = np.ones((self.binding.length(x.range), self.binding.length(x.domain)), dtype=bool)
         for down, across in zip(self.binding.blocks(x.range), self.binding.blocks(x.domain), strict=True):
             found[np.ix_([p for p in down if p >= 0], [p for p in across if p >= 0])] = False
@@ -89,7 +89,7 @@ class Inputs:
 def checked_results(
     out: Mapping[str, Any] | None, shapes: Mapping[str, tuple[int, ...]], batch: tuple[int, ...], dtype: Any
 ) -> dict[str, Array] | None:
-    """Return the arrays that a caller gives for results, or None if there are none."""
+    """Return the checked `out` arrays, or None."""
     if out is not None and not isinstance(out, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"out: expected a dict of arrays by name of the result, got {type(out).__name__}")
     given = {name: x for name, x in (out or {}).items() if x is not None}
@@ -112,5 +112,5 @@ def is_of_nodes(x: Expr) -> bool:
 
 
 def is_vector(x: Leaf) -> bool:
-    """Tell whether the value of a letter is a vector (…, n) that needs no look at what it holds."""
+    """Tell whether the value of a letter is a vector (…, n) that needs no check of its entries."""
     return x.domain is One and x.range not in ROWS

@@ -1,4 +1,4 @@
-"""The public verbs: each a name, an expression of the catalogue, and how its value is read."""
+"""The public verbs, each an expression of the catalogue."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = 
     moment = _first_moment(robot, q)
     down = gravity_of(robot, gravity, dtype=moment.dtype)
     common_batch({"gravity": down, "q": moment})
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         return -dot(down, moment)
 
 
@@ -263,7 +263,9 @@ def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     """Return the centre of mass (…, 3) in world coordinates."""
     if checked_robot(robot).mass == 0:
-        raise ArgumentError(f"robot: {robot.name!r} has no mass, so no centre of mass; give its bodies mass")
+        raise ArgumentError(
+            f"robot: expected a mass above zero, got 0 for {robot.name!r}; give its bodies mass"
+        )
     return _first_moment(robot, q) / robot.mass
 
 
@@ -281,5 +283,5 @@ def _first_moment(robot: Robot, q: ArrayLike) -> Array:
 def _pose(x: Array) -> Transform:
     """Read (E, r) off a motion transform [E 0; −E r× E]."""
     e = x[..., :3, :3]
-    with np.errstate(all="ignore"):  # a state that is not finite stays its own
+    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
         return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))

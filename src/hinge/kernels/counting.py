@@ -1,4 +1,4 @@
-"""Count what a kernel does."""
+"""Operation counts of kernels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Operations:
 
     @property
     def total(self) -> int:
-        """All of them together."""
+        """The total number of operations."""
         return self.multiplications + self.additions + self.divisions + self.functions
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Traced scalars: ordinary arithmetic that writes down what it does.
+"""Traced scalars: arithmetic that records instructions.
 
 A `Scalar` stands for a value that is known only when the kernel runs. What is known while tracing is
 a plain float: results that fold to a constant are floats again, and the rules are
@@ -71,7 +71,7 @@ class Graph:
         return self.node(("param", key), False)
 
     def node(self, node: Node, negative: bool) -> Scalar:
-        """Return the scalar of a node with a sign; the node is made now or known already."""
+        """Return the scalar of a node with a sign; equal nodes are made once."""
         index = self._index.get(node)
         if index is None:
             index = self._append(node)
@@ -245,7 +245,7 @@ class Scalar:
             return NotImplemented
         if c not in range(1, MOST_POWER + 1):
             wanted = f"1, 2, … {MOST_POWER}; write other powers with `/` and `sqrt()`"
-            raise TypeError(f"a traced scalar to the power {exponent!r}: wanted {wanted}")
+            raise TypeError(f"a traced scalar to a power: expected {wanted}, got {exponent!r}")
         half, odd = divmod(int(c), 2)
         if half == 0:
             return self
@@ -333,7 +333,6 @@ def _plus(x: Scalar, other: object) -> Value:
 
 
 def _times(x: Scalar, other: object) -> Value:
-    """Return x times a number."""
     c = _number(other)
     if not c:
         return NotImplemented if c is None else 0.0

@@ -82,7 +82,7 @@ class Kernel:
         return {o.key: _signed(o, values) for o in self.outputs}
 
     def restricted(self, keys: Iterable[Hashable]) -> Kernel:
-        """Return the kernel of some outputs only, in their old order, without what they do not need."""
+        """Return the kernel of a subset of the outputs, in their order, without dead code."""
         wanted = set(keys)
         unknown = wanted - {o.key for o in self.outputs}
         assert not unknown, f"no outputs {sorted(map(label, unknown))}"
@@ -125,7 +125,7 @@ def uniform(graph: Graph, indices: Iterable[int]) -> Kernel:
 
 
 def split(graph: Graph, outputs: Mapping[Any, Value]) -> tuple[Kernel, Kernel]:
-    """Return the kernel of what is known at binding time, and the kernel of these outputs, which takes it."""
+    """Return the kernel of the uniform values, and the kernel of these outputs, which takes them too."""
     kernel = finish(graph, outputs)
     return uniform(graph, [x.node for x in kernel.inputs if isinstance(x, Uniform)]), kernel
 
@@ -146,7 +146,7 @@ def _output(graph: Graph, key: Hashable, value: Value) -> Output:
 
 
 def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
-    """Return the kernel of what the outputs need, with values numbered anew."""
+    """Return the kernel without dead code, its values renumbered."""
     needed = sorted(_needed(nodes, [o.value for o in outputs if o.value is not None]))
     inputs = [i for op in ("input", "param") for i in needed if nodes[i][0] == op]
     constants = sorted((i for i in needed if nodes[i][0] == "const"), key=lambda i: nodes[i][1])
@@ -160,7 +160,7 @@ def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
 
 
 def _needed(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
-    """Return the nodes that the roots depend on, themselves included."""
+    """Return the roots and the nodes that they depend on."""
     stack = list(roots)
     found = set(stack)
     while stack:

@@ -1,4 +1,4 @@
-"""The table of operations: everything that is known about an instruction of a kernel, stated once.
+"""The table of operations: the facts about each instruction of a kernel, stated once.
 
 Tracing, folding, printing, counting, verifying and every target read it. To add a function, add a row; if
 LLVM has neither an instruction nor a function for it, write it in `targets/llvm/functions.py` too.

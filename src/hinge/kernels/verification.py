@@ -22,16 +22,16 @@ def verify(kernel: Kernel) -> None:
 
 
 def names_are_unique(kernel: Kernel) -> Iterator[str]:
-    """Tell of two inputs or two outputs with one key."""
+    """Report two inputs or two outputs with one key."""
     yield from _repeated("input", kernel.inputs)
     yield from _repeated("out", [o.key for o in kernel.outputs])
 
 
 def shapes_are_right(kernel: Kernel) -> Iterator[str]:
-    """Tell of unknown ops, wrong numbers of arguments, and constants that are not finite floats."""
+    """Report unknown ops, wrong numbers of arguments, and constants that are not finite floats."""
     for number, i in _numbered(kernel):
         if i.op != "const" and i.op not in OPS:
-            yield f"{_text(number, i)}: unknown op; wanted one of {', '.join(('const', *OPS))}"
+            yield f"{_text(number, i)}: unknown op; expected one of {', '.join(('const', *OPS))}"
         elif len(i.args) != (1 if i.op == "const" else OPS[i.op].arity):
             yield f"{_text(number, i)}: wrong number of arguments"
         elif i.constant is not None and not (type(i.constant) is float and math.isfinite(i.constant)):
@@ -39,7 +39,7 @@ def shapes_are_right(kernel: Kernel) -> Iterator[str]:
 
 
 def arguments_come_earlier(kernel: Kernel) -> Iterator[str]:
-    """Tell of arguments that are not earlier values, and of commuting ones that are not in order."""
+    """Report arguments that are not earlier values, and unsorted arguments of commutative ops."""
     for number, i in _numbered(kernel):
         operands = i.operands
         for a in operands:
@@ -50,7 +50,7 @@ def arguments_come_earlier(kernel: Kernel) -> Iterator[str]:
 
 
 def instructions_are_unique(kernel: Kernel) -> Iterator[str]:
-    """Tell of instructions that repeat an earlier one."""
+    """Report instructions that repeat an earlier one."""
     seen: dict[Instruction, int] = {}
     for number, i in _numbered(kernel):
         first = seen.setdefault(i, number)
@@ -59,12 +59,12 @@ def instructions_are_unique(kernel: Kernel) -> Iterator[str]:
 
 
 def outputs_exist(kernel: Kernel) -> Iterator[str]:
-    """Tell of outputs that are neither an existing value nor a finite constant without sign."""
+    """Report outputs that are neither an existing value nor a finite constant without sign."""
     size = len(kernel.inputs) + len(kernel.instructions)
     for key, value, negative, constant in kernel.outputs:
         where = f"out {label(key)}"
         if (value is None) == (constant is None):
-            yield f"{where}: wanted a value or else a constant"
+            yield f"{where}: expected either a value or a constant"
         if value is not None and not 0 <= value < size:
             yield f"{where}: there is no value t{value}"
         if constant is not None and (negative or not math.isfinite(constant)):
@@ -72,7 +72,7 @@ def outputs_exist(kernel: Kernel) -> Iterator[str]:
 
 
 def constants_are_folded(kernel: Kernel) -> Iterator[str]:
-    """Tell of constants that go straight to an output or into nothing but constants."""
+    """Report constants that are outputs, and instructions of constants alone."""
     constants = {number for number, i in _numbered(kernel) if i.op == "const"}
     for number, i in _numbered(kernel):
         if i.op != "const" and constants.issuperset(i.operands):
@@ -83,7 +83,7 @@ def constants_are_folded(kernel: Kernel) -> Iterator[str]:
 
 
 def nothing_is_dead(kernel: Kernel) -> Iterator[str]:
-    """Tell of inputs and instructions that no later instruction and no output uses."""
+    """Report inputs and instructions that no later instruction and no output uses."""
     used = {o.value for o in kernel.outputs}.union(*(i.operands for i in kernel.instructions))
     for number, key in enumerate(kernel.inputs):
         if number not in used:

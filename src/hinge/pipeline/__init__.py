@@ -1,4 +1,4 @@
-"""The compiler: prove, derive, compile. Its passes stand on one page, `compilation`."""
+"""The compiler: prove, derive, compile. `compilation` lists its passes on one page."""
 
 from hinge.pipeline.building import build, in_order
 from hinge.pipeline.compilation import Compilation

@@ -1,4 +1,4 @@
-"""Code to programs: its inputs in the order of a call, made to run by a target."""
+"""The last passes: inputs in the order of a call, and the program of a target."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ORDER = ("q", "qd", "qdd", "tau", "x")
 
 
 def build(source: Source, *, target: str | None = None, **options: Any) -> Executable:
-    """Return what runs code on a target, the best that is there unless given.
+    """Return the program of code on a target, by default the best one available.
 
     `options` are the target's own, such as `shape` and `lanes` of "llvm"; None leaves the choice to it.
     """
@@ -26,7 +26,7 @@ def build(source: Source, *, target: str | None = None, **options: Any) -> Execu
 
 
 def _check(target: Target, options: dict[str, Any]) -> None:
-    """Refuse a target that cannot be used here, and options that it does not have."""
+    """Refuse an unavailable target, and options that it does not have."""
     if not target.available():
         raise MissingExtraError(
             f"target {target.name!r} needs {target.needs}: pip install {target.needs}, or give another target"

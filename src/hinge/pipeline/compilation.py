@@ -1,4 +1,4 @@
-"""The compiler on a page: what expressions become, pass by pass.
+"""The compiler on a page: its passes in order.
 
     derive    expressions → the cheapest form that named identities lead to
     lower     form → a program of fused sweeps
@@ -29,7 +29,7 @@ from hinge.targets import Executable
 
 @dataclass(frozen=True, eq=False)
 class Compilation:
-    """Expressions on their way to code for one model.
+    """The passes from expressions to code for one model.
 
     `blocks` are block-diagonal operators whose blocks are results too, taken as they stand; `form` is a
     derivation to use instead of the one that a search finds.
@@ -74,7 +74,7 @@ class Compilation:
 
     @property
     def code(self) -> Code:
-        """What a target builds: the last pass before its own."""
+        """The input of a target: the last pass before `build`."""
         return self.ordered
 
     def built(self, target: str | None = None, **options: Any) -> Executable:
@@ -82,7 +82,7 @@ class Compilation:
         return build(self, target=target, **options)
 
     def passes(self) -> Iterator[tuple[str, Any]]:
-        """Evaluate the passes in order; yield the name of each and what it gives."""
+        """Evaluate the passes in order; yield the name and the result of each."""
         yield "derive", self.derived
         yield "lower", self.lowered
         yield "verify", self.verified
@@ -92,7 +92,7 @@ class Compilation:
 
     @property
     def identity(self) -> str | None:
-        """What tells this compilation apart from all others, for caches; None if nothing may be cached."""
+        """The cache key of the compilation; None if nothing may be cached."""
         model = self.binding.identity
         if model is None:
             return None

@@ -28,7 +28,7 @@ from hinge.sweeps import Cost, Program, cost, lower
 
 @dataclass(frozen=True)
 class DerivationLine:
-    """One form on the way: by which identity, what it looks like, what it costs."""
+    """A form on the path: the identity that led to it, its expressions and its cost."""
 
     name: str
     source: str
@@ -67,7 +67,7 @@ class Derivation:
 
     @property
     def cost(self) -> Cost:
-        """What the sweeps cost."""
+        """The cost of the sweeps."""
         return cost(self.program)
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Derivation:
         return out
 
     def reason(self) -> str:
-        """Return why this form was taken."""
+        """Return why this form was chosen."""
         first, last = self.lines[0].cost, self.cost
         if len(self.lines) == 1:
             return f"taken as given: no form among the {self.weighed} weighed is cheaper than {last}"
@@ -109,7 +109,7 @@ def derive(expressions: Expressions, *, serial: bool = False) -> Derivation:
 
 
 def as_given(expressions: Expressions) -> Derivation:
-    """Return expressions without a search: the algorithm that they are as they stand."""
+    """Return a derivation without search: the expressions as they are."""
     start = _Start.of(named(expressions))
     lines = (*start.lines, start.line("given", "", start.state))
     return start.derivation(lines, 1)
@@ -130,7 +130,6 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
 
 
 def _searched(start: _Start) -> Found[Cost]:
-    """Return the way to the cheapest form that the identities lead to."""
     moves = moves_for({x for e in start.loaded.values() for x in leaves(e)}, start.theory.holds_on)
     found = search(start.state, moves, start.cost)
     # The shipped table alone: it takes no inverse for granted that may not exist.
@@ -139,7 +138,7 @@ def _searched(start: _Start) -> Found[Cost]:
 
 
 def frozen_table(catalogue: Iterable[Expressions]) -> str:
-    """Return the text of the table that ships: the search for each of these expressions, made now."""
+    """Return the text of the shipped table: the results of a new search for each of these expressions."""
     starts = [_Start.of(named(e)) for e in catalogue]
     return dumped({key(tuple(s.given.items())): row_of(_searched(s)) for s in starts})
 
@@ -148,8 +147,7 @@ def frozen_table(catalogue: Iterable[Expressions]) -> str:
 class _Start:
     """Expressions multiplied out, their log determinants taken apart and set aside.
 
-    `loaded` are the expressions with what is added to the mass matrix as a letter; `definitions` say what
-    that stands for.
+    `loaded` are the expressions with the load as a letter; `definitions` are the definitions of such letters.
     """
 
     given: Mapping[str, Expr]
@@ -162,7 +160,6 @@ class _Start:
 
     @classmethod
     def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
-        """Return where a derivation begins."""
         loaded, definitions = with_load(given)
         lines: list[DerivationLine] = []
         if any(has_determinant(e) for e in given.values()):
@@ -181,24 +178,20 @@ class _Start:
         return cls(given, loaded, definitions, determinants, tuple(state), theory, tuple(lines))
 
     def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
-        """Return the outputs of a state."""
         return {
             name: self.determinants[name] + p.expression() for name, p in zip(self.given, state, strict=True)
         }
 
     def cost(self, state: Sequence[Polynomial]) -> Cost:
-        """Return what the program of a state costs."""
         forms, inverses = self.forms(state), _inverses(self.theory)
         return cost(lower(forms, inverses=inverses, definitions=self.definitions))
 
     def line(
         self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
     ) -> DerivationLine:
-        """Return a state as a line of a derivation."""
         return DerivationLine(name, source, self.forms(state), known or self.cost(state))
 
     def derivation(self, lines: Sequence[DerivationLine], weighed: int) -> Derivation:
-        """Return the derivation with these lines."""
         inverses, inner = _inverses(self.theory), _inner(self.theory)
         weighed += len(self.lines)
         holds_on, definitions = self.theory.holds_on, self.definitions
@@ -214,7 +207,7 @@ def _inner(theory: Theory) -> tuple[Derivation, ...]:
 
 
 def _inverses(theory: Theory) -> dict[Leaf, Expr]:
-    """Return what the dense letters are the inverses of."""
+    """Return the operators whose inverses the dense letters are."""
     known = {
         x: e.argument
         for x, e in DEFINITIONS.items()

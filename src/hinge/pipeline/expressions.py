@@ -1,4 +1,4 @@
-"""Expressions as a caller gives them: one, several, or several by name; and how they are written down."""
+"""Arguments of the compiler: one expression, several, or several by name; and their text."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ def named(expressions: Expressions) -> dict[str, Expr]:
         found = {f"y{k + 1}": e for k, e in enumerate(expressions)}
     else:
         raise ArgumentError(
-            f"expressions: {type(expressions).__name__} came; wanted an expression of hinge.algebra, a list "
-            "of them, or a dict by name"
+            f"expressions: expected an expression of hinge.algebra, a list of them, or a dict by name, got "
+            f"{type(expressions).__name__}"
         )
     for name, e in found.items():
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"expressions: the key {name!r} came; wanted names as text")
+            raise ArgumentError(f"expressions: expected strings as names, got the key {name!r}")
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{name}: {type(e).__name__} came; wanted an expression of hinge.algebra")
+            raise ArgumentError(f"{name}: expected an expression of hinge.algebra, got {type(e).__name__}")
         if not name.isidentifier():
-            raise ArgumentError(f"name {name!r}: wanted a Python identifier, since outputs become variables")
+            raise ArgumentError(
+                f"name: expected a Python identifier, since outputs become variables, got {name!r}"
+            )
     if not found:
-        raise ArgumentError("expressions: none came; give at least one")
+        raise ArgumentError("expressions: expected at least one, got none")
     distinct_names(*found.values())
     return found
 

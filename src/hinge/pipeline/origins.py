@@ -1,4 +1,4 @@
-"""Whether an expression depends on where the origins of the bodies' frames are.
+"""Dependence of expressions on the origins of the bodies' frames.
 
 The bias accelerations a and the bias forces b are different for other origins; b + M φᵀ a, the forces that
 bodies take along their motion at q̈ = 0, is not, and neither is aₙ + Bᵀ φᵀ a, the acceleration of nodes.

@@ -55,10 +55,10 @@ def prove(left: Expr, right: Expr, *, axioms: Sequence[Axiom | Sequence[Axiom]] 
     """
     facts = [x for item in axioms for x in ((item,) if isinstance(item, Axiom) else item)]
     if not all(isinstance(x, Axiom) for x in facts):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"axioms: {axioms!r} came; wanted what hinge.rules.equation returns")
+        raise ArgumentError(f"axioms: expected values of hinge.rules.equation, got {axioms!r}")
     for side, e in (("left", left), ("right", right)):
         if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{side}: {type(e).__name__} came; wanted an expression of hinge.algebra")
+            raise ArgumentError(f"{side}: expected an expression of hinge.algebra, got {type(e).__name__}")
     distinct_names(left, right)
     forms = [determined(e) for e in (left, right)]
     before = tuple(

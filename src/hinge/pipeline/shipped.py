@@ -21,12 +21,12 @@ Items = Sequence[tuple[str, Expr]]
 
 
 def key(items: Items) -> str:
-    """Return what a search is filed under: the expressions as they were given, without their names."""
+    """Return the key of a search: the given expressions without their names."""
     return "; ".join(repr(e) for _, e in items)
 
 
 def frozen_search(items: Items, start: Sequence[Polynomial], unknown: Iterable[Leaf]) -> Found[Cost] | None:
-    """Return the search for these expressions, if it ships."""
+    """Return the shipped search for these expressions, or None."""
     row = _table().get(key(items))
     if row is None:
         return None
@@ -44,7 +44,7 @@ def frozen_search(items: Items, start: Sequence[Polynomial], unknown: Iterable[L
 
 
 def row_of(found: Found[Cost]) -> dict[str, Any]:
-    """Return a search as it is filed."""
+    """Return a search as a row of the table."""
     return {
         "weighed": found.weighed,
         "steps": [

@@ -90,7 +90,7 @@ class Order:
     weight: Callable[[Letter], int]
 
     def key(self, word: Word) -> tuple[int, int, tuple[str, ...]]:
-        """Return what words are compared by."""
+        """Return the sort key of a word."""
         return sum(map(self.weight, word)), len(word), tuple(letter_name(x) for x in word)
 
     def leading(self, terms: Mapping[Word, Coefficient]) -> Word:
@@ -114,17 +114,17 @@ class Table:
         return table
 
     def add(self, rule: Rule) -> None:
-        """Take in a rule."""
+        """Add a rule."""
         self.rules.append(rule)
         self.by_letter.setdefault(rule.lhs[0], []).append(rule)
 
     def drop(self, rule: Rule) -> None:
-        """Take out a rule."""
+        """Remove a rule."""
         self.rules.remove(rule)
         self.by_letter[rule.lhs[0]].remove(rule)
 
     def match(self, word: Word, skip: Rule | None = None) -> tuple[int, Rule] | None:
-        """Return where and by which rule a word can be rewritten."""
+        """Return the first position and rule that rewrite a word."""
         for k, letter in enumerate(word):
             for rule in self.by_letter.get(letter, ()):
                 if rule is not skip and word[k : k + len(rule.lhs)] == rule.lhs:
@@ -154,7 +154,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Completed:
-    """A confluent table and how it was reached."""
+    """A confluent table, with the statistics of its completion."""
 
     table: Table
     overlaps: int
@@ -216,7 +216,7 @@ class _Completion:
         self._install(Rule(self.number, lead, rhs, scaled))
 
     def _install(self, rule: Rule) -> None:
-        """Add a rule; those that it can rewrite on the left are taken out and reduced again."""
+        """Add a rule; rules whose left side it rewrites are removed and reduced again."""
         stale = [r for r in self.table.rules if _contains(r.lhs, rule.lhs)]
         for r in stale:
             self.table.drop(r)
@@ -249,7 +249,7 @@ class _Completion:
                     self._queue(other, new)
 
     def _queue(self, first: Rule, second: Rule) -> None:
-        """Note where the end of one left side begins the other; light words come first."""
+        """Queue the overlaps of two left sides, lightest words first."""
         for size in range(1, min(len(first.lhs), len(second.lhs))):
             if first.lhs[-size:] == second.lhs[:size]:
                 weight = self.order.key(first.lhs + second.lhs[size:])[0]
@@ -257,7 +257,7 @@ class _Completion:
                 heapq.heappush(self.pending, (weight, self.queued, first, second, size))
 
     def overlap(self, first: Rule, second: Rule, size: int) -> None:
-        """Take the consequence of rewriting an overlap in both ways."""
+        """Reduce the critical pair of an overlap."""
         self.overlaps += 1
         left, right = first.lhs[:-size], second.lhs[size:]
         one, two = wrapped((), first.rhs, right), wrapped(left, second.rhs, ())

@@ -48,7 +48,7 @@ def determinant_steps(e: Expr) -> Iterator[DeterminantStep]:
 
 
 def has_determinant(e: Expr) -> bool:
-    """Tell whether an expression holds a log determinant."""
+    """Tell whether an expression contains a log determinant."""
     match e:
         case LogDet():
             return True
@@ -77,7 +77,6 @@ def _mapped(e: Expr, rule: Callable[[LogDet], Expr]) -> Expr:
 
 
 def _factorised(e: LogDet) -> Expr:
-    """Replace a mass matrix by its innovations factors."""
     for x in (loaded if kappa in leaves(e.argument) else whole, passive):
         if e.argument.range is x.H.range and is_mass(e.argument, x):
             factor = identity(x.H.range) + x.H @ phi @ x.K
@@ -86,7 +85,7 @@ def _factorised(e: LogDet) -> Expr:
 
 
 def is_mass(e: Expr, x: Articulated) -> bool:
-    """Tell whether an expression is the mass matrix of a family of letters, whatever its form."""
+    """Tell whether an expression equals the mass matrix of a family of letters, in any form."""
     theory: Theory = theory_of(e, x.mass)
     p, theory = theory.multiplied_out(e)
     q, theory = theory.multiplied_out(x.mass)

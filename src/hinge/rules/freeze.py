@@ -9,7 +9,7 @@ from hinge.rules.theory import THEORIES
 
 
 def main() -> None:
-    """Write the tables next to this file and print what was found."""
+    """Write the tables next to this file and print their sizes."""
     folder = Path(__file__).parent / TABLES
     folder.mkdir(exist_ok=True)
     for theory in THEORIES:

@@ -31,7 +31,7 @@ from hinge.rules.determinant import is_mass
 
 
 def with_load(given: Mapping[str, Expr]) -> tuple[dict[str, Expr], dict[Leaf, Expr]]:
-    """Return expressions with the first load that they have as the letter κ, and what κ stands for."""
+    """Return expressions with their first load replaced by the letter κ, and the value of κ."""
     if kappa in letters_of(given.values()):
         return dict(given), {}
     found = next((x for e in given.values() for x in _loads(e)), None)
@@ -41,7 +41,7 @@ def with_load(given: Mapping[str, Expr]) -> tuple[dict[str, Expr], dict[Leaf, Ex
 
 
 def _loads(e: Expr) -> list[Expr]:
-    """Return what is added to the mass matrix in inverses and log determinants."""
+    """Return the loads X of 𝓜 + X in inverses and log determinants."""
     match e:
         case Sum():
             return [x for _, t in e.terms for x in _loads(t)]
@@ -55,7 +55,7 @@ def _loads(e: Expr) -> list[Expr]:
 
 
 def _replaced(e: Expr, x: Expr) -> Expr:
-    """Return an expression with a load as the letter κ, wherever it is added to the mass matrix."""
+    """Return an expression with a load replaced by κ wherever it is added to the mass matrix."""
     match e:
         case Sum():
             return linear(*((c, _replaced(t, x)) for c, t in e.terms))
@@ -86,7 +86,7 @@ def _is_local(x: Leaf) -> bool:
 
 
 def _is_plain(e: Expr) -> bool:
-    """Tell whether an expression holds no inverse."""
+    """Tell whether an expression is free of inverses."""
     return not isinstance(e, Inverse) and not (
         isinstance(e, Product) and any(not _is_plain(f) for f in e.factors)
     )

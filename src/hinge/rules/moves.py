@@ -67,7 +67,7 @@ class Move:
         return word
 
     def apply(self, terms: Mapping[Word, Coefficient]) -> Mapping[Word, Coefficient] | None:
-        """Return the terms with the move made everywhere, or None where it has no place."""
+        """Return the terms with the move applied everywhere, or None if it does not apply."""
         found, uses = self.table.normal_form(terms)
         return found if uses else None
 

@@ -14,7 +14,7 @@ from hinge.rules.completion import Axiom, CompletionError, ContradictionError, R
 from hinge.rules.tables_on_disk import ancestry
 from hinge.rules.theory import ORDER, Theory, theory_of
 
-#: An axiom in its place: left · axiom · right.
+#: An axiom with its factors: left · axiom · right.
 Instance = tuple[Word, Axiom, Word]
 
 

@@ -25,13 +25,13 @@ class Comparable(Protocol):
 
 C = TypeVar("C", bound=Comparable)
 State = tuple[Polynomial, ...]
-#: What the normal form is called where it serves as a move.
+#: The name of the normal form as a move.
 NORMAL_FORM = "normal form"
 
 
 @dataclass(frozen=True, eq=False)
 class SearchStep(Generic[C]):
-    """One form on the way: what led to it, what it looks like, what it costs."""
+    """A form on the path: the move that led to it, its expressions and its cost."""
 
     name: str
     source: str
@@ -41,7 +41,7 @@ class SearchStep(Generic[C]):
 
 @dataclass(frozen=True, eq=False)
 class Found(Generic[C]):
-    """The cheapest form, the way to it, and how many forms were weighed."""
+    """The cheapest form, the path to it, and the number of forms compared."""
 
     steps: tuple[SearchStep[C], ...]
     weighed: int

@@ -1,4 +1,4 @@
-"""The completed tables as they ship: written once, read back letter by letter."""
+"""Serialisation of the completed tables that ship with the package."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def dump_rules(axioms: Sequence[Axiom], rules: Sequence[Rule]) -> str:
 
 
 def ancestry(rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules and all that their proofs use, oldest first."""
+    """Return the rules and the rules that their proofs use, oldest first."""
     found: dict[int, Rule] = {}
     todo = list(rules)
     while todo:

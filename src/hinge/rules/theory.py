@@ -45,7 +45,7 @@ from hinge.algebra import (
 from hinge.rules.completion import Axiom, Completed, Order, Table, Use, complete
 from hinge.rules.tables_on_disk import load_rules
 
-#: A letter that stands for an inverse which no definition gives: heavy, so that it goes where it can.
+#: The weight of a letter for an inverse without definition: heavy, so that it is eliminated first.
 UNKNOWN_INVERSE = 300
 
 
@@ -58,7 +58,7 @@ ORDER = Order(weight)
 
 
 def equation(name: str, left: Expr, right: Expr, source: str) -> tuple[Axiom, ...]:
-    """Return the axiom left = right and, unless it says the same, its adjoint."""
+    """Return the axiom left = right and, unless it is the same, its adjoint."""
     d = polynomial(left, no_inverse) - polynomial(right, no_inverse)
     one = Axiom(name, d, source)
     return (one,) if d.T.key == d.key else (one, Axiom(f"adjoint of {name}", d.T, source))
@@ -71,7 +71,7 @@ def _cited(letter: Leaf) -> str:
 
 
 def definition_axioms(definitions: Mapping[Leaf, Expr]) -> tuple[Axiom, ...]:
-    """Return the axioms that definitions stand for.
+    """Return the axioms of definitions.
 
     They are letter = expression, X letter = letter X = I, or letter letterᵀ = X.
     """
@@ -153,7 +153,7 @@ class Theory:
         )
 
     def multiplied_out(self, e: Expr) -> tuple[Polynomial, Theory]:
-        """Return an expression as a polynomial, and the theory with letters for inverses it did not know."""
+        """Return an expression as a polynomial, and the theory extended by letters for unknown inverses."""
         theory = self
 
         def inverse_of(argument: Expr) -> Polynomial:
@@ -166,7 +166,7 @@ class Theory:
 
     @property
     def root(self) -> Theory:
-        """The theory that ships with the package, without what was added to it."""
+        """The shipped theory, without added axioms."""
         return self if self.base is None else self.base.root
 
     def _inverse(self, argument: Expr, p: Polynomial) -> tuple[Polynomial, Theory]:
@@ -202,7 +202,7 @@ class Theory:
         return found
 
     def _key(self, p: Polynomial) -> tuple[object, ...]:
-        """Return what an operator is known by: spaces, and the normal form in the shipped theory."""
+        """Return the key of an operator: its spaces, and its normal form in the shipped theory."""
         return p.range, p.domain, self.root.normal(p).key
 
     def normal(self, p: Polynomial) -> Polynomial:

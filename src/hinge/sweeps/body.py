@@ -1,4 +1,4 @@
-"""One kernel under construction: what the statements of a pass come to at one body."""
+"""A kernel under construction: the statements of a pass at one body."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from hinge.tree import WORLD
 MOST_NEGATED = 0.1
 #: The joint's own coordinates, and what depends on them alone, in the memory of values.
 COORDINATES, HINGE = leaf("coordinates", One, One), leaf("hinge", One, One)
-#: What comes from parameters of the model that each call gives.
+#: Values derived from parameters of the model that are inputs of a call.
 DERIVED = leaf("derived", One, One)
 
 
 class Read(NamedTuple):
-    """A value that a kernel looks up: of its own column or of none, at a neighbour of its body."""
+    """A value that a kernel reads: of its own column or of none, at a neighbour of its body."""
 
     what: Expr
     own: bool
@@ -57,7 +57,7 @@ class Read(NamedTuple):
 
 
 class BodyKernel:
-    """One kernel under construction: what happens at a body in a pass.
+    """A kernel under construction: the statements of a pass at one body.
 
     `near` are the bodies that it may read from, itself the first. What it reads is noted, in order, so that
     a body that reads alike can do without.
@@ -79,7 +79,7 @@ class BodyKernel:
 
     @property
     def site(self) -> Site:
-        """What letters mean here, over parameters."""
+        """The values of letters at this body, over parameters."""
         if self._site is None:
             constants = self.memory.constants[self.body]
             numbers = constants.entries(self._input, lambda k, negative: self._param(False, k, negative))
@@ -98,7 +98,7 @@ class BodyKernel:
         return -found if negative else found
 
     def at(self, x: Expr, body: int) -> Block | None:
-        """Return a value that another kernel stored, or this one just made; None where there is none."""
+        """Return a value of this kernel or of an earlier one, or None."""
         if body == self.body and x in self.made:
             return self.made[x]
         key = x, self.near.index(body)
@@ -108,7 +108,7 @@ class BodyKernel:
         return self.loaded[key]
 
     def _columns(self, x: Expr) -> tuple[bool, ...]:
-        """Return where a value may be: in the kernel's own column, beside all columns, or in either."""
+        """Return the columns in which a value may be: the kernel's own, none, or either."""
         if self.column is None:
             return (False,)
         if isinstance(x, Leaf):
@@ -138,14 +138,14 @@ class BodyKernel:
 
     @property
     def hinge(self) -> Block:
-        """What depends on the joint's q alone."""
+        """The values that depend on the joint's q alone."""
         found = self.at(HINGE, self.body)
         assert found is not None
         return found
 
     @property
     def step(self) -> Step:
-        """The way to the parent."""
+        """The step to the parent."""
         if self._step is None:
             self._step = self.site.step(self.hinge)
         return self._step
@@ -163,7 +163,7 @@ class BodyKernel:
         self.store(s.target, found)
 
     def send(self, edge: Product) -> None:
-        """Evaluate what this body sends to its parent over an edge, and store it."""
+        """Evaluate the contribution of this body to its parent over an edge, and store it."""
         x = operand(edge)
         if not is_congruence(edge):
             moved = self.step.to_parent(self.value(x))
@@ -175,7 +175,7 @@ class BodyKernel:
         self.store(edge, moved)
 
     def _factorwise(self, x: Expr) -> Block:
-        """Return E X Eᵀ; of a product X = A B through a space of fewer numbers, (E A) (B Eᵀ)."""
+        """Return E X Eᵀ, as (E A) (B Eᵀ) for a product X = A B through a smaller space."""
         factors = x.factors if isinstance(x, Product) else (x,)
         for n, f in enumerate(factors[:-1], 1):
             if f.domain is not Body:
@@ -191,7 +191,7 @@ class BodyKernel:
         return _times(whole if isinstance(operator, Leaf) else whole.T, x)
 
     def store(self, target: Expr, value: Block) -> None:
-        """Keep a value for the rest of this kernel and for others."""
+        """Store a value for this kernel and for later ones."""
         value = np.asarray(value, dtype=object)
         symmetric = is_congruence(target) if isinstance(target, Product) else is_symmetric(target)
         if symmetric:
@@ -233,7 +233,7 @@ class BodyKernel:
         return found
 
     def _inverse(self, x: Block) -> Block:
-        """Return the inverse of a block; one that is known beforehand must not be singular."""
+        """Return the inverse of a block; a constant block must not be singular."""
         known = self.graph.known
         if len(x) and all(known[v.index] == BOUND for v in x.flat if isinstance(v, Traced)):
             self.regular.append(x)
@@ -259,7 +259,7 @@ class BodyKernel:
         return found
 
     def _blank(self, size: int, *parts: Expr) -> Block:
-        """Return zeros for a vector, or for columns when the parts hold columns."""
+        """Return zeros for a vector, or for columns."""
         spaces = {self.memory.sources[x] for e in parts for x in leaves(e) if x in self.memory.sources}
         return zeros(size, self.memory.width(spaces.pop(), self.column)) if spaces else zeros(size)
 
@@ -271,7 +271,7 @@ class BodyKernel:
         return found
 
     def _edge(self, e: Product) -> Block:
-        """Return what comes over an edge: from the children, or from the parent."""
+        """Return the value of an edge: the sum over the children, or the parent's."""
         if e.factors[0] in GATHERING:
             return self._from_children(e)
         x = operand(e)
@@ -312,14 +312,14 @@ class Variant(NamedTuple):
 
 
 class Family:
-    """The bodies that do the same in a stage: what they do, and the templates of it by kind of body."""
+    """The bodies with the same statements in a stage, and their templates by kind of body."""
 
     def __init__(self, memory: Memory, stage: int, do: Callable[[BodyKernel], None]) -> None:
         self.memory, self.stage, self.do = memory, stage, do
         self.variants: dict[tuple[Any, ...], list[Variant]] = {}
 
     def run(self, body: int, column: Column | None = None, near: tuple[int, ...] | None = None) -> None:
-        """Do it at a body, by a template if there is one."""
+        """Run the statements at a body, from a template if one fits."""
         memory, at = self.memory, Place(self.stage, body, column)
         near = memory.near[body] if near is None else near
         known = self.variants.setdefault(self._surroundings(body, near, column), [])
@@ -335,7 +335,7 @@ class Family:
         self._trace(known, at, near)
 
     def _replay_negated(self, variant: Variant, blocks: Sequence[Stored | None], at: Place) -> bool:
-        """Use a template that fits but for the signs of a few slots, if there is one."""
+        """Replay a template that fits up to the signs of a few slots, if there is one."""
         key, slots, numbers = Reading(blocks).finish()
         found = variant.up_to_signs(key)
         if found is None:
@@ -358,7 +358,7 @@ class Family:
         return template.body in support(body) or body in support(template.body)
 
     def _surroundings(self, body: int, near: tuple[int, ...], column: Column | None) -> tuple[Any, ...]:
-        """Return what shapes the kernel beside what it reads."""
+        """Return everything besides the reads that determines the kernel."""
         kind = self.memory.kinds[body]
         if column is None:
             return *kind, len(near)
@@ -366,7 +366,7 @@ class Family:
         return *kind, len(near), width, body == column.body, near[1] == column.body
 
     def _trace(self, known: list[Variant], at: Place, near: tuple[int, ...]) -> None:
-        """Trace the kernel at a body, keep it as a template, and use that."""
+        """Trace the kernel at a body, store it as a template, and replay it."""
         kernel = BodyKernel(self.memory, at, near)
         self.do(kernel)
         template, reads = kernel.template(), tuple(kernel.reads)
@@ -380,7 +380,6 @@ class Family:
 
 
 def _total(terms: Iterable[tuple[Any, Block]]) -> Block:
-    """Return Σ c x."""
     total: Any = None
     for c, term in terms:
         x = term if c == 1 else -term if c == -1 else float(c) * term

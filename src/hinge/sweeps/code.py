@@ -1,4 +1,4 @@
-"""Straight-line code of a program: kernels in their places, and where values go between them."""
+"""Straight-line code of a program: calls of kernels, and the slots that connect them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hinge.kernels import Kernel, Operations, count
 
 @dataclass(frozen=True)
 class Slot:
-    """A number that one kernel stores and others load; `negative` when it is meant with the other sign."""
+    """A number that one kernel stores and others load; `negative` if it is read with the opposite sign."""
 
     index: int
     negative: bool = False
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Call:
-    """A kernel in its place: which slots it loads and stores.
+    """A call of a kernel: the slots that it loads and stores.
 
     The kernel's inputs are the loads and after them the parameters, numbers of the model. Equal kernels are
     the same object.
@@ -53,7 +53,7 @@ KnownBlock: TypeAlias = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class DenseCall:
-    """A dense solve in its place: matrix, right sides and results as slots or constants.
+    """A dense solve: matrix, right-hand sides and results as slots or constants.
 
     A matrix that is known to be symmetric and positive needs no exchange of rows.
     """
@@ -75,7 +75,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Code:
-    """A program as straight-line code: calls in order, where inputs are, where outputs come from."""
+    """A program as straight-line code: calls in order, the slots of inputs and of outputs."""
 
     calls: tuple[Call | DenseCall, ...]
     inputs: Mapping[str, tuple[int, ...]]
@@ -83,9 +83,9 @@ class Code:
     slots: int
 
     def identity(self) -> str:
-        """Return a digest of everything the code says: code with the same one does the same.
+        """Return a digest of the code; code with equal digests computes the same.
 
-        The traced code is all that a target is given, so formulas that come from anywhere are told apart.
+        A target gets nothing but the code, so the digest distinguishes formulas of any origin.
         """
         kernels: dict[Kernel, int] = {}
         text = sha256()

@@ -66,7 +66,7 @@ def _raise_first(breaches: Iterable[str]) -> None:
 
 
 def kernels_are_legal(code: Code) -> Iterator[str]:
-    """Tell of the first breach in each kernel."""
+    """Report the first breach in each kernel."""
     first = dict[Kernel, str]()
     for where, c in _numbered(code):
         if isinstance(c, Call):
@@ -79,7 +79,7 @@ def kernels_are_legal(code: Code) -> Iterator[str]:
 
 
 def shapes_are_right(code: Code) -> Iterator[str]:
-    """Tell of calls that do not fit their kernels, and of dense solves whose parts do not fit."""
+    """Report calls that do not fit their kernels, and of dense solves whose parts do not fit."""
     for where, c in _numbered(code):
         if isinstance(c, DenseCall):
             n, *more = c.right.shape
@@ -95,7 +95,7 @@ def shapes_are_right(code: Code) -> Iterator[str]:
 
 
 def entries_are_slots_or_numbers(code: Code) -> Iterator[str]:
-    """Tell of entries that are neither a slot of the code nor a finite number."""
+    """Report entries that are neither a slot of the code nor a finite number."""
     for where, entries in _read(code):
         for x in entries:
             if isinstance(x, Slot):
@@ -113,7 +113,7 @@ def entries_are_slots_or_numbers(code: Code) -> Iterator[str]:
 
 
 def slots_are_written_once_before_they_are_read(code: Code) -> Iterator[str]:
-    """Tell of slots that are read too early, written twice, or out of range."""
+    """Report slots that are read too early, written twice, or out of range."""
     written = dict[int, str]()
     for name, slots in code.inputs.items():
         yield from _write(written, f"input {name}", slots, code.slots)
@@ -126,7 +126,7 @@ def slots_are_written_once_before_they_are_read(code: Code) -> Iterator[str]:
 
 
 def nothing_is_dead(code: Code) -> Iterator[str]:
-    """Tell of slots that a call stores and that no call and no result reads."""
+    """Report slots that a call stores and that no call and no result reads."""
     used = {x.index for _, entries in _read(code) for x in entries if isinstance(x, Slot)}
     for where, c in _numbered(code):
         for s in c.stores if isinstance(c, Call) else ():
@@ -135,7 +135,7 @@ def nothing_is_dead(code: Code) -> Iterator[str]:
 
 
 def results_have_names(code: Code) -> Iterator[str]:
-    """Tell of two results of one name."""
+    """Report two results of one name."""
     names = [r.name for r in code.results]
     for name in names:
         if names.count(name) > 1:
@@ -153,7 +153,7 @@ RULES: tuple[Callable[[Code], Iterator[str]], ...] = (
 
 
 def covers_program(code: Code, program: Program, binding: Binding) -> Iterator[str]:
-    """Tell of inputs and outputs of a program that its code lacks or that have another size there."""
+    """Report inputs and outputs of a program that its code lacks or has with another size."""
     sizes = {x.name: binding.length(x.range) for x in program.inputs if _is_taken(x, binding)}
     for name, size in sizes.items():
         if name not in code.inputs or len(code.inputs[name]) != size:
@@ -169,7 +169,6 @@ def covers_program(code: Code, program: Program, binding: Binding) -> Iterator[s
 
 
 def _is_taken(x: Any, binding: Binding) -> bool:
-    """Tell whether an input is a vector that the user gives."""
     return x.domain is One and binding.known(x) is None
 
 
@@ -190,7 +189,7 @@ def _reads(c: Call | DenseCall) -> Sequence[Any]:
 
 
 def _read(code: Code) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield everything that is read, with who reads it."""
+    """Yield every entry that is read, with its reader."""
     for where, c in _numbered(code):
         yield where, _reads(c)
     for r in code.results:

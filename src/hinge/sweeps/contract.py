@@ -1,4 +1,4 @@
-"""What a model must answer so that expressions can be evaluated on it: the contract of a binding.
+"""The contract of a binding: the queries that a model answers so that expressions can be evaluated on it.
 
 Everything is said at one body, in the coordinates that the binding chose for it. Arrays hold floats or
 traced scalars. Body −1 is the world.
@@ -33,11 +33,11 @@ Block = NDArray[Any]
 
 
 class Step(Protocol):
-    """E at one body: the way between a body and its parent (or the world).
+    """E at one body: the step between a body and its parent (or the world).
 
     Sizes of blocks are the binding's, and may differ from body to body. For a robot a block of the Body space
     is a 6-vector and one number for each rotor of that hinge; a rotor is seen by its own hinge only, so its
-    rows do not travel. Where several bodies are worked with as one, a block is the stack of theirs.
+    rows do not travel. The block of an aggregate is the stack of its members' blocks.
     """
 
     @property
@@ -63,22 +63,22 @@ class Step(Protocol):
 
 
 class Site(Protocol):
-    """What each letter means at a body of one kind, with numbers given."""
+    """The values of letters at a body of one kind, for given numbers."""
 
     def hinge(self, q: Block) -> Block:
         """Return the numbers that depend on q alone and that all passes use, such as sin and cos."""
         ...
 
     def derived(self, parameters: Block) -> Block:
-        """Return what a model that takes parameters derives from those of a body for all passes."""
+        """Return the values that all passes use and that are derived from the parameters of a body."""
         ...
 
     def with_derived(self, derived: Block) -> Site:
-        """Return the site with what was derived from its parameters."""
+        """Return the site with the values of `derived`."""
         ...
 
     def step(self, hinge: Block) -> Step:
-        """Return the way to the parent, given the numbers of `hinge`."""
+        """Return the step to the parent, given the numbers of `hinge`."""
         ...
 
     def value(self, leaf: Leaf, hinge: Block) -> Block | None:
@@ -91,16 +91,16 @@ class Site(Protocol):
 
 
 class Binding(Protocol):
-    """What each letter means at each body of a model."""
+    """The values of letters at each body of a model."""
 
     @property
     def identity(self) -> str | None:
-        """What tells the binding apart from all others, for caches; None if its code may not be cached."""
+        """The cache key of the binding; None if its code may not be cached."""
         ...
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:
-        """The vectors of numbers of the model that each call gives, beside the letters of expressions."""
+        """The parameters of the model that are inputs of each call, besides the letters of expressions."""
         ...
 
     @property
@@ -109,15 +109,15 @@ class Binding(Protocol):
         ...
 
     def name(self, body: int) -> str:
-        """Return what to call a body's hinge in a message."""
+        """Return the name of a body's hinge for messages."""
         ...
 
     def size(self, space: Space, body: int) -> int:
-        """Return how many numbers a vector of the space has at a body."""
+        """Return the block size of a space at a body."""
         ...
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
-        """Return where those numbers stand in the user's flat vector; −1 for one that is not shown."""
+        """Return the indices of the block in the user's flat vector; −1 for hidden entries."""
         ...
 
     def length(self, space: Space) -> int:
@@ -126,27 +126,27 @@ class Binding(Protocol):
 
     @property
     def width(self) -> int:
-        """How many numbers of a body's block users see, the most of all bodies."""
+        """The number of visible entries of a body's block, the largest of all bodies."""
         ...
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:
-        """Return the value of an input vector that the model gives, or None if the user gives it."""
+        """Return the value of an input that the model provides, or None if the caller does."""
         ...
 
     def coordinates(self, body: int) -> Sequence[int]:
-        """Return where the joint's coordinates stand in q."""
+        """Return the indices of the joint's coordinates in q."""
         ...
 
     def kind(self, body: int) -> Hashable:
-        """Return everything but numbers that shapes the code at a body, the sizes of its blocks included."""
+        """Return everything except numbers that determines the code at a body, block sizes included."""
         ...
 
     def constants(self, body: int) -> Sequence[float]:
-        """Return the numbers of a body; zeros and ones that differ by rounding only are made so."""
+        """Return the numbers of a body; zeros and ones up to rounding are exact."""
         ...
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
-        """Return what letters mean at bodies of this kind, with numbers in the order of `constants`."""
+        """Return the values of letters at bodies of this kind, for numbers in the order of `constants`."""
         ...
 
 

@@ -91,7 +91,7 @@ APPLY = 36
 
 @dataclass(frozen=True, order=True)
 class Cost:
-    """What a program costs, in the order in which costs are compared."""
+    """The cost of a program; fields in order of comparison."""
 
     solves: int
     quadratic: int
@@ -133,7 +133,7 @@ def _is_sweep(p: Pass) -> bool:
 
 
 def _is_recursion(s: Statement) -> bool:
-    """Tell whether a statement carries a value of its own kind over an edge."""
+    """Tell whether a statement reads its own target over an edge."""
     return s.value is not None and any(s.target in leaves(operand(e)) for e in edges(s.value))
 
 

@@ -1,4 +1,4 @@
-"""State equations: what a factored expression asks for, body by body, still in operator form.
+"""State equations of a factored expression, in operator form.
 
 Each φ x or ψ x becomes a state, s = x + E s or s = x + E (s − G H s); adjoints alike; K becomes E G.
 Block-diagonal letters that are derived (P, D, G, R …) bring their own equations.
@@ -138,7 +138,7 @@ class Equations:
                 raise AssertionError(f"{e}: not multiplied out")
 
     def formula(self, x: Leaf) -> None:
-        """Take in a leaf that is a function of the motion at its body, and what it needs."""
+        """Add a leaf that is a function of the motion at its body, and the vectors that it needs."""
         if not x.needs or x in self.needs:
             return
         self.values[x], self.needs[x] = None, ()
@@ -227,7 +227,7 @@ def step_of(letter: Letter) -> Expr:
     if definition is None:
         raise UnboundLeafError(
             f"{letter}: is {letter.range} ← {letter.domain}, all steps towards the base, and no value can be "
-            "given for it; wanted φ, ψ or products of them"
+            "given for it; expected φ, ψ or products of them"
         )
     assert isinstance(definition, Inverse)
     assert isinstance(definition.argument, Sum)
@@ -245,7 +245,7 @@ def in_steps(p: Polynomial) -> Polynomial:
         if base not in DEFINITIONS:
             raise UnboundLeafError(
                 f"{base}: is {base.range} ← {base.domain}, one step towards the base, and no value can be "
-                "given for it; wanted E and block-diagonal letters"
+                "given for it; expected E and block-diagonal letters"
             )
         found = polynomial(DEFINITIONS[base], no_inverse)
         return found if isinstance(letter, Leaf) else found.T
@@ -289,9 +289,7 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
                 "product has blocks between siblings"
             )
         if not all(leaf_of(x).structure is Structure.DIAGONAL for x in word):
-            raise ArgumentError(
-                f"{e}: is not block-diagonal; wanted block-diagonal letters, or Eᵀ X E of derived ones"
-            )
+            raise ArgumentError(f"{e}: expected block-diagonal letters, or Eᵀ X E of derived ones")
     return factored(p), more
 
 

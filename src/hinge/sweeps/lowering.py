@@ -59,9 +59,9 @@ def lower(
 ) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
-    `inverses` says of which operators the letters without closed form are the inverses; `blocks` are
-    block-diagonal operators that are shown as their blocks beside the outputs; `definitions` say what
-    block-diagonal letters stand for in these expressions, beside those of the algebra.
+    `inverses` maps letters without closed form to the operators that they invert; `blocks` are block-diagonal
+    operators that are returned as blocks besides the outputs; `definitions` are definitions of block-diagonal
+    letters besides those of the algebra.
     """
     system = Equations(dict(inverses or {}))
     found = tuple(_output(system, name, e) for name, e in outputs.items())
@@ -98,7 +98,6 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
 
 
 def _blocks(system: Equations, name: str, e: Expr) -> BlockOutput:
-    """Return an operator as its blocks."""
     value, more = block_value(e)
     symmetric = e.range is e.domain and polynomial(e, no_inverse).T.key == polynomial(e, no_inverse).key
     variable = leaf(f"{name}_blocks", e.range, e.domain, Structure.DIAGONAL, self_adjoint=symmetric,
@@ -111,8 +110,8 @@ def _refuse_outer_products(name: str, p: Polynomial) -> None:
     for w in p.terms:
         if any(x.range is One for x in w[1:]):
             raise NotImplementedError(
-                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, for which there is "
-                "no program; compute the two vectors and multiply them in NumPy"
+                f"{name}: {word_expression(w, p.range)} is an outer product of vectors, which is not "
+                "supported; compute the two vectors and multiply them in NumPy"
             )
 
 
@@ -128,7 +127,7 @@ def _world_value(e: Expr) -> Expr:
 
 
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
-    """Return the variable that has this value: itself when it is one, else a new one."""
+    """Return a variable with this value: the value itself if it is a variable, else a new one."""
     if isinstance(value, Leaf) and any(
         value in known for known in (system.values, system.solves, system.products)
     ):
@@ -155,7 +154,7 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
 
 
 def way(word: Word) -> str:
-    """Return which way a word carries: "up" towards the base, "down", "both", or "none"."""
+    """Return the direction in which a word propagates: "up" towards the base, "down", "both", or "none"."""
     if any(leaf_of(x).structure is Structure.DENSE for x in word):
         return "both"
     found = {
@@ -182,7 +181,7 @@ def upward_part(p: Polynomial) -> Polynomial:
 
 
 def _dense_operators(system: Equations) -> dict[Leaf, OperatorOutput]:
-    """Return how the operators of dense solves are assembled; they may ask for solves themselves."""
+    """Return the columns of the operators of dense solves, which may need solves themselves."""
     found: dict[Leaf, OperatorOutput] = {}
     while len(found) < len(system.solves):
         for target in list(system.solves):
@@ -217,7 +216,7 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
 
 
 def _split(word: Word) -> tuple[Word, Word]:
-    """Return two vectors whose product is the word, cut so that the fewest propagations are needed."""
+    """Return two vectors whose product is the word, split for the fewest propagations."""
     if len(word) < 2:
         number = word_expression(word, One)
         raise NotImplementedError(f"{number}: a letter that is a number is not lowered; scale with * instead")
@@ -239,7 +238,7 @@ def _vector_polynomial(word: Word) -> Polynomial:
 
 
 def _share(system: Equations) -> None:
-    """Make variables of the terms that several equations (or one, twice) use."""
+    """Make variables of terms that occur more than once."""
     values = [e for x, v in system.values.items() for e in ((v,) if v is not None else system.needs[x])]
     known = {v: x for x, v in system.values.items() if v is not None}
     names: dict[Expr, Leaf] = {}

@@ -44,7 +44,7 @@ from hinge.algebra import (
 
 
 class Direction(Enum):
-    """Which way a pass goes over the tree."""
+    """The direction of a pass over the tree."""
 
     GATHER = "tip to base"
     SCATTER = "base to tip"
@@ -61,7 +61,7 @@ class Statement:
 
     @property
     def expressions(self) -> tuple[Expr, ...]:
-        """What the statement is made of: its value, or what its formula needs."""
+        """The expressions that the statement reads: its value, or the arguments of its formula."""
         return (self.value,) if self.value is not None else self.needs
 
     def at_body(self) -> str:
@@ -90,7 +90,7 @@ class Pass:
 
     @property
     def edges(self) -> frozenset[Expr]:
-        """The edges that it goes along: which of E, E₀, Eᵀ, E₀ᵀ."""
+        """The edges of its statements, among E, E₀, Eᵀ, E₀ᵀ."""
         return frozenset(x.factors[0] for s in self.statements for e in s.expressions for x in edges(e))
 
 
@@ -226,7 +226,7 @@ GATHERING: tuple[Expr, ...] = (E, E0)
 
 
 def edges(e: Expr, kinds: tuple[Expr, ...] = EDGES) -> Iterator[Product]:
-    """Yield the edges of a value, outermost first; what is inside an edge is not looked at."""
+    """Yield the outermost edges of a value."""
     match e:
         case Product():
             for n, f in enumerate(e.factors):
@@ -310,7 +310,7 @@ def output_variables(o: ProgramOutput) -> tuple[Leaf, ...]:
 
 
 def write(program: Program) -> str:
-    """Return the program as an algorithm that a person would write in a paper."""
+    """Return the program as an algorithm in the style of a paper."""
     lines: list[str] = []
     number = 0
     for stage in program.stages:
@@ -330,7 +330,7 @@ def write(program: Program) -> str:
 
 
 def read_off(o: ProgramOutput) -> str:
-    """Return how an output comes from the variables, as text that follows its name."""
+    """Return the formula of an output in terms of variables, as text that follows its name."""
     match o:
         case VectorOutput():
             return "" if o.variable.name == o.name else f" = {o.variable}"
@@ -375,7 +375,7 @@ def _indexed(e: Expr, at: str = "k") -> str:
 
 
 def _grouped(e: Product) -> list[Expr]:
-    """Return the factors, an edge at the end as one."""
+    """Return the factors, a trailing edge as one factor."""
     for n, f in enumerate(e.factors):
         if f in EDGES and n:
             return [*e.factors[:n], product(*e.factors[n:])]

@@ -1,7 +1,7 @@
 """Scheduling: state equations put into passes, each as early as its inputs allow.
 
 Levels count up: pass m is level 2m, a dense solve or product after it is level 2m + 1. A variable with an
-edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and kept.
+edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and stored.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from hinge.sweeps.program import (
 
 @dataclass
 class Plan:
-    """The equations of a system put into passes, the first going in a given direction."""
+    """The equations of a system in passes, the first with a given direction."""
 
     system: Equations
     operators: Mapping[Leaf, OperatorOutput]
@@ -90,7 +90,7 @@ class Plan:
         return level if self._direction(level) is direction else level + 2
 
     def level(self, e: Expr) -> int:
-        """Return the earliest stage in which a value can be had."""
+        """Return the earliest stage in which a value is available."""
         match e:
             case Leaf() | Adjoint():
                 return self.levels.get(leaf_of(e), 0)
@@ -138,7 +138,7 @@ class Plan:
         return False
 
     def _name(self, term: Expr) -> None:
-        """Give a term a variable of its own, everywhere."""
+        """Replace a term by a variable in all equations."""
         name = self.system.variable(term.range, *term_name(term))
         for x, value in self.system.values.items():
             if value is not None:
@@ -148,12 +148,12 @@ class Plan:
         self.system.values[name] = term
 
     def _expressions(self, x: Leaf) -> tuple[Expr, ...]:
-        """Return what an equation is made of: its value, or what its formula needs."""
+        """Return the expressions that an equation reads: its value, or the arguments of its formula."""
         value = self.system.values[x]
         return (value,) if value is not None else self.system.needs[x]
 
     def _early(self, e: Expr, level: int, *, top: bool = False) -> Expr | None:
-        """Return a subterm that belongs into an earlier pass, or that a scatter edge cannot shift."""
+        """Return a subterm of an earlier pass, or one that a scatter edge cannot shift."""
         if isinstance(e, Product) and e.factors[0] in EDGES:
             if self.level(e) < level:
                 return e
@@ -204,7 +204,7 @@ class Plan:
         return found.pop() if found else None
 
     def _ordered(self, level: int) -> tuple[Statement, ...]:
-        """Return the statements of a pass so that each comes after what it uses at the same body."""
+        """Return the statements of a pass in order of their dependencies at a body."""
         here = [x for x in self.system.values if self.levels[x] == level]
         done: set[Leaf] = set()
         found: list[Statement] = []
@@ -220,7 +220,7 @@ class Plan:
         return tuple(found)
 
     def _local(self, x: Leaf) -> set[Leaf]:
-        """Return the leaves that an equation uses at the body itself, not over an edge."""
+        """Return the leaves that an equation reads at the body itself."""
         return set().union(*(_local_leaves(e) for e in self._expressions(x)))
 
 

@@ -1,8 +1,8 @@
-"""Values whose slots hold the other sign than a template reads: changing a few signs saves a kernel.
+"""Sign changes: negating a few slots so that an existing template fits.
 
-Two limbs that differ at their tips alone may store the same values with different signs from there on, and
-would share no kernel down to the trunk. Where a template fits but for signs, the slots that differ are
-negated first, once, and all that follows is alike.
+Two limbs that differ only at their tips may store the same values with different signs from there on, and
+would share no kernel down to the trunk. Where a template fits up to signs, the slots that differ are negated
+first, once, and all later kernels are shared.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from hinge.sweeps.slots import FIRST, Layout, Memory, Stored
 
 
 def unsigned(key: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the key of what is read without the signs of slots."""
+    """Return the key of reads without the signs of slots."""
     return tuple([x.unsigned if isinstance(x, Layout) else x for x in key])
 
 
 def flipped(blocks: Sequence[Stored | None], wanted: Sequence[Any]) -> set[int] | None:
-    """Return the slots that are wanted with the other sign, given layouts that differ in signs only.
+    """Return the slots that are read with the opposite sign, given layouts that differ in signs only.
 
-    None if a slot is wanted with both signs.
+    None if a slot is read with both signs.
     """
     other, same = set[int](), set[int]()
     for block, layout in zip(blocks, wanted, strict=False):
@@ -37,7 +37,7 @@ def flipped(blocks: Sequence[Stored | None], wanted: Sequence[Any]) -> set[int] 
 
 
 class Negation(NamedTuple):
-    """A call that stores slots with the other sign, one after the other."""
+    """A call that stores negated slots."""
 
     slots: Sequence[int]
     start: int
@@ -46,7 +46,7 @@ class Negation(NamedTuple):
     column: Column | None
 
     def close(self, live: bytearray, kernels: dict[Kernel, Kernel]) -> Call | None:
-        """Return the call that stores what is read later, or None; what it loads is live now."""
+        """Return the call that stores the live slots, or None; its loads become live."""
         kept = [(s, self.start + k) for k, s in enumerate(self.slots) if live[self.start + k]]
         if not kept:
             return None
@@ -61,7 +61,7 @@ class Negation(NamedTuple):
 def negate(
     memory: Memory, slots: Sequence[int], wanted: set[int], stage: int, body: int, column: Column | None
 ) -> list[int]:
-    """Return the slots, those that are wanted with the other sign replaced by slots that hold that."""
+    """Return the slots, with those of the opposite sign replaced by negated slots."""
     new = [s for s in slots if s in wanted and s not in memory.negated]
     if new:
         places = memory.new_slots(len(new))

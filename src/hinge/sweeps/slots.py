@@ -1,7 +1,7 @@
-"""What kernels share while a program is traced: values in slots, and the calls so far.
+"""The state of a trace: values in slots, and the calls so far.
 
 An entry of a value is a float when it is known, or an int: twice the slot that holds it, one more when it
-is meant with the other sign.
+is read with the opposite sign.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Stored(NamedTuple):
     numbers: Sequence[float]
 
     def entries(self, slot: Callable[[int, bool], Any], number: Callable[[int, bool], Any]) -> list[Any]:
-        """Return the entries row by row, from what makes one of the k-th slot or number and a sign."""
+        """Return the entries row by row, given a function of the k-th slot or number and a sign."""
         found: list[Any] = []
         for code in self.layout.codes:
             if code >= FIRST:
@@ -100,10 +100,10 @@ class Layouts:
 
 
 class Reading:
-    """What a kernel sees of the values that it reads.
+    """The key of the values that a kernel reads.
 
-    Values with the same key lead to the same kernel: the same ones there or missing, with the same layouts,
-    and the same slots and numbers among them equal.
+    Values with the same key lead to the same kernel: the same values present or absent, the same layouts, and
+    the same slots and numbers equal.
     """
 
     __slots__ = ("_numbers", "_slots", "layouts")
@@ -116,7 +116,7 @@ class Reading:
             self.add(block)
 
     def add(self, block: Stored | None) -> None:
-        """Take in the next value that is read, or that there is none."""
+        """Add the next value that is read, None if it is absent."""
         if block is None:
             self.layouts.append(None)
             return
@@ -149,21 +149,20 @@ class Reading:
 
 
 class Open(Protocol):
-    """A call of which it is not yet known what of it is read."""
+    """A call whose live outputs are not known yet."""
 
     def close(self, live: bytearray, kernels: dict[Kernel, Kernel]) -> Call | None:
-        """Return the call that stores the slots that are read later, or None; its loads are live now."""
+        """Return the call that stores the live slots, or None; its loads become live."""
         ...
 
 
 @dataclass
 class Memory:
-    """Values by what they are, column and body; and what is the same for all bodies of a kind.
+    """Values by variable, column and body, and the data that all bodies of a kind share.
 
-    `sources` says of variables that hold columns whose columns they are; `near` are the bodies that a body
-    may read from: itself, its parent, its children. `kinds` counts the kinds of bodies, told apart by the
-    layouts of their numbers too; `constants` are these numbers. `negated` are slots by those whose value they
-    hold with the other sign.
+    `sources` are the source spaces of variables that hold columns; `near` are the bodies that a body may read
+    from: itself, its parent, its children. `kinds` numbers the kinds of bodies, which include the layouts of
+    their numbers; `constants` are these numbers. `negated` maps slots to slots with the opposite sign.
     """
 
     program: Program
@@ -207,12 +206,12 @@ class Memory:
         return self.table(x, column).get(body)
 
     def new_slots(self, count: int) -> range:
-        """Return slots that nobody has."""
+        """Return new slots."""
         self.slots += count
         return range(self.slots - count, self.slots)
 
     def width(self, space: Space, column: Column | None) -> int:
-        """Return how many columns a variable of a source space, the column's or World, has in a kernel."""
+        """Return the number of columns of a variable of a source space, the column's or World."""
         if space is World:
             return self.binding.size(World, WORLD)
         assert column is not None

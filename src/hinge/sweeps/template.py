@@ -1,8 +1,8 @@
-"""Templates: a kernel that was traced once, and is used again wherever the same would come out.
+"""Templates: kernels that are traced once and replayed wherever tracing would give the same.
 
-Bodies of one kind run the same code when they read alike: the same values there or missing, zeros and ones
-in the same places, the same entries equal. Then the template is replayed: its loads and numbers are looked
-up, its outputs get slots of their own, and what it stores is filled in.
+Bodies of one kind run the same code if their reads agree: the same values present or absent, zeros and ones
+in the same entries, the same entries equal. Then the template is replayed: its loads and numbers are looked
+up, its outputs get new slots, and its stores are filled in.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Param(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The kernel of some outputs of a template, and how to pick its loads, parameters and stores."""
+    """The kernel of some outputs of a template, and the selection of its loads, parameters and stores."""
 
     kernel: Kernel
     loads: Pick
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a kernel runs."""
+    """The stage, column and body of a kernel."""
 
     stage: int
     body: int
@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 
 class Template:
-    """A traced kernel with everything that is known beforehand about what it stores.
+    """A traced kernel, with everything about its stores that is known at binding time.
 
     What it stores are outputs, loads that are passed on, uniform values and literals. `regular` are blocks of
     known and uniform values that must have an inverse; `body` is where it was traced.
@@ -78,11 +78,11 @@ class Template:
 
     @property
     def size(self) -> int:
-        """About how many operations it has."""
+        """The approximate number of operations."""
         return len(self.graph.nodes)
 
     def replay(self, memory: Memory, at: Place, slots: Sequence[int], numbers: Sequence[float]) -> None:
-        """Store what the kernel makes of these loads and numbers, and note its call."""
+        """Store the outputs of the kernel for these loads and numbers, and record the call."""
         try:
             values = self.uniform(memory.constants[at.body].numbers, numbers)
             for block in self.regular:
@@ -103,13 +103,13 @@ class Template:
             memory.calls.append(OpenCall(self, start, slots, values, at))
 
     def _entries(self, slots: Sequence[int], values: Sequence[float]) -> list[float]:
-        """Return everything that blocks are picked from, with both signs, and the literals."""
+        """Return the entries that blocks are picked from, with both signs, and the literals."""
         found: list[float] = [x for s in slots for x in (2 * s, 2 * s + 1)]
         found += [x for k in self.known for x in (values[k], 0.0 - values[k])]
         return found + self.literals
 
     def _check(self, block: Block, values: Sequence[float]) -> None:
-        """Refuse a block that is singular."""
+        """Refuse a singular block."""
         known = np.array([self._value(x, values) for x in block.flat], dtype=float).reshape(block.shape)
         size = np.sqrt(np.abs(np.diagonal(known)))
         if not size.all() or (len(known) > 1 and np.linalg.cond(known / np.outer(size, size)) > SINGULAR):
@@ -138,7 +138,7 @@ class Template:
 
 
 class OpenCall(NamedTuple):
-    """A template in its place, as long as it is not known which of its outputs are read."""
+    """A call of a template whose live outputs are not known yet."""
 
     template: Template
     start: int
@@ -147,7 +147,7 @@ class OpenCall(NamedTuple):
     at: Place
 
     def close(self, live: bytearray, kernels: dict[Kernel, Kernel]) -> Call | None:
-        """Return the call that stores the slots that are read later, or None; its loads are live now."""
+        """Return the call that stores the live slots, or None; its loads become live."""
         start = self.start
         mask = bytes(live[start : start + len(self.template.outputs)])
         if 1 not in mask:
@@ -161,7 +161,7 @@ class OpenCall(NamedTuple):
 
 
 class UniformValues:
-    """What is known at binding time, from the numbers of a body and those that were read.
+    """The uniform values, from the numbers of a body and those that were read.
 
     Numbers are floats here: a division by zero raises ZeroDivisionError.
     """
@@ -191,7 +191,7 @@ Source: TypeAlias = tuple[int, Any, bool]
 
 
 class _Pool:
-    """The order of what blocks are picked from: keys by kind, and the place of each source."""
+    """The order of the entries that blocks are picked from: keys by kind, and the index of each source."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         keys: tuple[dict[Any, None], ...] = ({}, {}, {}, {})
@@ -207,7 +207,7 @@ class _Pool:
 def _store(
     x: Expr, shape: tuple[int, ...], sources: Sequence[Source], pool: _Pool, layouts: Layouts
 ) -> tuple[Expr, Stored | tuple[int, ...], Pick]:
-    """Return how to store a block: by its layout and its slots in the pool, or else by all its entries."""
+    """Return the store of a block: by its layout and slots in the pool, or else by all its entries."""
     places = [pool.place[s] for s in sources]
     if any(kind == UNIFORM for kind, *_ in sources):
         return x, shape, picker(places)
@@ -226,7 +226,7 @@ def _source(graph: Graph, x: Any) -> Source:
 
 
 def _frontier(graph: Graph) -> set[int]:
-    """Return the uniform nodes that others take in, and those that may be a division by zero."""
+    """Return the uniform nodes that run-time nodes read, and those that may divide by zero."""
     known, found = graph.known, set[int]()
     for index, (op, *args) in enumerate(graph.nodes):
         if known[index] == RUN and op != "input":
@@ -247,7 +247,7 @@ def picker(places: Sequence[int]) -> Pick:
 
 
 def no_inertia(binding: Binding, body: int) -> ArgumentError:
-    """Return the error of a hinge whose acceleration is not determined."""
+    """Return the error for a hinge whose acceleration is undetermined."""
     return ArgumentError(
         f"{binding.name(body)} carries no inertia, so its acceleration is not determined; "
         "give the bodies beyond it mass, or the joint rotor inertia, or make it fixed"

@@ -107,14 +107,14 @@ class _Tracer:
                 self._put(x, i, (len(places),), entries)
 
     def _input(self, name: str, place: int) -> float:
-        """Return the entry of an input at a place of the user's vector; what is not shown is zero."""
+        """Return the entry of an input at an index of the user's vector; hidden entries are zero."""
         return 0.0 if place < 0 else 2 * self.inputs[name][place]
 
     def _put(self, x: Leaf, body: int, shape: tuple[int, ...], entries: Sequence[float]) -> None:
         self.memory.put(x, body, None, shape, entries)
 
     def _take_operator(self, x: Leaf) -> None:
-        """Take in an operator of the user's own, row by row: a matrix, or its diagonal blocks."""
+        """Add an operator of the user as input, row by row: a matrix, or its diagonal blocks."""
         blocks = x.structure is Structure.DIAGONAL and self._places(x.range) == self._places(x.domain)
         if x.structure is not Structure.DENSE and not blocks:
             raise UnboundLeafError(
@@ -132,7 +132,7 @@ class _Tracer:
             self._put_matrix(x, WORLD, *every)
 
     def _put_matrix(self, x: Leaf, body: int, rows: Sequence[int], across: Sequence[int]) -> None:
-        """Store entries of a matrix that the user gives, at these places of the user's rows and columns."""
+        """Store entries of an input matrix, at these rows and columns of the user."""
         columns = self.binding.length(x.domain)
         places = [r * columns + c if min(r, c) >= 0 else -1 for r in rows for c in across]
         self._put(x, body, (len(rows), len(across)), [self._input(x.name, p) for p in places])
@@ -144,7 +144,7 @@ class _Tracer:
         return range(len(self.binding.tree)) if has_blocks_at_bodies(space) else (WORLD,)
 
     def _hinges(self) -> None:
-        """Trace what depends on q alone, body by body, before all passes."""
+        """Trace the values that depend on q alone, body by body, before all passes."""
         family = Family(self.memory, -1, _hinge)
         for i in range(len(self.binding.tree)):
             places = self.binding.coordinates(i)
@@ -170,7 +170,7 @@ class _Tracer:
                 self.active.setdefault(column, {column.body}).update(visited)
 
     def _family(self, stage: Pass, statements: Sequence[Statement], k: int) -> Family:
-        """Return the bodies that run some statements, and send what these gather."""
+        """Return the family of bodies that run some statements and their gathering edges."""
         shifted = gathered_edges(statements) if stage.direction is Direction.GATHER else []
 
         def do(body: BodyKernel) -> None:
@@ -193,7 +193,7 @@ class _Tracer:
         return [*reversed(bodies), WORLD] if direction is Direction.GATHER else [WORLD, *bodies]
 
     def _reached(self, stage: Pass, family: Sequence[Statement], column: Column, k: int) -> list[int]:
-        """Return the bodies where a column is not zero by its way, in the order of the pass."""
+        """Return the bodies that a column reaches, in the order of the pass."""
         tree = self.binding.tree
         start = self.active.get(column, {column.body})
         if stage.direction is Direction.GATHER:
@@ -272,13 +272,13 @@ class _Tracer:
         return found if spaces == (Body, Body) else found[0]
 
     def _within(self, space: Space, body: int) -> Sequence[int]:
-        """Return where the block of a body stands in a shown block: for Body, from its own beginning."""
+        """Return the indices of a body's block in a shown block; for Body they start at zero."""
         places = self.binding.positions(space, body)
         start = min((p for p in places if p >= 0), default=0) if space is Body else 0
         return [p - start if p >= 0 else p for p in places]
 
     def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
-        """Return an operator as a matrix in the user's order, or with all rows that blocks have."""
+        """Return an operator as a matrix in the user's order, or with hidden rows."""
         rows, columns = self._order(o.variable.range, shown), self._order(o.source, shown)
         found = zeros(sum(map(len, rows.values())), sum(map(len, columns.values())))
         if shown:
@@ -297,7 +297,7 @@ class _Tracer:
         return found.T if o.transposed else found
 
     def _order(self, space: Space, shown: bool) -> dict[int, Sequence[int]]:
-        """Return where the block of each body stands: for the user, or one after the other."""
+        """Return the indices of each body's block: in the user's order, or consecutive."""
         if shown:
             return {i: self.binding.positions(space, i) for i in self._places(space)}
         found: dict[int, Sequence[int]] = {}
@@ -308,7 +308,7 @@ class _Tracer:
         return found
 
     def _scalar(self, o: ScalarOutput) -> KnownBlock:
-        """Sum over the bodies, one after the other; the world, if it has a share, comes first."""
+        """Sum over the bodies in order, the world first."""
 
         def add(body: BodyKernel) -> None:
             before = body.at(TOTAL, body.near[1])
@@ -370,7 +370,7 @@ class _Tracer:
                 self.active.setdefault(column, set()).update(order)
 
     def _columns_of(self, operator: Letter, column: Column | None) -> KnownBlock:
-        """Return a dense matrix times unit columns: its own columns, for which there is nothing to do."""
+        """Return a dense matrix times unit columns: its columns, without arithmetic."""
         given = self.memory.get(leaf_of(operator), WORLD)
         assert given is not None
         matrix = given.shown() if isinstance(operator, Leaf) else given.shown().T
@@ -378,7 +378,7 @@ class _Tracer:
         return matrix[:, list(self._order(operator.domain, shown=False)[home])]
 
     def _living(self, live: bytearray) -> Iterator[Call | DenseCall]:
-        """Yield the calls from the last to the first, without what nothing reads."""
+        """Yield the calls from last to first, without dead ones."""
         kernels: dict[Kernel, Kernel] = {}
         for call in reversed(self.memory.calls):
             if isinstance(call, DenseCall):
@@ -401,7 +401,7 @@ def _hinge(body: BodyKernel) -> None:
 
 
 def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
-    """Add the share of a body to a sum."""
+    """Add the term of a body to a sum."""
     for c, x, y in o.products:
         one, other = body.at(x, body.body), body.at(y, body.body)
         if one is not None and other is not None and len(one):
@@ -413,7 +413,7 @@ def _share(o: ScalarOutput, body: BodyKernel, total: Any) -> Any:
 
 
 def _pivots(body: BodyKernel, x: Leaf) -> list[Any]:
-    """Return the pivots of a block whose determinant is wanted; refuse one that is singular for good."""
+    """Return the pivots of a block for its determinant; refuse a constant singular one."""
     try:
         found = pivots_of(body.value(x))[1]
     except ZeroDivisionError:

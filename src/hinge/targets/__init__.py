@@ -1,4 +1,4 @@
-"""Targets: what runs a program. `llvm` for speed, `numpy` without a compiler, `dense` for checking."""
+"""Targets, which run programs: `llvm` for speed, `numpy` without a compiler, `dense` for checking."""
 
 from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_blocks
 from hinge.targets.dense import System, system_of

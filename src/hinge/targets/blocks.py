@@ -1,4 +1,4 @@
-"""Pictures of operators: which blocks of a matrix are zero, which are not."""
+"""Pictures of the block structure of operators."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def plot_blocks(system: System, expr: Expr, *, ax: Any = None, order: Order = "b
 def _ordered(system: System, space: Space, order: str) -> list[tuple[str, Array]]:
     """Return the label and the places of each block of a space."""
     if order not in ("base-first", "tip-first"):
-        raise ArgumentError(f"order: {order!r} came; wanted 'base-first' or 'tip-first'")
+        raise ArgumentError(f"order: expected 'base-first' or 'tip-first', got {order!r}")
     bounds = system.bounds(space)
     single = {World: "w", One: "1"}
     found = [(single.get(space, str(i)), np.arange(bounds[i], bounds[i + 1])) for i in range(len(bounds) - 1)]

@@ -1,4 +1,4 @@
-"""Expressions as explicit matrices: slow, plain, and the judge of everything faster.
+"""Expressions as explicit matrices: slow, plain, and the reference for the other targets.
 
 A `System` holds the given letters as whole matrices. Derived letters come from their definitions by
 matrix arithmetic alone; a definition that contains its own letter is iterated, and since E is nilpotent
@@ -85,16 +85,18 @@ class System:
     def __post_init__(self) -> None:
         for child, parent in enumerate(self.parents):
             if not WORLD <= parent < child:
-                raise ArgumentError(f"parents[{child}]: {parent} came; wanted −1 or a number below {child}")
+                raise ArgumentError(f"parents[{child}]: expected −1 or a number below {child}, got {parent}")
         for space, sizes in self.sizes.items():
             wanted = 1 if space in (World, One) else len(self.parents)
             own = space is not One and not has_blocks_at_bodies(space)
             if len(sizes) != wanted and not (own and len(sizes) == 1):
-                raise ArgumentError(f"sizes[{space}]: {len(sizes)} came; wanted {wanted}, one for each block")
+                raise ArgumentError(
+                    f"sizes[{space}]: expected {wanted}, one for each block, got {len(sizes)}"
+                )
         for x, value in self.values.items():
             wanted = tuple(self.length(s) for s in (x.range, x.domain) if s is not One)
             if np.shape(value) != wanted:
-                raise ArgumentError(f"values[{x}]: shape {np.shape(value)} came; wanted {wanted}")
+                raise ArgumentError(f"values[{x}]: expected shape {wanted}, got {np.shape(value)}")
 
     def evaluate(self, e: Expr) -> Array | float:
         """Return the value of an expression: (n, m), (n,) for a vector, a float for One ← One."""
@@ -154,11 +156,11 @@ class System:
         raise UnboundLeafError(f"{space}: this system has no such space; give its blocks in `sizes`")
 
     def length(self, space: Space) -> int:
-        """Return how many numbers a vector of the space has."""
+        """Return the length of a vector of the space."""
         return sum(self.blocks(space))
 
     def bounds(self, space: Space) -> Array:
-        """Return where the blocks of a space begin, and at last where they end."""
+        """Return the start of each block of a space, and the end of the last."""
         return np.concatenate([[0], np.cumsum(self.blocks(space), dtype=int)])
 
     def _letter(self, x: Leaf) -> Array:
@@ -167,7 +169,9 @@ class System:
             return np.array(self.values[x], dtype=np.float64).reshape(shape)
         if x is appendix.S:
             if len(set(self.blocks(Body))) > 1:
-                raise ArgumentError(f"{x}: wants blocks of one size at all bodies; write E instead of S Δφ")
+                raise ArgumentError(
+                    f"{x}: expected blocks of one size at all bodies; write E instead of S Δφ"
+                )
             return np.kron(self._towards_base(), np.eye(max(self.blocks(Body), default=0)))
         if x in MEANING:
             return self._derived(x, MEANING[x])
@@ -195,7 +199,7 @@ class System:
         return np.equal.outer(np.arange(len(self.parents)), self.parents).astype(float)
 
     def _mask(self, x: Leaf, structure: Structure) -> Array:
-        """Return 1 where a leaf of this structure may have entries, else 0."""
+        """Return the mask of entries that a leaf of this structure may have."""
         spaces, one, step = (x.range, x.domain), np.eye(len(self.parents)), self._towards_base()
         shape = [len(self.blocks(s)) for s in spaces]
         if structure in (Structure.VECTOR, Structure.DENSE) or One in spaces or spaces == (World, World):
@@ -254,7 +258,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
                 values[x] = _assembled(system, x, blocks)
     for name in (name for name in inputs if name != "q"):
         if name not in known:
-            raise ArgumentError(f"inputs: {name!r} came; wanted q or a leaf; list leaves of yours in `own`")
+            raise ArgumentError(f"inputs: expected q or a leaf, got {name!r}; list leaves of yours in `own`")
         axes = [s for s in (known[name].range, known[name].domain) if s is not One]
         flat = _given(name, inputs, tuple(binding.length(s) for s in axes))
         at = [[k for i in blocks_of[s] for k in binding.positions(s, i)] for s in axes]
@@ -277,7 +281,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
 
 
 def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:
-    """Return what letters mean at each body, with the parameters of the model that the inputs give."""
+    """Return the site of each body, with the parameters of the model that are inputs."""
     found = [binding.site(i, binding.constants(i)) for i in range(len(binding.tree.parents))]
     given = [(x.range, _given(x.name, inputs, (binding.length(x.range),))) for x in binding.parameters]
     if not given:
@@ -290,15 +294,15 @@ def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:
 
 def _given(name: str, inputs: Mapping[str, ArrayLike], wanted: tuple[int, ...]) -> Array:
     if name not in inputs:
-        raise ArgumentError(f"inputs: {name!r} is missing; {', '.join(inputs) or 'nothing'} came")
+        raise ArgumentError(f"inputs: expected {name!r}, got {', '.join(inputs) or 'nothing'}")
     found = np.asarray(inputs[name], dtype=np.float64)
     if found.shape != wanted:
-        raise ArgumentError(f"inputs[{name!r}]: shape {found.shape} came; wanted {wanted}, one state alone")
+        raise ArgumentError(f"inputs[{name!r}]: expected shape {wanted}, one state, got {found.shape}")
     return found
 
 
 def _assembled(system: System, x: Leaf, blocks: Mapping[tuple[int, int], Array | None]) -> Array:
-    """Return the whole array with these blocks; rows of E that a block lacks, those of rotors, are zero."""
+    """Return the array of these blocks; missing rows of E, those of rotors, are zero."""
     rows, columns = system.bounds(x.range), system.bounds(x.domain)
     whole = np.zeros((rows[-1], columns[-1]))
     for (i, j), block in blocks.items():

@@ -1,4 +1,4 @@
-"""The door to the native target, which needs llvmlite and loads it when it is first asked for."""
+"""The native target, which loads llvmlite on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hinge.targets.target import Dispatcher, Target
 
 @cache
 def has_llvm() -> bool:
-    """Tell whether the native target can be used."""
+    """Tell whether the native target is available."""
     return find_spec("llvmlite") is not None
 
 
@@ -39,7 +39,7 @@ def _runner(schedule: StepSchedule) -> Runner:
 
 
 def _loaded() -> tuple[ModuleType, ModuleType]:
-    """Load the native target, all of it at once: not a first call shall wait for it."""
+    """Load the whole native target, so that no first call has to."""
     from hinge.targets.llvm import entry, native_program  # noqa: PLC0415 (loads llvmlite)
 
     return entry, native_program

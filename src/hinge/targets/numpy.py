@@ -2,7 +2,7 @@
 
 A kernel becomes a function of straight-line assignments. Called with arrays it works on a batch at once,
 with NumPy's own broadcasting; called with floats it is plain Python arithmetic, which for a single state
-is quicker than arrays of one element.
+is faster than arrays of one element.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ class NumpyProgram:
 
     @property
     def signature(self) -> Signature:
-        """What goes in and out."""
+        """The shapes of inputs and results."""
         return Signature.of(self.code)
 
     def entry(
         self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
     ) -> Callable[..., Any]:
-        """Return the fallback: this target has no quicker way."""
+        """Return the fallback: this target has no fast path."""
         del shapes, name, doc
         return fallback
 
@@ -181,7 +181,7 @@ def _solve(call: DenseCall, memory: Memory) -> None:
 
 
 def _solved(matrix: Array, right: Array) -> Array:
-    """Return matrix⁻¹ right; a state whose matrix is singular gets nan, the others their result."""
+    """Return matrix⁻¹ right, nan for states with a singular matrix."""
     try:
         return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

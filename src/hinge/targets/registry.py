@@ -1,4 +1,4 @@
-"""The targets that there are. To add one, write its file and name it here."""
+"""The registry of targets. To add one, write its file and name it here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def best_target() -> str:
 
 
 def checked_target(argument: str, name: str) -> str:
-    """Return a target's name, or raise an ArgumentError that says what there is."""
+    """Return a target's name, or raise an ArgumentError that lists the targets."""
     if name not in list(TARGETS):
         raise ArgumentError(f"{argument}: expected {_either(TARGETS)}, got {name!r}")
     return name
@@ -52,7 +52,7 @@ def dispatcher(fallback: Callable[..., Any], choices: Sequence[str] = ()) -> Dis
 
 
 def runner(schedule: StepSchedule) -> Runner:
-    """Return what runs a schedule: the runner of its target if all its programs are of one, else Python."""
+    """Return the runner of a schedule: that of its target if all its programs are of one, else Python's."""
     targets = {op.program.target for op in schedule.ops}
     return TARGETS[targets.pop()].runner(schedule) if len(targets) == 1 else PlainRunner(schedule)
 

@@ -1,4 +1,4 @@
-"""What goes into a program and out of it, whichever target runs it."""
+"""Signatures of programs, and the interfaces between code, targets and programs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Signature:
 
 
 class Source(Protocol):
-    """What a target makes a program of."""
+    """The input of a target."""
 
     @property
     def code(self) -> Code:
@@ -39,18 +39,18 @@ class Source(Protocol):
 
     @property
     def identity(self) -> str | None:
-        """What tells the code apart from all other code, for caches; None if it may not be cached."""
+        """The cache key of the code; None if it may not be cached."""
         ...
 
     @property
     def label(self) -> str:
-        """What to call the code in listings of a cache."""
+        """The label of the code in listings of the cache."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Traced:
-    """Code that is there, as the source of a program."""
+    """Traced code as the source of a program."""
 
     code: Code
     identity: str | None = None
@@ -67,7 +67,7 @@ class Executable(Protocol):
 
     @property
     def signature(self) -> Signature:
-        """What goes in and out."""
+        """The shapes of inputs and results."""
         ...
 
     def __call__(
@@ -84,7 +84,7 @@ class Executable(Protocol):
     ) -> Callable[..., Any]:
         """Return a function of one state's arrays in the order of the inputs, with results of these shapes.
 
-        What it cannot do quickly it leaves to the fallback.
+        Arguments without a fast path go to the fallback.
         """
         ...
 

@@ -1,9 +1,8 @@
 """Schedules: programs that run one after the other, step after step, on the states of a batch.
 
-A program takes and gives buffers by name. What a buffer is follows from what a run is given: the states' own
-arrays, which are there before and after it; tables, which have a row for each step; and all others are work
-space. After each step buffers are copied into others, which is how a state becomes the next one, and
-recorded when it is their time.
+Programs read and write buffers by name. The arguments of a run determine the kind of each buffer: arrays of
+the states, which exist before and after it; tables, which have a row for each step; all others are scratch.
+After each step buffers are copied into others, which makes the next state, and recorded at given times.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class StepCall:
         return tuple(self.found[name] for name in self.program.signature.results)
 
     def run(self, buffers: Mapping[str, Array]) -> dict[str, Array]:
-        """Return what the program makes of buffers."""
+        """Return the results of the program for buffers."""
         names = self.program.signature.inputs
         found = self.program({n: buffers[b] for n, b in zip(names, self.inputs, strict=True)})
         return dict(zip(self.outputs, found.values(), strict=True))
@@ -55,7 +54,7 @@ class StepCall:
 
 @dataclass(frozen=True)
 class StepSchedule:
-    """What happens in a step: programs, then copies (target → source), then a look at what is watched."""
+    """The parts of a step: programs, then copies (target → source), then a check of the watched buffers."""
 
     ops: tuple[StepCall, ...]
     copies: Mapping[str, str]
@@ -79,7 +78,7 @@ class Stretch:
     `arrays` are (n, length), each state's own, which programs may write to, or (length,), the same for all;
     `tables` are (steps, length) or (steps, n, length). After every `every`-th step, counted from 0, buffers
     go to `records` (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first step
-    after which what is watched was not finite, where it was negative before.
+    after which a watched buffer is not finite, where it was negative before.
     """
 
     states: int
@@ -94,10 +93,10 @@ class Stretch:
 
 
 class Runner(Protocol):
-    """What runs a schedule."""
+    """A runner of a schedule."""
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return what runs over a stretch again and again, with whatever is in its arrays then."""
+        """Return a function that runs over a stretch repeatedly, with the current values of its arrays."""
         ...
 
     def run(self, stretch: Stretch) -> None:

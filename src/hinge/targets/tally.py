@@ -1,11 +1,9 @@
-"""A count of the code that came to be, so that one can see that nothing was compiled."""
+"""Counts compilations, so that a test can assert that there were none."""
 
 from __future__ import annotations
 
 
 class _Tally:
-    """How much there is so far."""
-
     def __init__(self) -> None:
         self.count = 0
 
@@ -14,10 +12,10 @@ _CODE = _Tally()
 
 
 def note_code() -> None:
-    """Count one more program that was put together, or piece of machine code that was made or read."""
+    """Count a program that was built, or a piece of machine code that was compiled or loaded."""
     _CODE.count += 1
 
 
 def code_made() -> int:
-    """Return how many programs were put together and pieces of machine code made or read in this process."""
+    """Return the number of programs built and pieces of machine code compiled or loaded in this process."""
     return _CODE.count

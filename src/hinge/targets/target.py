@@ -1,4 +1,4 @@
-"""What a target is: everything that the compiler asks of one, as a value."""
+"""The interface of a target, as a value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hinge.targets.step_schedule import PlainRunner, Runner, StepSchedule
 
 
 class Dispatcher(Protocol):
-    """A function that goes straight into the code of the subjects that it knows, see `dispatcher`."""
+    """A function that calls the code of registered subjects directly, see `dispatcher`."""
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -19,26 +19,26 @@ class Dispatcher(Protocol):
         ...
 
     def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | bool | None) -> None:
-        """Take calls with a subject and choices to an entry from now on."""
+        """Register the entry for calls with a subject and choices."""
         ...
 
     def forget(self) -> None:
-        """Know no subject any more."""
+        """Remove all subjects."""
         ...
 
 
 class PlainDispatcher:
-    """The dispatcher that knows nobody: the fallback itself."""
+    """The dispatcher without entries: the fallback itself."""
 
     def __init__(self, fallback: Callable[..., Any], choices: Sequence[str] = ()) -> None:
         del choices
         self.function = fallback
 
     def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | bool | None) -> None:
-        """Stay ignorant."""
+        """Do nothing."""
 
     def forget(self) -> None:
-        """Have nothing to forget."""
+        """Do nothing."""
 
 
 def _always() -> bool:

@@ -49,7 +49,9 @@ def test_the_number_that_was_set_counts(n, monkeypatch):
 @pytest.mark.parametrize("n", [0, -1, MOST + 1, 1.0, 2.5, "2", True, False, [2], np.float64(2), (), 10**30])
 def test_what_is_no_number_of_threads_is_refused(n):
     set_threads(3)
-    with pytest.raises(ArgumentError, match=f"n: .*wanted a whole number of threads from 1 to {MOST}"):
+    with pytest.raises(
+        ArgumentError, match=f"n: expected a number of threads from 1 to {MOST}, or None, got"
+    ):
         set_threads(n)
     assert threads.threads() == 3
 
@@ -63,7 +65,7 @@ def test_the_environment_is_read(text, monkeypatch):
 @pytest.mark.parametrize("text", ["0", "-1", "1025", "two", "1.0", " ", "2 cores", "²", "9" * 5000, "1e2"])
 def test_an_environment_that_is_no_number_is_named(text, monkeypatch):
     monkeypatch.setenv("HINGE_THREADS", text)
-    with pytest.raises(ArgumentError, match="HINGE_THREADS: the environment says"):
+    with pytest.raises(ArgumentError, match="HINGE_THREADS: expected a number from 1 to"):
         threads.threads()
 
 

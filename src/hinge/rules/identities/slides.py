@@ -50,7 +50,7 @@ def _p(page: int, name: str, left: Expr, right: Expr) -> NamedIdentity:
 
 @dataclass(frozen=True)
 class _Sweeps:
-    """What the articulated-body algorithm computes on the way from forces and biases to accelerations."""
+    """The intermediate results of the articulated-body algorithm."""
 
     x: Articulated
     force: Expr

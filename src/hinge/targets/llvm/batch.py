@@ -1,7 +1,7 @@
-"""Arrays of the user's as batches: one stride for each array, without copying what is broadcast.
+"""Batches of arrays: one stride for each array, without copies of broadcast arrays.
 
-Batch dimensions that follow each other evenly in all arrays are one; the longest of what is left is the
-batch that the native code runs over, the others are loops around it.
+Batch dimensions that are contiguous with each other in all arrays are merged; the native code runs over the
+longest of the rest, the others are loops around it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def as_rows(x: Anything, dtype: np.dtype[Any], inner: int) -> Anything:
 
 
 def aligned(count: int, dtype: str) -> Anything:
-    """Return an array that begins where a cache line does."""
+    """Return an array that is aligned to a cache line."""
     size = np.dtype(dtype).itemsize
     room = np.empty(count * size + 64, dtype=np.uint8)
     skip = -room.ctypes.data % 64
@@ -38,12 +38,12 @@ def writable_rows(x: Anything, inner: int) -> Anything:
 
 
 def apart(x: Anything, others: Iterable[Anything]) -> Anything:
-    """Return an array that shares no memory with others: itself, or a copy."""
+    """Return the array, or a copy if it shares memory with others."""
     return x.copy() if any(np.may_share_memory(x, y) for y in others) else x
 
 
 def _even(x: Anything, inner: int) -> bool:
-    """Tell whether numbers are aligned, the last dimensions contiguous and the others whole numbers apart."""
+    """Tell whether an array is aligned, contiguous in the last dimensions, with strides of whole numbers."""
     flags = x.flags
     if not flags.aligned or flags.c_contiguous:
         return flags.aligned
@@ -65,13 +65,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a call runs over a batch: the axis of the native loop, and where each turn around it begins."""
+    """The loops over a batch: the axis of the native loop, and the starts of the loops around it."""
 
     axis: Axis
     outer: tuple[Axis, ...]
 
     def starts(self) -> Iterator[tuple[int, ...]]:
-        """Yield for each turn how far in each array it begins, in numbers."""
+        """Yield for each iteration the offset in each array, in numbers."""
         count = len(self.axis.strides)
         for index in product(*(range(a.size) for a in self.outer)):
             yield tuple(

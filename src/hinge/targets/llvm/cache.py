@@ -400,7 +400,6 @@ def _read_secret(folder: Path) -> bytes | None:
 
 
 def _pack(key: str, payload: bytes, label: str, secret: bytes) -> bytes:
-    """Return the header of an entry."""
     shown = "".join(c if c.isprintable() else "?" for c in label[:LONGEST_LABEL]).encode()
     digest = sha256(payload).digest()
     head = _HEADER.pack(_MAGIC, bytes.fromhex(key), digest, len(payload), len(shown)) + shown

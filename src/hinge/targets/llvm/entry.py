@@ -1,9 +1,9 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-"""The way from Python into compiled kernels: a builtin function that checks, allocates, runs.
+"""Calls from Python into compiled kernels: a builtin function that checks, allocates and runs.
 
 One native function serves all entries. An entry is a builtin function (a PyCFunction) whose `__self__` is a
 tuple that owns what the native function needs; the first item of the tuple is a description, words in an
-array (`trampoline_entry`). No address is part of the machine code, so it can be kept on disk like all other.
+array (`trampoline_entry`). No address is part of the machine code, so it can be cached on disk as well.
 
 Arguments that are not plain float64 arrays of the right lengths go to the fallback, a Python function.
 """
@@ -57,10 +57,10 @@ class Owner(tuple[Any, ...]):
 
 
 class Kernels:
-    """The machine code that the entries of a program run, each piece from when it is there.
+    """Addresses of a program's machine code, filled in as pieces are compiled.
 
     A kernel is `void run(double **inputs, int64_t *strides, double **outputs, double *scratch, int64_t start,
-    int64_t stop)`. From `long` states on it runs without the GIL; `most` states are a matter for threads.
+    int64_t stop)`. From `long` states on it runs without the GIL; from `most` states on threads share them.
     """
 
     def __init__(self, width: int, *, long: int, most: int) -> None:
@@ -73,13 +73,13 @@ class Kernels:
             self.words[KERNELS.index(name)] = value
 
     def set_one(self, run: int, scratch: int) -> None:
-        """Run the states of small batches, or the only one, with this kernel and so many doubles of space."""
+        """Run single states and small batches with this kernel and scratch of so many doubles."""
         self._space = aligned(scratch, "float64")
         self._put(space=self._space.ctypes.data)
         self._put(one=run)
 
     def set_wide(self, run: int, scratch: int) -> None:
-        """Run batches with this kernel, which works on W states at once with so many doubles of space."""
+        """Run batches with this kernel for W states at once and scratch of so many doubles."""
         self._put(bytes=8 * scratch + 64)
         self._put(wide=run)
 
@@ -94,14 +94,14 @@ def make_entry(
     name: str,
     doc: str,
 ) -> Callable[..., Any]:
-    """Return a builtin function that runs a kernel on one state or a batch, and the fallback for all else.
+    """Return a builtin function that runs a kernel on one state or a batch, else the fallback.
 
     Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
     dictionary of new arrays by name if there is not just one output.
 
-    The fallback gets the arguments as they came, unless they are as many plain ndarrays (no subclass) of
+    The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of
     native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
-    them with as many rows of that length. What there is no kernel for goes to the fallback too. The entry
+    them with as many rows of that length. Calls without a kernel go to the fallback too. The entry
     holds the fallback, which in turn has to keep the kernels' code in memory. If doc begins with a line
     `name(a, b)` and a line `--`, `inspect.signature` finds the signature there.
     """
@@ -121,12 +121,12 @@ def _method(function: int, name: str, doc: str) -> _MethodDef:
 
 
 def _builtin(method: _MethodDef, owner: Owner, module: str = __name__) -> Callable[..., Any]:
-    """Return a builtin function whose `__self__` is the owner of all that it needs, the method too."""
+    """Return a builtin function whose `__self__` owns its data, the method included."""
     return _new_builtin()(ctypes.addressof(method), owner, module)
 
 
 class Dispatching(Owner):
-    """The `__self__` of a dispatch: its last item is the name of the module where the function is found."""
+    """The `__self__` of a dispatch; its last item is the name of the function's module."""
 
     __slots__ = ()
 
@@ -136,12 +136,12 @@ class Dispatching(Owner):
 
 
 class Dispatch:
-    """A function of a subject (such as a robot) and arrays that goes straight into the subject's entry.
+    """A function of a subject (such as a robot) and arrays that calls the subject's entry directly.
 
-    `function` is that function; whatever it does not know goes to the fallback, and so do keywords other
-    than `choices`. These are arguments of the fallback, the first perhaps by position behind the arrays,
-    that together with the subject say which entry is meant. The dispatch knows the last few that were
-    introduced, and keeps them alive. `doc` begins with the signature.
+    `function` is that function; unknown subjects go to the fallback, and so do keywords other than `choices`.
+    These are arguments of the fallback, the first perhaps by position after the arrays, that select an entry
+    together with the subject. The dispatch holds references to the last few entries introduced. `doc` begins
+    with the signature.
     """
 
     def __init__(self, fallback: Callable[..., Any], doc: str, choices: Sequence[str] = ()) -> None:
@@ -159,7 +159,7 @@ class Dispatch:
             self.function = _builtin(method, Dispatching(owned), fallback.__module__)
 
     def introduce(self, subject: object, entry: Callable[..., Any], *chosen: str | bool | None) -> None:
-        """Take calls with a subject and choices to an entry from now on; what is no entry is not taken."""
+        """Register the entry for calls with a subject and choices; other callables are ignored."""
         owner = getattr(entry, "__self__", None)
         if any(row and row[0] is subject and row[1] == chosen and row[2] is owner for row in self._kept):
             return
@@ -175,7 +175,7 @@ class Dispatch:
             del before  # now that nothing points to it
 
     def forget(self) -> None:
-        """Know no subject any more."""
+        """Remove all subjects."""
         ctypes.memset(self._table, 0, ctypes.sizeof(self._table))
         self._kept[:] = [None] * ROWS
 
@@ -184,7 +184,7 @@ _ABSENT = Parameter.empty
 
 
 def _choices(f: Callable[..., Any], names: Sequence[str]) -> tuple[list[Any], list[Any], tuple[int, int]]:
-    """Return names and defaults of choices, how many arrays there are, and choices among the positions."""
+    """Return names and defaults of choices, the number of arrays, and the number of positional choices."""
     parameters = signature(f).parameters
     positional = [p.name for p in parameters.values() if p.kind is not Parameter.KEYWORD_ONLY]
     arrays = [n for n in positional[1:] if n not in names]
@@ -196,7 +196,7 @@ def _choices(f: Callable[..., Any], names: Sequence[str]) -> tuple[list[Any], li
 
 
 def _id(x: object) -> int:
-    """Return the address of an object, null for what is absent."""
+    """Return the address of an object, null for None."""
     return 0 if x is _ABSENT else id(x)
 
 
@@ -227,7 +227,7 @@ def _describe(
 
 
 def _words(*words: int) -> Words:
-    """Return words in an array; the native functions alone may write into it."""
+    """Return words in an array that is read-only in Python."""
     found = np.array(words, np.int64)
     found.flags.writeable = False
     return found

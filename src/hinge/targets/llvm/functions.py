@@ -15,15 +15,15 @@ from math import pi
 
 from hinge.targets.llvm.text import Dtype, Writer
 
-#: Where each function is in the pair that `sine_and_cosine` gives.
+#: The index of each function in the result of `sine_and_cosine`.
 CIRCLE = {"sin": 0, "cos": 1}
-#: So many angles of one state are worked on at once.
+#: The number of angles of one state that are evaluated at once.
 PACKED = 4
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What sine and cosine need in one precision: `magic` added and taken away rounds to an integer."""
+    """Constants of sine and cosine in one precision; adding and subtracting `magic` rounds to integers."""
 
     limit: float
     magic: float
@@ -71,7 +71,7 @@ def sine_and_cosine(w: Writer, x: str) -> tuple[str, str]:
 
 
 def write_circles(w: Writer, angles: Sequence[str]) -> None:
-    """Write sine and cosine of numbers of one state, several at once, and keep them in `w.circles`."""
+    """Write sine and cosine of numbers of one state, several at once, and store them in `w.circles`."""
     for start in range(0, len(angles) - 1, PACKED):
         group = angles[start : start + PACKED]
         with w.packed(PACKED):
@@ -118,6 +118,6 @@ def _in_quadrant(w: Writer, k: str, sine: str, cosine: str) -> tuple[str, str]:
 
 
 def _flipped(w: Writer, x: str, k: str) -> str:
-    """Write x with the other sign where the second bit of k is set."""
+    """Write x, negated where the second bit of k is set."""
     sign = w.integer("shl", w.integer("and", k, w.whole(2)), w.whole(w.lanes.bits - 2))
     return w.as_value(w.integer("xor", w.as_integer(x), sign))

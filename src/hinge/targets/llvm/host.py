@@ -1,4 +1,4 @@
-"""The machine that code is made for: its name, its instructions, how wide its vectors are."""
+"""The host processor: name, features and vector width."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Host:
         return next((bits for name, bits in VECTORS if name in on), 64)
 
     def lanes(self, dtype: Dtype) -> int:
-        """Return how many numbers are worked on at once."""
+        """Return the number of lanes of the widest vectors."""
         return max(1, self.vector_bits // BITS[dtype])
 
 
 @cache
 def this_host() -> Host:
-    """Return the machine that this is."""
+    """Return the processor of this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
@@ -46,18 +46,18 @@ def this_host() -> Host:
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Return the versions of what makes machine code: llvmlite, LLVM, this package."""
+    """Return the versions of llvmlite, LLVM and this package."""
     return llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), _sources()
 
 
 def made_for() -> tuple[str, ...]:
-    """Return all that machine code depends on beside its program: versions and processor."""
+    """Return everything besides the program that machine code depends on: versions and processor."""
     host = this_host()
     return (*versions(), host.triple, host.cpu, host.features)
 
 
 def _sources() -> str:
-    """Return a digest of this package's own text, which changes with every version and every edit."""
+    """Return a digest of this package's source files."""
     root = Path(__file__).parents[2]
     digest = sha256()
     for path in sorted(root.rglob("*.py")):

@@ -1,7 +1,7 @@
-"""Between the user's layout and lanes: rows of W states in, values one lane for each state, and back.
+"""Conversion between rows of W states in the user's layout and values with a lane for each state.
 
 An input is a pointer and a stride from state to state, counted in numbers; stride 0 is one state for all.
-Where W neighbouring numbers of each state are wanted, W rows are loaded whole and transposed in registers;
+Where W neighbouring numbers of each state are read, W rows are loaded whole and transposed in registers;
 the last square of a row may overlap the one before. What is narrower is loaded number by number.
 """
 
@@ -15,7 +15,7 @@ from hinge.targets.llvm.text import Writer
 
 @dataclass
 class Rows:
-    """An array of the user's, at the W states of one block: the address of each lane's row."""
+    """An array at the W states of one block: the address of each lane's row."""
 
     w: Writer
     rows: list[str]
@@ -62,7 +62,7 @@ class Rows:
 
 
 def _squares(size: int, width: int, needed: set[int]) -> Iterator[range]:
-    """Yield the squares of a row that hold enough of what is needed to be loaded whole."""
+    """Yield the squares of a row with enough needed numbers to be loaded as a whole."""
     if width == 1 or size < width:
         return
     starts = [*range(0, size - width + 1, width), *([size - width] if size % width else [])]

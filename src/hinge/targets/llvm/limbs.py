@@ -1,8 +1,8 @@
-"""Limbs: chains of calls that run the same kernels one after the other, as two arms or four legs do.
+"""Limbs: chains of calls with the same sequence of kernels, such as two arms or four legs.
 
-The calls of a pass hang together as the bodies do. Between two branchings they are a chain; chains that wait
-for nothing but what was called before are independent of each other, and those that agree at one end, where
-they join the trunk, can be brought together: a loop then runs over the limbs.
+The calls of a pass depend on each other as the bodies do. Between two branchings they form a chain; chains
+that depend on earlier calls only are independent of each other, and those that agree at one end, where they
+join the trunk, can be grouped: a loop then runs over the limbs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from operator import or_
 from hinge.sweeps import Call
 
 Chain = tuple[Call, ...]
-#: A limb has at least so many calls in common with another one.
+#: The least number of calls that two limbs have in common.
 SHORTEST_LIMB = 3
 
 
 def ordered_by_limbs(
     calls: Sequence[Call], kernel: Callable[[Call], Hashable], rolls: Callable[[Chain], bool]
 ) -> Iterator[tuple[Chain, int]]:
-    """Yield the calls of one pass in an order that is as good: how many limbs, and these one after the other.
+    """Yield the calls of one pass in an equivalent order: the number of limbs, and their calls.
 
     Chains that `rolls` says are loops by themselves are no limbs.
     """
@@ -40,7 +40,7 @@ def ordered_by_limbs(
 
 
 def _waves(calls: Sequence[Call]) -> list[list[Chain]]:
-    """Return the chains, those that wait for nothing first, then those that wait for these, and so on."""
+    """Return the chains in waves: each depends on earlier waves only."""
     before = _before(calls)
     readers = Counter(k for found in before for k in found)
     chain_of: list[int] = []
@@ -62,10 +62,10 @@ def _waves(calls: Sequence[Call]) -> list[list[Chain]]:
 
 
 def _before(calls: Sequence[Call]) -> list[list[int]]:
-    """Return which calls each one comes right after: a value may also come from one farther back."""
+    """Return the direct predecessors of each call, without those implied by others."""
     maker = {s: k for k, c in enumerate(calls) for s in c.stores}
     found: list[list[int]] = []
-    # All that a call waits for, as the bits of a number.
+    # All predecessors of a call, as the bits of a number.
     waits: list[int] = []
     for c in calls:
         makers = sorted({maker[s] for s in c.loads if s in maker})
@@ -78,7 +78,7 @@ def _before(calls: Sequence[Call]) -> list[list[int]]:
 def _alike(
     chains: Sequence[Chain], kernel: Callable[[Call], Hashable], end: int
 ) -> list[tuple[list[Chain], int]]:
-    """Return the chains that agree at this end (0 or −1), and in how many calls they do."""
+    """Return groups of chains that agree at this end (0 or −1), and the number of common calls."""
     by_kernel: dict[Hashable, list[Chain]] = {}
     for c in chains:
         by_kernel.setdefault(kernel(c[end]), []).append(c)

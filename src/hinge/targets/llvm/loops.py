@@ -1,7 +1,7 @@
 """Shape H: a loop for each run of calls of one kernel, other calls written out.
 
-What a call takes from the one before it stays in registers (a phi); what all calls take is loaded before the
-loop; everything else is found in work space by counting, or by a table where places are not evenly spaced.
+Values from the previous call stay in registers (a phi); values that all calls read are loaded before the
+loop; everything else is read from scratch by counting, or by a table where places are not evenly spaced.
 Parameters that differ from call to call come from a table.
 """
 
@@ -41,10 +41,10 @@ class Hybrid(InMemory):
 
 
 def placed(code: Code, parts: Sequence[Segment]) -> Places:
-    """Return places for inputs, results of solves, and what must be in work space of all that is stored.
+    """Return places for inputs, results of solves, and the stored values that must be in scratch.
 
-    That is what results and streams are read from, and what a loop makes for others, but for its last turn,
-    whose values are at hand after the loop.
+    These are the values that results and streams read, and the outputs of a loop for later calls, except
+    those of its last turn, which are in registers after the loop.
     """
     places = Places()
     for slots in code.inputs.values():
@@ -64,7 +64,7 @@ def placed(code: Code, parts: Sequence[Segment]) -> Places:
 
 
 def _add_reads(part: Segment, streams: set[int], others: set[int]) -> None:
-    """Add the slots that a part reads by counting, and those that it reads as values."""
+    """Add the slots that a part reads as streams, and those that it reads as values."""
     if isinstance(part, DenseCall):
         (streams if len(part.matrix) > WRITTEN_OUT else others).update(slots_read(part))
     elif not is_loop(part):
@@ -81,7 +81,7 @@ At = tuple[int, int]
 
 @dataclass(frozen=True)
 class Ways:
-    """How the loads of a turn come: from the same turn, from the one before, always the same, or new."""
+    """The sources of a turn's loads: the same turn, the turn before, an invariant, or memory."""
 
     within: dict[At, At]
     carried: dict[At, At]
@@ -93,7 +93,7 @@ class Ways:
         """Return the ways of a run."""
         loads = [(k, n) for k, c in enumerate(run.first) for n in range(len(c.loads))]
         within = {at: s for at in loads if (s := run.within(*at)) is not None}
-        # What is there before the loop: the run itself must not make it.
+        # Values from before the loop: the run itself must not store them.
         own = {s for c in run.calls for s in c.stores}
         before = [(k, n) for k, n in loads if (k, n) not in within and run.first[k].loads[n] not in own]
         carried = {at: s for at in before if (s := run.carried(*at)) is not None}
@@ -103,7 +103,7 @@ class Ways:
 
 
 class _Loop:
-    """One run as a loop, a turn at a time."""
+    """A run as a loop over its turns."""
 
     def __init__(self, block: Hybrid, run: Run) -> None:
         self.block, self.run, self.w, self.ways = block, run, block.w, Ways.of(run)
@@ -111,7 +111,7 @@ class _Loop:
         self.stored = [(k, s) for k, s in stores if run.first[k].stores[s] in block.places.of]
 
     def write(self) -> None:
-        """Write the loop, with phis for what is carried from turn to turn."""
+        """Write the loop, with phis for values carried from turn to turn."""
         run, w, slot, ways = self.run, self.w, self.block.slot, self.ways
         found = {(k, n): slot(run.first[k].loads[n]) for k, n in ways.fixed}
         # Loads that begin alike and go on alike share a phi.
@@ -130,7 +130,7 @@ class _Loop:
             self.block.values[run.turns(k)[-1].stores[s]] = x
 
     def _turn(self, turn: str, found: dict[At, str]) -> dict[At, str]:
-        """Write the calls of a turn, and return what they make."""
+        """Write the calls of a turn, and return their outputs."""
         run, w, ways = self.run, self.w, self.ways
         addresses = self.block.addresses(self._places(), turn)
         loads = dict(zip(ways.streamed, addresses, strict=False))
@@ -148,7 +148,7 @@ class _Loop:
         return made
 
     def _places(self) -> NDArray[np.int64]:
-        """Return where streamed and stored values are, turn by turn."""
+        """Return the places of streamed and stored values, turn by turn."""
         of, run = self.block.places.of, self.run
         columns = [[of[c.loads[n]] for c in run.turns(k)] for k, n in self.ways.streamed]
         columns += [[of[c.stores[s]] for c in run.turns(k)] for k, s in self.stored]

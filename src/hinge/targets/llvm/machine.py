@@ -1,4 +1,4 @@
-"""Text of a module to machine code, and machine code to an address that can be called."""
+"""From the text of a module to machine code, and from machine code to a callable address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llvmlite import binding as llvm
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.host import Host, made_for, this_host
 
-#: How hard LLVM tries: the code is as quick as with 2 and 3, and comes in four fifths of the time.
+#: The optimisation level: the code is as fast as with 2 and 3, and compiles in four fifths of the time.
 LEVEL = 1
 
 
@@ -23,7 +23,7 @@ def _new_machine(host: Host, level: int) -> Any:
     )
 
 
-#: Kept, since making one takes a millisecond; an execution engine takes its own away with it.
+#: Cached, since creating one takes a millisecond; an execution engine owns the one it is given.
 _kept_machine = remember(_new_machine)
 
 
@@ -35,7 +35,7 @@ def assembled(text: str, host: Host | None = None, level: int = LEVEL) -> tuple[
 
 
 def kept_or_assembled(text: str, label: str) -> bytes:
-    """Return a module as an object file: from the cache, or made now and kept there under this label."""
+    """Return a module as an object file: from the cache, or compiled and stored under this label."""
     key = cache.key(text, *made_for())
     code = cache.load(key)
     if code is None:
@@ -51,7 +51,7 @@ def assembly(text: str, host: Host | None = None, level: int = LEVEL) -> str:
 
 
 def _parsed(text: str, host: Host, level: int) -> tuple[Any, Any]:
-    """Return a module for a machine, and what generates code for it."""
+    """Return the parsed module and the target machine."""
     machine = _kept_machine(host, level)
     module = llvm.parse_assembly(text)
     module.triple = host.triple
@@ -61,14 +61,14 @@ def _parsed(text: str, host: Host, level: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Machine code in memory; it stays as long as this object."""
+    """Machine code in memory, freed with this object."""
 
     engine: Any
     address: int
 
 
 def loaded(code: bytes, function: str = "run") -> Loaded:
-    """Bring an object file with this function into memory."""
+    """Load an object file with this function into memory."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()

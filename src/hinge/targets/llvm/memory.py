@@ -1,6 +1,6 @@
-"""Slots in work space: what shapes H and R have in common.
+"""Slots in scratch memory: the common part of shapes H and R.
 
-All inputs are brought into work space first, all results are read from it at the end, by loops over squares
+All inputs are copied to scratch first, all results are read from it at the end, by loops over squares
 of W states and W numbers, so that the size of the code does not grow with the size of the arrays.
 """
 
@@ -22,7 +22,7 @@ DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
 class InMemory:
-    """A block of states whose slots are in work space, unless they are at hand as values."""
+    """A block of states whose slots are in scratch, unless they are in registers."""
 
     def __init__(self, w: Writer, code: Code, places: Places) -> None:
         self.w, self.code, self.places = w, code, places
@@ -59,7 +59,7 @@ class InMemory:
     # Loops over calls.
 
     def addresses(self, places: NDArray[np.int64], n: str) -> list[tuple[str, int]]:
-        """Write where the slots of call n are, given their places call by call: a base and an offset each.
+        """Write the addresses of the slots of call n, a base and an offset each, given their places by call.
 
         Slots whose distance is the same in all calls share a base; bases come from counting where they are
         evenly spaced, else from a table.
@@ -101,12 +101,12 @@ class InMemory:
         return self.w.negative(found) if x.negative else found
 
     def slot(self, slot: int) -> str:
-        """Return the value of a slot, from work space if it is not at hand."""
+        """Return the value of a slot, from scratch if it is not in a register."""
         found = self.values.get(slot)
         return self.w.load("%scratch", self.places.of[slot]) if found is None else found
 
     def keep(self, slot: int, x: str) -> None:
-        """Keep a value that was just made, in work space if it has a place there."""
+        """Keep a new value, in scratch if it has a place there."""
         self.values[slot] = x
         if slot in self.places.of:
             self.w.store(x, "%scratch", self.places.of[slot])
@@ -121,7 +121,7 @@ class InMemory:
     # In and out.
 
     def load(self, arrays: Sequence[Rows]) -> None:
-        """Write all inputs into work space."""
+        """Write the copy of all inputs to scratch."""
         for rows, slots in zip(arrays, self.code.inputs.values(), strict=True):
             if slots:
                 self._load(rows, self.places.of[slots[0]])
@@ -138,7 +138,7 @@ class InMemory:
                 w.store(x, place, n)
 
     def store(self, rows: Rows, values: Sequence[Slot | float]) -> None:
-        """Write a result from work space into the user's array."""
+        """Write the copy of a result from scratch to the user's array."""
         w = self.w
         if rows.size < w.lanes.width:
             rows.store(lambda k: self.value(values[k]))
@@ -150,7 +150,7 @@ class InMemory:
                 w.store(x, row)
 
     def _reader(self, values: Sequence[Slot | float]) -> Callable[[str], str]:
-        """Return what writes the n-th of some values, n known when the code runs."""
+        """Return a function that writes the load of the n-th of some values, n known at run time."""
         w = self.w
         where = self.integers([self._place(x) for x in values])
         signs = [-1.0 if isinstance(x, Slot) and x.negative else 1.0 for x in values]
@@ -163,7 +163,7 @@ class InMemory:
         return read
 
     def _place(self, x: Slot | float) -> int:
-        """Return the place of a slot, or of a constant, which is put there first."""
+        """Return the place of a slot, or of a constant, which is stored first."""
         if isinstance(x, Slot):
             return self.places.of[x.index]
         if x not in self._constants:
@@ -174,7 +174,7 @@ class InMemory:
     # Solves.
 
     def solve(self, c: DenseCall) -> None:
-        """Write a dense solve, written out where it is small, else in work space."""
+        """Write a dense solve, unrolled if small, else in scratch."""
         if len(c.matrix) > WRITTEN_OUT:
             self._rolled_solve(c)
             return

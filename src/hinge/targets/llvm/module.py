@@ -24,11 +24,11 @@ from hinge.targets.llvm.unrolled import Unrolled
 Shape: TypeAlias = Literal["U", "H", "R"]
 
 SHAPES: tuple[Shape, ...] = ("U", "H", "R")
-#: Up to so many operations are always written out; up to so many unless loops save much; and no more than so
-#: many are written with loops, where the time to compile alone matters.
+#: Limits by number of operations: always unrolled; unrolled unless loops save much; with loops (above it only
+#: the time to compile matters).
 FEW, MOST_UNROLLED, MOST_HYBRID = 500, 4000, 16000
-#: Loops save much if what is written with them is at most this share of all operations: the code then stays
-#: in the processor's caches.
+#: Loops save much if the code with loops has at most this share of all operations: it then stays in the
+#: processor's caches.
 WORTH_LOOPS = 0.6
 
 SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 %start, i64 %stop"
@@ -36,7 +36,7 @@ SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 
 
 @dataclass(frozen=True)
 class Module:
-    """The text of a module, the work space that it needs (in values), and its shape."""
+    """The text of a module, the size of its scratch (in values), and its shape."""
 
     text: str
     scratch: int
@@ -89,7 +89,7 @@ def _array(w: Writer, what: str, k: int, stride: int) -> tuple[str, str]:
 
 
 def _state(w: Writer, block: str, last: str) -> str:
-    """Write the first state of a block: the last block may begin earlier than it would."""
+    """Write the first state of a block; the last block may overlap the one before."""
     first = w.let(f"add i64 %start, {w.let(f'mul i64 {block}, {w.lanes.width}')}")
     early = w.let(f"icmp slt i64 {first}, {last}")
     return w.let(f"select i1 {early}, i64 {first}, i64 {last}")

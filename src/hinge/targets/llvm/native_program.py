@@ -1,7 +1,7 @@
-"""The native target: a program as machine code, made when it is first called.
+"""The native target: a program as machine code, compiled on first call.
 
 There is one piece of machine code for one state and one for W states at once, each in double and in single
-precision, made when it is first needed and kept on disk. Any number of lanes gives the same bits.
+precision, compiled on first use and cached on disk. Any number of lanes gives the same bits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = NDArray[Any]
 
 #: A thread gets at least this many floating-point operations: waking it costs some ten microseconds.
 LEAST_WORK = 500_000
-#: Work without the GIL from so many operations on: to have it back may take long where others want it too.
+#: The GIL is released from so many operations on: to reacquire it may take long if other threads wait for it.
 LONG_WORK = 100_000
 RUN = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
@@ -44,7 +44,7 @@ RUN = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a piece of machine code without looking at it."""
+    """Metadata of a piece of machine code."""
 
     shape: Shape
     width: int
@@ -79,7 +79,7 @@ class Piece:
     ) -> None:
         """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first.
 
-        The owners of what is at the addresses live as long as any thread works on it.
+        The owners of the arrays stay alive as long as any thread runs.
         """
         outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
 
@@ -91,7 +91,7 @@ class Piece:
         run_parts(work, parts)
 
     def work_space(self) -> Array:
-        """Return work space that nobody uses; give it back to `spare`."""
+        """Return unused scratch memory; give it back to `spare`."""
         try:
             return self.spare.pop()
         except IndexError:
@@ -99,7 +99,7 @@ class Piece:
 
 
 class _Lock:
-    """The lock around compiling, one for all programs; a fork begins with a new one, held by nobody."""
+    """The lock around compilation, one for all programs, replaced after a fork."""
 
     def __init__(self) -> None:
         self.renew()
@@ -107,7 +107,6 @@ class _Lock:
             os.register_at_fork(after_in_child=self.renew)
 
     def renew(self) -> None:
-        """Make the lock anew."""
         self.held = RLock()
 
 
@@ -117,7 +116,7 @@ _compiling = _Lock()
 class NativeProgram:
     """Traced code as machine code, called with arrays by name.
 
-    The code is asked of `source` when it is first needed: what the cache holds does not need it. `shape` and
+    The code is requested from `source` on first use, and not at all after a hit in the cache. `shape` and
     `lanes` override what is chosen.
     """
 
@@ -131,10 +130,10 @@ class NativeProgram:
         lanes: int | None = None,
     ) -> None:
         if shape is not None and shape not in SHAPES:
-            raise ArgumentError(f"shape: {shape!r} is unknown; there is {', '.join(map(repr, SHAPES))}")
+            raise ArgumentError(f"shape: expected one of {', '.join(map(repr, SHAPES))}, got {shape!r}")
         if lanes is not None and (type(lanes) is not int or lanes not in (1, 2, 4, 8, 16)):
             raise ArgumentError(
-                f"lanes: {lanes!r} came; wanted 1, 2, 4, 8, 16, or None for the machine's own"
+                f"lanes: expected 1, 2, 4, 8, 16, or None for the machine's own, got {lanes!r}"
             )
         self.source = source
         self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)
@@ -143,11 +142,11 @@ class NativeProgram:
         self._signature: Signature | None = None
         self._kernels: Kernels | None = None
 
-    # What it is made of.
+    # Code.
 
     @cached_property
     def identity(self) -> str | None:
-        """What tells this program apart from all others, for the cache; None if it is not cached."""
+        """The cache key of the program; None if it is not cached."""
         return self.source.identity
 
     @property
@@ -157,13 +156,13 @@ class NativeProgram:
 
     @property
     def signature(self) -> Signature:
-        """What goes in and out."""
+        """The shapes of inputs and results."""
         if self._signature is None:
             self._signature = self._known_signature() or Signature.of(self.code)
         return self._signature
 
     def _known_signature(self) -> Signature | None:
-        """Return the signature of machine code that is here or in the cache."""
+        """Return the signature from machine code in memory or in the cache, or None."""
         with _compiling.held:
             for width in (self.width("float64"), 1):
                 piece = self._pieces.get(("float64", width)) or self._load("float64", width)
@@ -173,7 +172,7 @@ class NativeProgram:
         return None
 
     def width(self, dtype: Dtype) -> int:
-        """Return how many states are worked on at once."""
+        """Return the number of states that are evaluated at once."""
         return self.lanes or this_host().lanes(dtype)
 
     def module(self, dtype: Dtype, width: int) -> Module:
@@ -191,7 +190,7 @@ class NativeProgram:
         return text if language == "llvm" else assembly(text)
 
     def piece(self, dtype: Dtype, width: int) -> Piece:
-        """Return the machine code for W states at once: made before, from the cache, or made now."""
+        """Return the machine code for W states at once: from memory, from the cache, or compiled now."""
         found = self._pieces.get((dtype, width))
         if found is None:
             with _compiling.held:
@@ -201,7 +200,7 @@ class NativeProgram:
         return found
 
     def _keep(self, piece: Piece) -> None:
-        """Have a piece for all calls from now on."""
+        """Store a piece for later calls."""
         note_code()
         facts = piece.facts
         self._pieces[facts.dtype, facts.width] = piece
@@ -209,7 +208,7 @@ class NativeProgram:
             self._show(self._kernels, piece)
 
     def _show(self, kernels: Kernels, piece: Piece) -> None:
-        """Let entries run a piece."""
+        """Make a piece available to entries."""
         facts = piece.facts
         if facts.dtype == "float64" and facts.width == 1:
             kernels.set_one(piece.code.address, facts.scratch)
@@ -247,7 +246,7 @@ class NativeProgram:
     def entry(
         self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
     ) -> Callable[..., Any]:
-        """Return a builtin function of arrays, in the inputs' order; what it cannot do goes to fallback."""
+        """Return a builtin function of arrays, in the inputs' order; other arguments go to the fallback."""
         s = self.signature
         return make_entry(
             self._shown(),
@@ -260,7 +259,7 @@ class NativeProgram:
         )
 
     def _shown(self) -> Kernels:
-        """Return the kernels of all entries: the pieces that there are, and those still to come."""
+        """Return the addresses of machine code that all entries share."""
         with _compiling.held:
             if self._kernels is None:
                 operations, width = max(1, self.signature.operations), self.width("float64")
@@ -300,7 +299,6 @@ class NativeProgram:
     def _fill(
         self, dtype: Dtype, batch: tuple[int, ...], given: Sequence[Array], results: Sequence[Array]
     ) -> None:
-        """Run over the batch."""
         inner = [len(shape) for shape in self.signature.results.values()]
         over = layout(batch, [*((x, 1) for x in given), *zip(results, inner, strict=True)])
         width = self.width(dtype)
@@ -314,10 +312,10 @@ class NativeProgram:
             arrays = (ctypes.c_void_p * len(at))(*at)
             piece.run_over(arrays, strides, len(given), parts, (*given, *results))
 
-    # What to say of it.
+    # Text.
 
     def describe(self) -> list[str]:
-        """Return lines about the machine code: what there is so far, that for batches at least."""
+        """Return lines about the machine code compiled so far, at least that for batches."""
         host = this_host()
         self.piece("float64", self.width("float64"))
         lines = [f"target llvm on {host.cpu}: {self.width('float64')} states at once, {threads()} threads"]

@@ -1,4 +1,4 @@
-"""Schedules as native code: a few states at a time go through all steps and stay in the nearest cache."""
+"""Schedules as native code: a few states at a time go through all steps, within the L1 cache."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NativeRunner:
         self.programs = [_native(op.program) for op in schedule.ops]
 
     def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return what runs over a stretch again and again; the plan of few states is made once."""
+        """Return a function that runs over a stretch repeatedly; the plan of few states is made once."""
         n = stretch.states
         width = self.programs[0].width("float64")
         if not 0 < n < LEAST_BLOCKS * width:
@@ -68,13 +68,12 @@ class NativeRunner:
 
 
 class _Place(NamedTuple):
-    """Where the row of state 0 is, and how many bytes lie between the rows of states that follow."""
+    """The address of the row of state 0, and the stride between rows in bytes."""
 
     address: int
     stride: int
 
     def at(self, state: int) -> int:
-        """Return the address of a state's row."""
         return self.address + state * self.stride
 
 
@@ -116,7 +115,7 @@ class _Plan:
         self.first = self.slope = self.words
 
     def of(self, start: int, states: int) -> int:
-        """Return the address of the words for states from this one on; they are good for one run."""
+        """Return the address of the words for states from this one on, valid for one run."""
         if states != self.states:
             self.states = states
             self.first = self._words(0)
@@ -133,7 +132,7 @@ class _Plan:
         return self.address + 8 * word
 
     def _row(self, name: str, start: int) -> _Place:
-        """Return where a buffer has the row of a state, and how many bytes lie between rows."""
+        """Return the address of a state's row in a buffer, and the stride between rows in bytes."""
         if name in self.own:
             return self.own[name]
         return _Place(self.given[name].at(start), self.given[name].stride)
@@ -198,12 +197,12 @@ def _native(program: Any) -> NativeProgram:
 
 
 def _place(x: Array) -> _Place:
-    """Return where rows are: (n,) is one row for all states."""
+    """Return the address and stride of rows; (n,) is one row for all states."""
     return _Place(x.ctypes.data, 0 if x.ndim == 1 else x.strides[0])
 
 
 def _chunks(start: int, stop: int, size: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield parts of `size` states; one that would have less than W is part of the one before."""
+    """Yield parts of `size` states; a last part of less than W joins the one before."""
     while start < stop:
         end = stop if stop - start < size + width else start + size
         yield start, end

@@ -1,4 +1,4 @@
-"""How calls are laid out: runs of calls of one kernel, and where slots are in work space.
+"""The layout of calls: runs of calls of one kernel, and the places of slots in scratch.
 
 A run is what can be a loop. The slots that its calls store get places at equal distances, so that a later
 loop over the same bodies, in either direction, finds them by counting.
@@ -29,12 +29,12 @@ class Run:
 
     @property
     def repeats(self) -> int:
-        """How often the turn comes."""
+        """The number of turns."""
         return len(self.calls) // self.period
 
     @property
     def is_loop(self) -> bool:
-        """Tell whether it is written as a loop: it comes often, or saves much."""
+        """Tell whether it is written as a loop: it has many turns, or saves much."""
         return self.repeats >= LEAST_REPEATS or (self.repeats > 1 and self.period >= SHORTEST_LIMB)
 
     @property
@@ -47,11 +47,11 @@ class Run:
         return self.calls[k :: self.period]
 
     def within(self, k: int, load: int) -> tuple[int, int] | None:
-        """Return which earlier call of the same turn, and which of its stores, a load takes; None if none."""
+        """Return the earlier call of the same turn and the index of its store that a load reads, or None."""
         return self._source(range(k), self.turns(k), load, 0)
 
     def carried(self, k: int, load: int) -> tuple[int, int] | None:
-        """Return which call of the turn before, and which of its stores, a load takes; None if none."""
+        """Return the call of the previous turn and the index of its store that a load reads, or None."""
         return self._source(range(self.period), self.turns(k), load, 1)
 
     def _source(
@@ -78,8 +78,8 @@ def is_loop(part: Segment) -> TypeGuard[Run]:
 def segments(code: Code, longest_period: int = LONGEST_PERIOD) -> list[Segment]:
     """Return the calls as runs and solves, in an order that makes runs long.
 
-    What depends on q alone is sorted by kernel; limbs that are alike come together. Columns are independent
-    of each other, so all columns at one body come before the next body: what they have in common is then
+    Calls that depend on q alone are sorted by kernel; limbs that are alike are grouped. Columns are
+    independent of each other, so all columns at one body come before the next body, and common values are
     loaded once.
     """
     found: list[Segment] = []
@@ -102,7 +102,7 @@ def _calls(part: Segment) -> Sequence[Call | DenseCall]:
 
 
 def written(parts: Iterable[Segment]) -> int:
-    """Return how many operations are written, those of a loop once."""
+    """Return the number of operations in the code, those of a loop once."""
     calls = (
         c for part in parts if isinstance(part, Run) for c in (part.first if is_loop(part) else part.calls)
     )
@@ -110,7 +110,7 @@ def written(parts: Iterable[Segment]) -> int:
 
 
 def _plain(calls: Sequence[Call | DenseCall], longest_period: int) -> list[Segment]:
-    """Return the calls of a pass as they come, or with limbs brought together if less is written then."""
+    """Return the calls of a pass in order, or with limbs grouped if that shortens the code."""
     as_they_come = list(_grouped(calls, longest_period))
     if longest_period == 1 or not all(isinstance(c, Call) for c in calls):
         return as_they_come
@@ -133,12 +133,12 @@ def _with_limbs(calls: Sequence[Call], longest_period: int) -> Iterator[Segment]
 
 
 def kernel_of(c: Call | DenseCall) -> tuple[int, int]:
-    """Return what the calls of a run have in common: the kernel, and how many of its inputs are loads."""
+    """Return the key that the calls of a run share: the kernel, and its number of loads."""
     return (id(c.kernel), len(c.loads)) if isinstance(c, Call) else (id(c), 0)
 
 
 def _body_by_body(columns: Sequence[Call]) -> list[Call]:
-    """Return the calls of columns sorted by body, in the direction that the columns go."""
+    """Return the calls of columns sorted by body, in the direction of the pass."""
     steps = [b.body - a.body for a, b in pairwise(columns) if a.column == b.column and a.body != b.body]
     towards_base = bool(steps) and steps[0] < 0
     order = {k: n for n, k in enumerate(dict.fromkeys(kernel_of(c) for c in columns))}
@@ -193,7 +193,7 @@ def slots_shown(code: Code) -> Iterator[int]:
 
 @dataclass
 class Places:
-    """Where slots are in work space, counted in values."""
+    """The places of slots in scratch, counted in values."""
 
     size: int = 0
     of: dict[int, int] = field(default_factory=dict[int, int])
@@ -210,7 +210,7 @@ class Places:
         return start
 
     def put_run(self, run: Run, wanted: Container[int]) -> None:
-        """Give places to the stores of a run that are wanted from some turn: then from all of them."""
+        """Give places to the stores of a run that are read from some turn: then from all of them."""
         kept = [
             [s for s in range(len(c.stores)) if any(t.stores[s] in wanted for t in run.turns(k))]
             for k, c in enumerate(run.first)

@@ -1,6 +1,6 @@
 """Shape R: every kernel written once; which one is called when, and with what, is read from tables.
 
-The quickest to compile, and the smallest: the code does not grow with the number of calls.
+The fastest to compile, and the smallest: the code does not grow with the number of calls.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 In column j every row below is compared with row j and changes places with it in the lanes where its entry
 is larger; row j then holds the largest. A pivot of zero makes all results of its lane NaN. A symmetric and
-positive matrix needs no exchange, and of it the upper triangle alone is looked at. Small systems are written
-out; others are loops over a matrix in memory.
+positive matrix needs no exchange, and only its upper triangle is read. Small systems are unrolled; others are
+loops over a matrix in memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_solve(
 
 
 def _eliminate(w: Writer, rows: Rows, j: int) -> str:
-    """Bring the largest entry of column j to row j, make zeros below it, and return its inverse."""
+    """Move the largest entry of column j to row j, eliminate below it, and return its inverse."""
     for i in range(j + 1, len(rows)):
         _exchange(w, rows, i, j)
     pivot = _inverse(w, rows[j][j])
@@ -48,7 +48,7 @@ def _eliminate(w: Writer, rows: Rows, j: int) -> str:
 
 
 def _reduce(w: Writer, rows: Rows, j: int) -> str:
-    """Make zeros below the diagonal entry of a symmetric matrix's column j, and return its inverse."""
+    """Eliminate column j of a symmetric matrix below the diagonal, and return the pivot's inverse."""
     pivot = _inverse(w, rows[j][j])
     for i in range(j + 1, len(rows)):
         factor = w.negative(w.binary("fmul", rows[j][i], pivot))
@@ -106,7 +106,7 @@ def write_rolled_solve(w: Writer, base: str, n: int, width: int, *, positive: bo
 
 
 def _exchange_rolled(w: Writer, base: str, n: int, across: int, j: str) -> None:
-    """Bring the largest entry of column j to row j."""
+    """Move the largest entry of column j to row j."""
     diagonal = _index(w, j, j, across)
     with w.loop(w.let(f"add i64 {j}, 1"), n) as i:
         larger = _is_larger(w, w.load(base, _index(w, i, j, across)), w.load(base, diagonal))

@@ -1,12 +1,12 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-"""The native loop over steps: programs run one after the other on a few states, again and again.
+"""The native loop over steps: programs run in order on a few states, step by step.
 
     void roll(int64 *plan)
 
 A plan is an array of words, in the order of HEAD, then one record for each program (OP), for each address
-that moves on from step to step (MOVE), for each copy after a step (COPY) and for each copy into what is
-recorded (RECORD). After every step it looks whether what is watched is finite; for each state the step in
-which it first was not goes into `bad`, which is negative before.
+that moves on from step to step (MOVE), for each copy after a step (COPY) and for each copy into the records
+(RECORD). After every step the watched buffers are checked; `bad`, negative before, gets for each state the
+first step after which they are not finite.
 """
 
 from __future__ import annotations

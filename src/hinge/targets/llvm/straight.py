@@ -83,7 +83,7 @@ def fused(kernel: Kernel) -> tuple[Step, ...]:
 
 
 def _product(kernel: Kernel, i: Instruction, uses: Counter[int], steps: Sequence[Step | None]) -> int | None:
-    """Return the operand of a sum that is a product with no other use, the later one first."""
+    """Return the operand of a sum that is a product without other uses, preferring the later one."""
     start = len(kernel.inputs)
     for k in sorted(i.operands, reverse=True):
         step = steps[k - start] if k >= start else None

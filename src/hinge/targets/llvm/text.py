@@ -1,6 +1,6 @@
 """LLVM IR as text: one function under construction, whose values are W lanes wide.
 
-Text is made rather than objects of a builder: it is ten times quicker, and it is what `.llvm` shows.
+Text is made rather than objects of a builder: it is ten times faster, and it is what `.llvm` shows.
 A value is the text of an operand: a name such as %7, or a constant.
 """
 
@@ -22,7 +22,7 @@ BITS: dict[Dtype, int] = {"float64": 64, "float32": 32}
 
 @dataclass(frozen=True)
 class Lanes:
-    """How many states are worked on at once, in which precision: the type of every value."""
+    """The number of states in a value and their precision: the type of every value."""
 
     width: int
     dtype: Dtype = "float64"
@@ -54,7 +54,7 @@ class Lanes:
 
     @property
     def suffix(self) -> str:
-        """What the names of LLVM's overloaded functions end with."""
+        """The suffix of LLVM's overloaded intrinsics."""
         one = f"f{self.bits}"
         return one if self.width == 1 else f"v{self.width}{one}"
 
@@ -86,7 +86,7 @@ def number(c: float, dtype: Dtype) -> str:
 
 @dataclass
 class Writer:
-    """A function body under construction, line by line. `circles` are sines and cosines that are there."""
+    """A function body under construction, line by line. `circles` are sines and cosines written so far."""
 
     lanes: Lanes
     lines: list[str] = field(default_factory=list[str])
@@ -102,7 +102,7 @@ class Writer:
         self._type = self.lanes.type
 
     def name(self, hint: str = "") -> str:
-        """Return a name that nobody has."""
+        """Return a new name."""
         self._count += 1
         return f"%{hint or 't'}{self._count}"
 
@@ -118,7 +118,7 @@ class Writer:
         self.lines.append(f"  {text}")
 
     def block(self, hint: str) -> str:
-        """Return a label that nobody has."""
+        """Return a new label."""
         return self.name(hint)[1:]
 
     def start(self, label: str) -> None:

@@ -1,4 +1,4 @@
-"""Threads: batches are split over cores; each state's result is the same whatever the split.
+"""Threads: batches are split over cores; results do not depend on the split.
 
 The number is what `set_threads` was given, else the environment variable HINGE_THREADS, else the cores that
 this process may use, or 1 in a worker process of a pool, which shares the cores with its siblings.
@@ -18,12 +18,12 @@ from hinge.errors import ArgumentError
 
 VARIABLE = "HINGE_THREADS"
 MOST = 1024
-#: Not zero if one thread was asked for: what native code looks at.
+#: Nonzero if the number of threads is one; read by native code.
 ALONE = np.zeros(1, np.int64)
 
 
 class _Workers:
-    """The threads of this process beside the calling one, made when first needed; a fork makes its own."""
+    """The pool of worker threads of this process, created on first use and again after a fork."""
 
     def __init__(self) -> None:
         self.asked: int | None = None
@@ -39,7 +39,7 @@ class _Workers:
             return self.pool
 
     def forget(self) -> None:
-        """Begin anew in the child of a fork: its parent's threads are not there."""
+        """Drop the pool in the child of a fork, which has none of its parent's threads."""
         self.pool, self.size, self.lock = None, 0, Lock()
 
 
@@ -49,23 +49,21 @@ if hasattr(os, "register_at_fork"):
 
 
 def set_threads(n: int | None) -> None:
-    """Work on batches with n threads from now on; None goes back to the default."""
+    """Set the number of threads for batches; None restores the default."""
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"n: {n!r} came; wanted a whole number of threads from 1 to {MOST}, or None")
+        raise ArgumentError(f"n: expected a number of threads from 1 to {MOST}, or None, got {n!r}")
     _workers.asked = n
     ALONE[0] = n == 1
 
 
 def threads() -> int:
-    """Return how many threads a large batch is worked on with."""
+    """Return the number of threads for large batches."""
     if _workers.asked is not None:
         return _workers.asked
     text = os.environ.get(VARIABLE)
     if text:
         if not text.isdecimal() or len(text) > len(str(MOST)) or not 1 <= int(text) <= MOST:
-            raise ArgumentError(
-                f"{VARIABLE}: the environment says {text!r}; wanted a number from 1 to {MOST}"
-            )
+            raise ArgumentError(f"{VARIABLE}: expected a number from 1 to {MOST}, got {text!r}")
         return int(text)
     return 1 if multiprocessing.parent_process() is not None else _cores()
 
@@ -91,7 +89,7 @@ def split(count: int, width: int, least: int) -> Iterator[tuple[int, int]]:
 
 
 def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) -> None:
-    """Do all parts, the first in this thread, and raise what any of them raised."""
+    """Run all parts, the first in this thread, and raise the exception of any of them."""
     if len(parts) == 1:
         work(*parts[0])
         return
@@ -111,7 +109,7 @@ def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) ->
 
 
 def _wait_for(others: list[Future[None]]) -> None:
-    """Wait until all are done, whatever interrupts: they write into arrays that must live so long."""
+    """Wait for all parts, even if interrupted: they write into arrays that must stay alive."""
     interrupt: BaseException | None = None
     while True:
         try:

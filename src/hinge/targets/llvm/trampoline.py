@@ -1,8 +1,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-"""The native functions behind entries and dispatches: their code, and what they need of Python and NumPy.
+"""The native functions behind entries and dispatches, and their addresses in Python and NumPy.
 
-They read tuples and arrays where these have their fields in memory. That this interpreter and this
-NumPy keep them so is looked at before the functions are used; where it is not so there is no trampoline.
+They read fields of tuples and arrays directly. The layout is checked once at start-up; if it differs, calls
+take the Python path.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 _NDARRAY, _NEW_FROM_DESCR = 2, 94  # places in NumPy's table of functions, the same in all its versions
 _SIZE = tuple.__basicsize__ - ctypes.sizeof(ctypes.c_ssize_t)  # where a tuple has its length
 
-#: The words of an owner, an array that is the first item of the tuple.
+#: The words of an owner, in an array that is the first item of the tuple.
 _WORDS = """
   %owned.at = getelementptr i8, ptr %self, i64 $item
   %owned = load ptr, ptr %owned.at
@@ -35,7 +35,7 @@ _WORDS = """
 
 
 class _ArrayFields(ctypes.Structure):
-    """The C fields of an ndarray, as all versions of NumPy so far have them."""
+    """The C fields of an ndarray, the same in all versions of NumPy so far."""
 
     _fields_ = (
         ("refcount", ctypes.c_ssize_t),
@@ -82,7 +82,7 @@ def _address(name: str) -> int:
 
 
 def layout_is_known() -> bool:
-    """Return whether this interpreter and this NumPy keep objects as the native function reads them."""
+    """Return whether the memory layout of this interpreter and NumPy is the expected one."""
     gil: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
     if sys.implementation.name != "cpython" or not gil():
         return False
@@ -144,7 +144,7 @@ def _text() -> str:
 
 
 def _compile(text: str) -> tuple[int, int]:
-    """Return the addresses of the functions; their code is never freed: it is run until the very end."""
+    """Return the addresses of the functions; their code is never freed, as it may run until exit."""
     found = loaded(kept_or_assembled(text, "the way in from Python"), "entry")
     addresses = found.address, found.engine.get_function_address("dispatch")
     found.engine.detach()

@@ -1,8 +1,8 @@
-"""The IR of entries for batches: arrays (B, n), or (n,) for what is the same for all states.
+"""The IR of entries for batches: arrays (B, n), or (n,) for one row for all states.
 
-Small batches run with the GIL held, on the code for one state while they are narrower than W. Batches that
-threads should share go to the fallback, unless one thread was asked for, and so does everything that is not
-plain, and what there is no code for yet.
+Small batches run with the GIL held, on the code for one state while they are narrower than W. Batches for
+several threads go to the fallback, unless the number of threads is one, and so do arrays that are not plain,
+and calls whose code is not compiled yet.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
 _NUMBERS = ("wanted", "results", "records")
 WORDS = ("fallback", "kernels", "alone", *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
-#: Code and work space for one state, code and bytes of work space for W states, W, how many states are worked
-#: on without the GIL, and how many are a matter for threads.
+#: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
+#: which the GIL is released, and from which threads share them.
 KERNELS = ("one", "space", "wide", "bytes", "width", "long", "most")
 
 

@@ -1,4 +1,4 @@
-"""Shape U: every call written out, every slot a value. The quickest while the code fits into the cache."""
+"""Shape U: every call written out, every slot a value. The fastest while the code fits into the cache."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hinge.targets.llvm.text import Writer
 
 
 class Unrolled(InMemory):
-    """A block of states: straight-line code. Only large solves need work space."""
+    """A block of states: straight-line code. Only large solves need scratch."""
 
     def __init__(self, w: Writer, code: Code) -> None:
         places = Places()
@@ -26,7 +26,7 @@ class Unrolled(InMemory):
         super().__init__(w, code, places)
 
     def load(self, arrays: Sequence[Rows]) -> None:
-        """Write the loads of the inputs that something reads."""
+        """Write the loads of the inputs that are read."""
         needed = {*slots_shown(self.code), *(s for c in self.code.calls for s in slots_read(c))}
         for rows, slots in zip(arrays, self.code.inputs.values(), strict=True):
             for k, x in rows.load([k for k, s in enumerate(slots) if s in needed]).items():
