@@ -28,7 +28,6 @@ from hinge.algebra.space import (
 from hinge.errors import ArgumentError
 
 __all__ = [
-    "h_b",
     "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Articulated", "B", "D", "Di", "Dik", "Dip", "Dk",
     "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H", "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi",
     "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "f_ext",
@@ -215,8 +214,6 @@ a = letter("a", Body, One, "bias accelerations, (2.19), (2.32)",
            Card(MOTION, NUMBER, MOVES), needs=(E.T @ _V, qd))
 b = letter("b", Body, One, "bias forces, (2.23)",
            Card(FORCE, NUMBER, HAS, asks=INERTIA, at_rest=_force_at_rest - M @ phi.T @ a), needs=(_V,))
-h_b = letter("h_b", Body, One, "momenta of the bodies",
-             Card(FORCE, NUMBER, HAS, asks=INERTIA), needs=(_V,))
 tau_j = letter("tau_j", Joint, One, "forces of the joints' own springs, dampers and friction",
                Card(NUMBER, NUMBER, asks=frozenset({Ask.OWN_FORCES})), needs=(qd,),
                unicode="τⱼ", latex=r"\tau_j")

@@ -24,7 +24,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hinge.algebra import (
-    h_b,
     A,
     B,
     H,
@@ -318,7 +317,7 @@ class RobotSite:
         """Return a leaf that is a function of the motion at the body."""
         formulas: dict[Leaf, Callable[..., Block]] = {a_n: self._node_bias, v_n: _centripetal, Q: self._axes}
         if self._knows_inertias:
-            formulas |= {h_b: lambda v: self.inertia @ v, b: self._bias_force, b_m: self._bias_force}
+            formulas |= {b: self._bias_force, b_m: self._bias_force}
         if self.members:
             formulas[A] = self._regressor
         if leaf in formulas:
