@@ -74,7 +74,6 @@ from hinge.dynamics import (
     mass_matrix as mass_matrix,
     mass_matrix_inverse as mass_matrix_inverse,
     mass_times as mass_times,
-    joint_momenta as joint_momenta,
     mass_solve as mass_solve,
     mass_factors as mass_factors,
     mass_root as mass_root,

@@ -164,7 +164,6 @@ _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "inertial_regressor": H @ phi @ A,
     "composite_inertia": _composite,
     "mass_times": mass @ x,
-    "joint_momenta": mass @ qd,
     "mass_solve": mass.inv() @ x,
     "mass_root": innovate @ Dr,
     "mass_root_inverse": Dri @ whiten,

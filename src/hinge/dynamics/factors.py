@@ -19,7 +19,6 @@ from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike
 
 __all__ = [
-    "joint_momenta",
     "MassFactors",
     "from_quasi_velocities",
     "log_determinant",
@@ -50,12 +49,6 @@ class MassFactors:
 @verb
 def mass_factors(robot: Robot, q: ArrayLike) -> MassFactors:
     """Return I + H φ K, D and I − H ψ K, whose products are the mass matrix and its inverse."""
-    ...
-
-
-@verb
-def joint_momenta(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
-    """Return 𝓜 q̇ (…, nv), the momenta of the joint coordinates."""
     ...
 
 
