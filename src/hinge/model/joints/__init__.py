@@ -13,7 +13,6 @@ from hinge.model.joints.prismatic import Prismatic
 from hinge.model.joints.revolute import Revolute
 from hinge.model.joints.rolling_ball import RollingBall
 from hinge.model.joints.screw import Screw
-from hinge.model.joints.slanted import Slanted
 from hinge.model.joints.spherical import Spherical
 from hinge.model.joints.spherical_angles import SphericalAngles
 from hinge.model.joints.translational import Translational
@@ -38,13 +37,11 @@ JOINT_TYPES: dict[str, type[JointType]] = {
         Fixed,
         RollingBall,
         Wheeled,
-        Slanted,
     )
 }
 
 __all__ = [
     "JOINT_TYPES",
-    "Slanted",
     "Axial",
     "AxialJoint",
     "Axis",
