@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 #: Arguments that choose the code of a verb beside the robot.
 CHOICES = ("frame", "expressed", "passive")
-#: Arguments that mean the same in all verbs, and the values that leave everything as it is.
+#: Arguments with the same meaning in all verbs, and their neutral values.
 OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False}
 #: The caller's names of inputs.
 ARGUMENTS = {"f_ext": "external", **CALLED}
