@@ -194,3 +194,8 @@ def test_blocks_that_siblings_mix_are_refused():
     for e in (E.T @ R @ E @ P @ E.T @ P @ E, whole.K.T @ P @ whole.K @ whole.K.T @ R @ whole.K):
         with pytest.raises(ArgumentError, match="expected at most one Eᵀ X E in a product, got several"):
             hinge.compile(qd, robot, blocks={"x": e}, target="numpy")
+
+
+def test_blocks_of_zero_are_refused():
+    with pytest.raises(ArgumentError, match="is zero; there are no blocks to compute"):
+        hinge.compile(qd, hinge.robots.panda(), blocks={"x": P - P}, target="numpy")

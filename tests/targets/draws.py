@@ -121,7 +121,8 @@ class Draw:
         """Return Python that evaluates to the same draw."""
         more = {n: getattr(self, n) for n in ("batch", "gravity", "values", "native") if getattr(self, n)}
         more |= {} if self.searched else {"searched": False}
-        told = "".join(f", {n}={x!r}" for n, x in (self.options | more).items())
+        shown = {n: x for n, x in self.options.items() if n != "sizes"}
+        told = "".join(f", {n}={x!r}" for n, x in (shown | more).items())
         return f"Draw({self.robot!r}, {dict(self.expressions)!r}{told})"
 
 

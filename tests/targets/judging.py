@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from tempfile import TemporaryDirectory
@@ -68,11 +69,15 @@ ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Resistance: 3}
 # What a call gives.
 
 
-@dataclass(frozen=True)
+@dataclass
 class Question:
-    """A draw with numbers: what is given to a call, and what matrices say at one of its states."""
+    """A draw with numbers: what is given to a call, and what matrices say at one of its states.
+
+    `compiled` is what was compiled last for it.
+    """
 
     draw: Draw
+    compiled: Compiled | None = None
 
     @cached_property
     def robot(self) -> Robot:
@@ -319,7 +324,9 @@ class Verdict:
 def judged(draw: Draw, targets: Sequence[str] = TARGETS) -> Verdict:
     """Compile a draw for some targets, all unless told, and judge what they give."""
     question = Question(draw)
-    ends = {target: _answer(question, target) for target in targets}
+    ends: dict[str, Verdict] = {}
+    for target in targets:
+        ends[target] = _answer(question, target)
     for target, end in ends.items():
         if end.kind == "wrong":
             return replace(end, said=f"{target}: {end.said}")
@@ -328,11 +335,23 @@ def judged(draw: Draw, targets: Sequence[str] = TARGETS) -> Verdict:
     return max(ends.values(), key=lambda end: end.error)
 
 
+def _on(f: Compiled, target: str, **options: Any) -> Compiled:
+    """Return what was compiled as another target runs it: the passes before the target's are shared."""
+    found = copy(f)
+    found._options = {"target": target, "shape": None, "lanes": None, **options}
+    found._programs = {}
+    for name in ("entry", "node_entry", "_flat_entry"):
+        found.__dict__.pop(name, None)
+    return found
+
+
 def _answer(question: Question, target: str) -> Verdict:
     draw = question.draw
     native = draw.native if target == "llvm" else {}
     try:
-        f = hinge.compile(question.form, question.robot, target=target, **draw.options, **native)
+        f = question.compiled and _on(question.compiled, target, **native)
+        f = f or hinge.compile(question.form, question.robot, target=target, **draw.options, **native)
+        question.compiled = f
         found = question.called(f)
     except (HingeError, NotImplementedError) as e:
         return Verdict("refused", f"{type(e).__name__}: {e}")

@@ -150,13 +150,13 @@ class Compiled:
 
     @cached_property
     def entry(self) -> Callable[..., Any]:
-        """The result of `quick`, cached."""
-        return self.quick(str(self))
+        """The fast path for plain arrays, made once."""
+        return self._fast_path(str(self))
 
     @cached_property
     def node_entry(self) -> Callable[..., Any]:
         """The same for one node, whose vectors have no dimension of nodes."""
-        return self.quick(str(self), one_node=True)
+        return self._fast_path(str(self), one_node=True)
 
     def takes(self, name: str) -> bool:
         """Tell whether a call with the robot's gravity takes a vector of this name."""
@@ -230,7 +230,7 @@ class Compiled:
             raise TypeError(f"{self._first}(): expected the arrays {wanted}, got {len(args)} arguments")
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
 
-    def quick(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
+    def _fast_path(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
         """Return `at` as a function with a fast path for plain arrays, of one state or a batch.
 
         With `one_node` vectors of the only node have no dimension of nodes.

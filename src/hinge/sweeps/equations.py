@@ -276,6 +276,8 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
     blocks between them too, so the diagonal blocks of a product of two are not the products of theirs.
     """
     p = in_steps(polynomial(e, no_inverse))
+    if not p.terms:
+        raise ArgumentError(f"{e}: is zero; there are no blocks to compute")
     more: dict[Leaf, Expr] = {}
     for x in {leaf_of(y) for w in p.terms for y in w}:
         if x.self_adjoint and x.range is Body and x in DEFINITIONS:
