@@ -33,6 +33,7 @@ from hinge.errors import ArgumentError
 from hinge.targets import random_system, system_of
 from tests.dynamics.coupled import random_coupled
 from tests.sweeps.models import every_joint_type
+from tests.tiers import daily
 
 MASS = whole.mass
 X = leaf("X", Joint, Joint, Structure.DIAGONAL, self_adjoint=True)
@@ -71,7 +72,7 @@ def by_numpy(robot, q, v, t, x):
     }
 
 
-@pytest.mark.parametrize("target", ["numpy", "llvm"])
+@pytest.mark.parametrize("target", daily(["llvm", "numpy"], lambda k, _: k == 0))
 def test_every_joint_type(target):
     robot, rng = every_joint_type(2).robot, np.random.default_rng(1)
     f = hinge.compile(EXPRESSIONS, robot, target=target)

@@ -27,6 +27,7 @@ from hinge.testing import random_state
 from tests.dynamics.partitions import held_by
 from tests.dynamics.passives import SPRUNG, passive_force, with_physics
 from tests.dynamics.test_moving import both, moved, on_a_raft
+from tests.tiers import daily
 
 VERBS = ("inverse_dynamics", "forward_dynamics", "bias_force", "hybrid_dynamics")
 ROBOTS = {
@@ -113,8 +114,10 @@ def bias_of(name, shape, names):
     return case_of(name, shape).bias(names)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    daily(product(VERBS, ROBOTS), lambda k, case: case[1] == "tree" or case[0] == "hybrid_dynamics"),
+)
 def test_every_product_of_options_obeys_the_equation_of_motion(verb, name):
     for names, out, dtype, shape in product(OPTIONS, (False, True), ("f8", "f4"), SHAPES):
         case = case_of(name, shape)

@@ -14,6 +14,7 @@ from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.robots import random_tree
 from hinge.targets import system_of
 from tests.dynamics.zoo import ZOO, robot_of
+from tests.tiers import daily
 
 
 def other_inertias(robot, rng, batch=()):
@@ -35,7 +36,7 @@ ROBOTS = [robots.panda(), robots.spacecraft(), random_tree(7, 5)]
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=lambda r: r.name)
-@pytest.mark.parametrize("target", ["numpy", "llvm"])
+@pytest.mark.parametrize("target", daily(["llvm", "numpy"], lambda k, _: k == 0))
 @pytest.mark.parametrize("verb", ["forward_dynamics", "mass_matrix", "kinetic_energy"])
 def test_each_state_has_its_own_inertias(robot, verb, target):
     rng = np.random.default_rng(1)
@@ -140,7 +141,7 @@ def test_forces_and_their_regressor_go_together(robot):
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=lambda r: r.name)
-@pytest.mark.parametrize("target", ["numpy", "llvm"])
+@pytest.mark.parametrize("target", daily(["llvm", "numpy"], lambda k, _: k == 0))
 def test_inertias_and_what_is_prescribed_go_together(robot, target):
     rng = np.random.default_rng(7)
     q, qd, qdd = state(robot, rng, (4,))

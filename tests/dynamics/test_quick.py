@@ -149,6 +149,7 @@ def test_a_wrong_call_is_refused_whatever_came_before():
 
 
 def test_calls_ask_for_the_target_again_when_told_to(monkeypatch):
+    hinge.dynamics.forget()
     robot = robots.chain(3)
     q, v = states(robot, ("q", "v"))
     names = [robot.bodies[0].name, robot.bodies[-1].name]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+from itertools import product
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from tests.dynamics.zoo import (
     symmetric,
     tip_of,
 )
+from tests.tiers import daily
 
 OURS = Dynamics(
     inverse=dynamics.inverse_dynamics,
@@ -51,8 +53,13 @@ FLOATING = (
 PASSIVE = ("passive_force", "elastic_energy")
 
 
-@pytest.mark.parametrize("verb", CASES)
-@pytest.mark.parametrize("name", ZOO)
+def every_day(k, case):
+    """Tell whether a verb is judged on a robot every day: on the thorough ones, and on each other in turn."""
+    name, verb = case
+    return name in THOROUGH or (list(ZOO).index(name) + list(CASES).index(verb)) % 3 == 0
+
+
+@pytest.mark.parametrize(("name", "verb"), daily(product(ZOO, CASES), every_day))
 def test_the_verb_agrees_with_the_book(name, verb):
     found = {c.name: difference(c, robot_of(name), state_of(name)) for c in cases_of(name, verb)}
     assert max(found.values()) < BOUND, found

@@ -40,7 +40,7 @@ V = TypeVar("V")
 #: The name of a frame or body, several of them, or None for all bodies.
 Frames = str | Sequence[str] | None
 #: The size of each cache: the programs of a few robots with all verbs, or of many robots with a few.
-CAPACITY = 1024
+CAPACITY = 256
 
 _MEMORIES: list[Memory[Any, Any]] = []
 #: Functions that clear the rows of each native function.
