@@ -194,3 +194,10 @@ def test_a_load_beside_letters_of_a_given_one_is_another():
     for target in ("numpy", "llvm"):
         found = hinge.compile(e, robot, target=target)(q, x=y, tau=z, X=load, kappa=given)
         assert np.allclose(found, wanted, rtol=1e-10)
+
+
+def test_a_load_beside_blocks_of_a_given_one_is_refused():
+    robot = robots.panda()
+    with pytest.raises(ArgumentError, match="blocks: expected operators without κ"):
+        hinge.compile((MASS + X).inv() @ tau, robot, blocks={"P": loaded.P}, target="numpy")
+    hinge.compile(MASS @ tau, robot, blocks={"P": loaded.P}, target="numpy")

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from hinge.algebra import Expr
+from hinge.algebra import Expr, letters_of
 from hinge.errors import ArgumentError
 from hinge.pipeline.building import build, in_order
 from hinge.pipeline.derivations import Derivation, derive
@@ -45,6 +45,11 @@ class Compilation:
     def derived(self) -> Derivation:
         """The steps from the expressions to their cheapest form."""
         found = self.form or derive(self.given)
+        for x in found.definitions.keys() & letters_of(self.blocks.values()):
+            raise ArgumentError(
+                f"blocks: expected operators without {x}, which stands for {found.definitions[x]} in the "
+                f"expressions beside them, got one that depends on a given {x}; compile the two apart"
+            )
         return replace(found, blocks=self.blocks) if self.blocks else found
 
     @cached_property
