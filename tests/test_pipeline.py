@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from hinge import reference
 from hinge.algebra import (
     Adjoint,
     B,
@@ -47,7 +48,7 @@ from hinge.algebra import (
 )
 from hinge.binding import bind
 from hinge.errors import ArgumentError, SpaceError
-from hinge.pipeline import as_given, build, derive, named, prove, written
+from hinge.pipeline import Compilation, as_given, build, derive, named, prove, written
 from hinge.robots import chain
 from hinge.rules import equation
 from hinge.sweeps import trace
@@ -385,3 +386,13 @@ def test_a_derivation_is_built_for_a_robot():
 
 def test_the_letters_of_the_papers_are_those_of_the_algebra():
     assert prove(Es, E - K @ H) and prove(Mi @ mass, joint)
+
+
+def test_the_passes_of_the_compiler_run_in_order_and_print():
+    arm = chain(3)
+    found = dict(Compilation({"y": whole.mass}, bind(arm), label="mass").passes())
+    assert list(found) == ["derive", "lower", "verify", "trace", "order", "build"]
+    assert "𝓜" not in str(found["lower"]) and str(found["lower"]) in str(found["derive"])
+    assert found["verify"] is found["lower"] and list(found["order"].inputs) == ["q"]
+    q = np.zeros(arm.nq)
+    np.testing.assert_allclose(found["build"]({"q": q})["y"], reference.mass_matrix(arm, q), atol=1e-12)

@@ -14,7 +14,7 @@ PARAMETERS: tuple[Leaf, ...] = (inertias, placements, rotors, friction)
 
 @dataclass(frozen=True)
 class Needs:
-    """What a binding must provide: made from expressions by `hinge.dynamics.needs_of`.
+    """What a binding must provide: made from expressions by `hinge.dynamics.requirements.needs_of`.
 
     With `own_frames` vectors of the Body space are in the bodies' own frames, else in frames with cheap
     steps. With `merged` bodies on fixed joints are parts of those that carry them, which only expressions
