@@ -57,10 +57,12 @@ class Report:
     judged: Counter[str] = field(default_factory=Counter[str])
     wrong: list[tuple[int, Draw, Verdict]] = field(default_factory=list[tuple[int, Draw, Verdict]])
     worst: float = 0.0
+    slowest: tuple[float, int] = (0.0, 0)
 
-    def add(self, k: int, d: Draw, v: Verdict) -> None:
+    def add(self, k: int, d: Draw, v: Verdict, seconds: float) -> None:
         """Count a draw."""
         self.kinds[v.kind] += 1
+        self.slowest = max(self.slowest, (seconds, k))
         names = [x.name for x in d.letters]
         self.drawn.update(names)
         if v.kind == "right":
@@ -88,6 +90,8 @@ class Report:
         yield self.ends
         few = min(LETTERS, key=lambda x: self.judged[x.name])
         yield f"fewest judged: {few.name}, {self.judged[few.name]}; largest error {self.worst:.1e}"
+        seconds, k = self.slowest
+        yield f"slowest: draw {k}, {seconds:.1f} s"
 
 
 def smaller(d: Draw) -> Iterator[Draw]:
@@ -137,13 +141,14 @@ def sweep(
     """Judge some draws, without those that have some letters."""
     report, start = Report(), time.perf_counter()
     for k in draws:
+        began = time.perf_counter()
         d = sound_draw(seed, k)
         if any(x.name in skip for x in d.letters):
             continue
         v = judged(d, targets)
         if k % APART == 0 and v.kind == "right":
             v = told_apart(d)
-        report.add(k, d, v)
+        report.add(k, d, v, time.perf_counter() - began)
         if progress and v.kind == "wrong" and len(report.wrong) <= REDUCED:
             e, w = reduced(d, v)
             print(f"{k}: {v.said}\n    {w.said}\n    judged({e!r})", flush=True)
@@ -166,6 +171,7 @@ def in_parts(draws: range, seed: int, jobs: int, **options: Any) -> Report:
             found.first = {**part[4], **found.first}
             found.wrong += [(k, sound_draw(seed, k), v) for k, v in part[5]]
             found.worst = max(found.worst, part[6])
+            found.slowest = max(found.slowest, part[7])
             seconds = time.perf_counter() - start
             print(f"part {n + 1} of {len(parts)}, {seconds:.0f} s: {found.ends}", file=sys.stderr, flush=True)
     return found
@@ -174,7 +180,7 @@ def in_parts(draws: range, seed: int, jobs: int, **options: Any) -> Report:
 def _part(draws: range, *, seed: int, **options: Any) -> tuple[Any, ...]:
     with empty_cache():
         r = sweep(draws, seed, progress=True, **options)
-    return r.kinds, r.refusals, r.drawn, r.judged, r.first, [(k, v) for k, _, v in r.wrong], r.worst
+    return r.kinds, r.refusals, r.drawn, r.judged, r.first, [(k, v) for k, _, v in r.wrong], r.worst, r.slowest
 
 
 def main() -> int:

@@ -167,7 +167,7 @@ class _Tracer:
                 visited = self._reached(stage, statements, column, k)
                 for i in visited:
                     family.run(i, column)
-                self.active.setdefault(column, {column.body}).update(visited)
+                self._reaches(column, visited)
 
     def _family(self, stage: Pass, statements: Sequence[Statement], k: int) -> Family:
         """Return the family of bodies that run some statements and their gathering edges."""
@@ -182,6 +182,10 @@ class _Tracer:
                     body.send(edge)
 
         return Family(self.memory, k, do)
+
+    def _reaches(self, column: Column, bodies: Iterable[int]) -> None:
+        """Note where a column is not zero; at its own body it never is."""
+        self.active.setdefault(column, {column.body}).update(bodies)
 
     def _columns(self, space: Space) -> Iterator[Column]:
         for i in self._places(space):
@@ -344,7 +348,7 @@ class _Tracer:
             rights.append(right.reshape(len(matrix), width[0] if width else 1))
             results.append(result.reshape(len(matrix), width[0] if width else 1))
             if column is not None:
-                self.active.setdefault(column, set()).update(order)
+                self._reaches(column, order)
         if rights and len(matrix):
             right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
             self.memory.calls.append(DenseCall(matrix, right, result, k, s.positive))
@@ -367,7 +371,7 @@ class _Tracer:
                 block = whole[list(where)]
                 self.memory.put(s.target, i, column, block.shape, [as_entry(x) for x in block.flat])
             if column is not None:
-                self.active.setdefault(column, set()).update(order)
+                self._reaches(column, order)
 
     def _columns_of(self, operator: Letter, column: Column | None) -> KnownBlock:
         """Return a dense matrix times unit columns: its columns, without arithmetic."""
