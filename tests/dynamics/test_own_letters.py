@@ -52,10 +52,12 @@ S = leaf("S_own", Joint, Joint, self_adjoint=True)
 BODY = leaf("BODY", Body, Body)
 PULL = leaf("PULL", Tendon, Body)
 NODE = leaf("NODE", Node, Joint)
+REACH = leaf("REACH", Constraint, Node)
+FROM = leaf("FROM", Node, Constraint)
 DOWN = leaf("DOWN", World, Constraint)
 SPLIT = leaf("SPLIT", Passive, Active)
 BLOCK = leaf("BLOCK", Constraint, Constraint, Structure.DIAGONAL)
-OWN = (A, b_c, R, W, S, BODY, PULL, NODE, DOWN, SPLIT, BLOCK)
+OWN = (A, b_c, R, W, S, BODY, PULL, NODE, REACH, FROM, DOWN, SPLIT, BLOCK)
 SIZES = {Constraint: 3, Tendon: 2}
 
 #: The multipliers of constraints A q̈ = b: Ω = A 𝓜⁻¹ Aᵀ.
@@ -71,8 +73,8 @@ EXPRESSIONS = {
     "constrained accelerations": MASS.inv() @ (tau - A.T @ MULTIPLIERS),
     "columns": MASS.inv() @ A.T,
     "columns beside a matrix": A @ H @ phi @ H.T + A,
-    "columns of nodes beside a matrix": NODE.T + W @ H @ phi @ B,
-    "the Jacobian beside a matrix": B.T @ phi.T @ H.T + NODE,
+    "columns of nodes beside a matrix": A @ H @ phi @ B + REACH,
+    "columns of nodes beside another's adjoint": A @ H @ phi @ B + FROM.T,
     "rows": A @ MASS.inv(),
     "an inverse": W.inv() @ tau,
     "an inverse of the adjoint": W.T.inv() @ qd,
