@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import re
 from tempfile import TemporaryDirectory
@@ -57,6 +58,11 @@ def pytest_ignore_collect(collection_path, config):
     return True if parts[0] not in folders_of(config.rooms) else None
 
 
+def pytest_collection_finish():
+    """Look for garbage rarely: compiled programs are many small objects, and stay until the end."""
+    gc.set_threshold(200_000, 20, 100)
+
+
 def pytest_collection_modifyitems(items):
     """Let a worker change the target once: what runs on NumPy comes first."""
     items.sort(key=lambda item: item.module.__name__.startswith(NATIVE))
@@ -86,6 +92,7 @@ def one_target(request):
     """Run the verbs of a file on one target; programs are kept for each."""
     from hinge import dynamics
 
+    gc.freeze()  # who looks for garbage need not look at what other files left
     native = request.module.__name__.startswith(NATIVE)
     with pytest.MonkeyPatch.context() as patch:
         if not native:

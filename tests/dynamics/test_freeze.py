@@ -43,9 +43,9 @@ def test_the_table_has_a_row_for_every_verb_and_product_of_options():
 
 
 def test_rows_of_the_table_are_what_the_search_finds():
-    some = json.loads(frozen_table(parts.expressions for parts in list(every_expression())[::6]))
+    some = json.loads(frozen_table(parts.expressions for parts in list(every_expression())[::18]))
     rows = json.loads(SHIPPED)
-    assert len(some) > 8 and all(rows[name] == row for name, row in some.items())
+    assert len(some) > 2 and all(rows[name] == row for name, row in some.items())
 
 
 @pytest.mark.parametrize("first", daily(range(6), lambda k, _: k == 1))

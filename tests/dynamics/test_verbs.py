@@ -54,9 +54,12 @@ PASSIVE = ("passive_force", "elastic_energy")
 
 
 def every_day(k, case):
-    """Tell whether a verb is judged on a robot every day: on the thorough ones, and on each other in turn."""
+    """Tell whether a verb is judged on a robot every day: on the hardest ones, and on each other in turn."""
     name, verb = case
-    return name in THOROUGH or (list(ZOO).index(name) + list(CASES).index(verb)) % 3 == 0
+    return (
+        name in ("panda", "tree3", "partial_rotors", "framed")
+        or (list(ZOO).index(name) + list(CASES).index(verb)) % 5 == 0
+    )
 
 
 @pytest.mark.parametrize(("name", "verb"), daily(product(ZOO, CASES), every_day))

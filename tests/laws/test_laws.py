@@ -31,7 +31,7 @@ BUILT_IN = {
 
 
 #: Random trees in all, and those of every day.
-TREES, FEW = 200, 40
+TREES, FEW = 200, 20
 
 
 @pytest.mark.parametrize("seed", daily(range(TREES), lambda k, seed: seed < FEW))

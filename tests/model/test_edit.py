@@ -52,7 +52,7 @@ TREES = [
     random_tree(8, 5, ["fixed", "planar"]),
 ]
 ROBOTS = [*BUILT_IN, *TREES]
-LOOSE = [*FLOATING, *floating_trees(6), *floating_trees(2, TURNING, rotors=True)]
+LOOSE = [*FLOATING, *floating_trees(2), *floating_trees(1, TURNING, rotors=True)]
 
 
 @pytest.fixture(params=ROBOTS, ids=[f"{r.name} {i}" for i, r in enumerate(ROBOTS)])

@@ -8,18 +8,22 @@ from tests.dynamics.zoo import CASES
 from tests.oracles.data import example
 from tests.oracles.sweep_verbs import BOUND, URDFS, compare_pinocchio, compare_urdf
 from tests.oracles.test_pinocchio import _pinocchio_chain
+from tests.tiers import daily
 
 
 @pytest.mark.parametrize(
     "name, floating",
-    [
-        ("ur5_robot.urdf", False),
-        ("panda.urdf", True),
-        ("solo12.urdf", False),
-        ("solo12.urdf", True),
-        ("laikago.urdf", True),
-        ("talos_reduced.urdf", True),
-    ],
+    daily(
+        [
+            ("ur5_robot.urdf", False),
+            ("panda.urdf", True),
+            ("solo12.urdf", False),
+            ("solo12.urdf", True),
+            ("laikago.urdf", True),
+            ("talos_reduced.urdf", True),
+        ],
+        lambda k, case: k in (1, 2, 4),
+    ),
 )
 def test_the_verbs_agree_with_pinocchio(name, floating):
     row = compare_urdf(example(name), floating=floating, states=3)

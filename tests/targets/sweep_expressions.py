@@ -180,7 +180,8 @@ def in_parts(draws: range, seed: int, jobs: int, **options: Any) -> Report:
 def _part(draws: range, *, seed: int, **options: Any) -> tuple[Any, ...]:
     with empty_cache():
         r = sweep(draws, seed, progress=True, **options)
-    return r.kinds, r.refusals, r.drawn, r.judged, r.first, [(k, v) for k, _, v in r.wrong], r.worst, r.slowest
+    wrong = [(k, v) for k, _, v in r.wrong]
+    return r.kinds, r.refusals, r.drawn, r.judged, r.first, wrong, r.worst, r.slowest
 
 
 def main() -> int:

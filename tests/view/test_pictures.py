@@ -12,6 +12,7 @@ from hinge.errors import ArgumentError, MissingExtraError, UnknownNameError
 from hinge.model.joints import Planar, Prismatic, Revolute, Spherical, Universal
 from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
 from hinge.view.energy import joint_work
+from tests.tiers import daily
 from tests.view.runs import NAMES, short_run
 
 pytest.importorskip("matplotlib")
@@ -36,7 +37,7 @@ def mixed() -> hinge.Robot:
     return b.build()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", daily(NAMES, lambda k, name: k % 2 == 0))
 def test_every_picture_of_every_robot(name):
     run = short_run(name)
     figures = [plot_joints(run), plot_strip(run, ellipsoids=True), plot_energy(run), plot_phase(run)]

@@ -8,7 +8,7 @@ each operation.
 from hinge.kernels.counting import Operations, count
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
-from hinge.kernels.ops import OPS, Op
+from hinge.kernels.ops import OPS, Op, on_arrays, on_floats
 from hinge.kernels.verification import verify
 
 __all__ = [
@@ -28,6 +28,8 @@ __all__ = [
     "apply",
     "count",
     "finish",
+    "on_arrays",
+    "on_floats",
     "split",
     "uniform",
     "verify",

@@ -8,7 +8,7 @@ uniform values enter it as inputs after the others, and a kernel of their own gi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -19,6 +19,8 @@ from hinge.kernels.graph import BOUND, Graph, Node, Scalar, Value, apply
 from hinge.kernels.ops import OPS
 
 LEAVES = ("const", "param", "input")
+#: The operations whose arguments may change places.
+COMMUTE = frozenset(op.name for op in OPS.values() if op.commutes)
 
 
 class Instruction(NamedTuple):
@@ -74,12 +76,26 @@ class Kernel:
         Takes floats, arrays that broadcast together, or traced scalars, which trace the kernel into
         their graph. An output that is constant is a float, whatever the inputs' shape.
         """
-        values: list[Any] = [inputs[key] for key in self.inputs]
         with np.errstate(all="ignore"):
-            for instruction in self.instructions:
-                known, args = instruction.constant, [values[i] for i in instruction.operands]
-                values.append(_applied(instruction.op, args) if known is None else known)
-        return {o.key: _signed(o, values) for o in self.outputs}
+            found = self.runner(on_any)(inputs[key] for key in self.inputs)
+        return {o.key: x for o, x in zip(self.outputs, found, strict=True)}
+
+    def runner(self, operation: Callable[[str], Callable[..., Any]]) -> Callable[[Iterable[Any]], list[Any]]:
+        """Return a function from the inputs to the outputs, in order, that runs step by step.
+
+        `operation` gives for each name of `OPS` what it does: `on_arrays`, `on_floats`.
+        """
+        constants = [i.constant for i in self.instructions if i.constant is not None]
+        steps = [(operation(i.op), i.operands) for i in self.instructions[len(constants) :]]
+        ends = [(o.value, o.negative, o.constant) for o in self.outputs]
+
+        def run(inputs: Iterable[Any]) -> list[Any]:
+            values: list[Any] = [*inputs, *constants]
+            for f, operands in steps:
+                values.append(f(*[values[k] for k in operands]))
+            return [x if k is None else -values[k] if minus else values[k] for k, minus, x in ends]
+
+        return run
 
     def restricted(self, keys: Iterable[Hashable]) -> Kernel:
         """Return the kernel of a subset of the outputs, in their order, without dead code."""
@@ -148,14 +164,18 @@ def _output(graph: Graph, key: Hashable, value: Value) -> Output:
 def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
     """Return the kernel without dead code, its values renumbered."""
     needed = sorted(_needed(nodes, [o.value for o in outputs if o.value is not None]))
-    inputs = [i for op in ("input", "param") for i in needed if nodes[i][0] == op]
-    constants = sorted((i for i in needed if nodes[i][0] == "const"), key=lambda i: nodes[i][1])
-    steps = constants + [i for i in needed if nodes[i][0] not in LEAVES]
-    number = {old: new for new, old in enumerate(inputs + steps)}
+    leaves: dict[str, list[int]] = {op: [] for op in LEAVES}
+    steps: list[int] = []
+    for i in needed:
+        leaves.get(nodes[i][0], steps).append(i)
+    constants = sorted(leaves["const"], key=lambda i: nodes[i][1])
+    inputs = leaves["input"] + leaves["param"]
+    number = {old: new for new, old in enumerate([*inputs, *constants, *steps])}
+    known = [Instruction("const", (nodes[i][1],)) for i in constants]
     return Kernel(
-        tuple(nodes[i][1] for i in inputs),
-        tuple(_renumbered(nodes[i], number) for i in steps),
-        tuple(o if o.value is None else o._replace(value=number[o.value]) for o in outputs),
+        tuple([nodes[i][1] for i in inputs]),
+        (*known, *_renumbered(nodes, steps, number)),
+        tuple([o if o.value is None else o._replace(value=number[o.value]) for o in outputs]),
     )
 
 
@@ -173,21 +193,25 @@ def _needed(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
     return found
 
 
-def _renumbered(node: Node, number: Mapping[int, int]) -> Instruction:
-    op, *args = node
-    if op == "const":
-        return Instruction("const", (args[0],))
-    renamed = [number[i] for i in args]
-    return Instruction(op, tuple(sorted(renamed) if OPS[op].commutes else renamed))
+def _renumbered(
+    nodes: Sequence[Node], steps: Iterable[int], number: Mapping[int, int]
+) -> Iterator[Instruction]:
+    """Yield instructions with new numbers, those of factors and summands in order."""
+    for i in steps:
+        op, *args = nodes[i]
+        if len(args) == 1:
+            yield Instruction(op, (number[args[0]],))
+            continue
+        renamed = [number[k] for k in args]
+        if op in COMMUTE:
+            renamed.sort()
+        yield Instruction(op, tuple(renamed))
 
 
-def _applied(op: str, args: Sequence[Any]) -> Any:
-    if any(isinstance(x, Scalar) for x in args):
-        return apply(op, *args)
-    return OPS[op].arrays(*args)
+def on_any(name: str) -> Callable[..., Any]:
+    """Return what an operation does with floats, arrays and traced scalars."""
 
+    def do(*args: Any) -> Any:
+        return apply(name, *args) if any(isinstance(x, Scalar) for x in args) else OPS[name].arrays(*args)
 
-def _signed(output: Output, values: Sequence[Any]) -> Any:
-    if output.value is None:
-        return output.constant
-    return -values[output.value] if output.negative else values[output.value]
+    return do

@@ -77,3 +77,13 @@ OPS: dict[str, Op] = {
         Op("log", np.log, _log, ("none",), llvm="log", method="log"),
     )
 }
+
+
+def on_arrays(name: str) -> Callable[..., Any]:
+    """Return what an operation does with arrays."""
+    return OPS[name].arrays
+
+
+def on_floats(name: str) -> Callable[..., float]:
+    """Return what an operation does with Python floats."""
+    return OPS[name].floats

@@ -15,7 +15,7 @@ import numpy as np
 
 from hinge.algebra import Expr
 from hinge.errors import ArgumentError
-from hinge.kernels import BOUND, OPS, RUN, Graph, Kernel, Scalar, Uniform, finish, uniform
+from hinge.kernels import BOUND, RUN, Graph, Kernel, Scalar, Uniform, finish, on_floats, uniform
 from hinge.sweeps.code import Call, Column
 from hinge.sweeps.contract import Binding, Block
 from hinge.sweeps.slots import Layouts, Memory, Stored
@@ -171,18 +171,11 @@ class UniformValues:
         kernel = uniform(graph, self.place)
         params: Any = kernel.inputs
         self._params: list[Param] = list(params)
-        self._constants = [i.constant for i in kernel.instructions if i.constant is not None]
-        steps = kernel.instructions[len(self._constants) :]
-        self._steps = [(OPS[i.op].floats, i.operands) for i in steps]
-        self._outputs = [o.value for o in kernel.outputs if o.value is not None]
+        self._run = kernel.runner(on_floats)
 
     def __call__(self, own: Sequence[float], read: Sequence[float]) -> list[float]:
         """Return the uniform values."""
-        values: list[Any] = [read[n] if is_read else own[n] for is_read, n in self._params]
-        values += self._constants
-        for f, operands in self._steps:
-            values.append(f(*[values[k] for k in operands]))
-        return [values[k] for k in self._outputs]
+        return self._run([read[n] if is_read else own[n] for is_read, n in self._params])
 
 
 #: Where an entry of a stored block comes from: (OUTPUT, node), (PASSED, load), (UNIFORM, node), (LITERAL, x).

@@ -2,19 +2,21 @@
 
 A kernel becomes a function of straight-line assignments. Called with arrays it works on a batch at once,
 with NumPy's own broadcasting; called with floats it is plain Python arithmetic, which for a single state
-is faster than arrays of one element.
+is faster than arrays of one element. Python takes as long to compile an assignment as to run it a hundred
+times, so a kernel is first run instruction by instruction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.kernels import OPS, Kernel
+from hinge.kernels import OPS, Kernel, on_arrays, on_floats
 from hinge.sweeps import Call, Code, DenseCall, Slot
 from hinge.targets.signature import Signature, Source
 from hinge.targets.target import Target
@@ -45,12 +47,40 @@ def _result(value: int | None, negative: bool, constant: float | None, names: Se
     return f"-{names[value]}" if negative else names[value]
 
 
+#: How often a kernel runs instruction by instruction before it becomes a function.
+PATIENCE = 40
+
+
+class _Function:
+    """A kernel over arrays or over floats, with the operations for them; the same numbers however it runs."""
+
+    def __init__(self, kernel: Kernel, operation: Callable[[str], Callable[..., Any]]) -> None:
+        self.kernel = kernel
+        self.operation = operation
+        self.calls = 0
+
+    def __call__(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the outputs."""
+        self.calls += 1
+        return self._steps(inputs) if self.calls <= PATIENCE else self._function(*inputs)
+
+    @cached_property
+    def _steps(self) -> Callable[[Sequence[Any]], list[Any]]:
+        return self.kernel.runner(self.operation)
+
+    @cached_property
+    def _function(self) -> Callable[..., tuple[Any, ...]]:
+        names: dict[str, Any] = {name: self.operation(name) for name in OPS}
+        exec(source(self.kernel), names)  # our own instructions: no text of a file gets here
+        return names["kernel"]
+
+
 @dataclass(frozen=True)
 class _Step:
     """A call with its two functions: over arrays and over floats."""
 
-    arrays: Callable[..., tuple[Any, ...]]
-    floats: Callable[..., tuple[Any, ...]]
+    arrays: _Function
+    floats: _Function
     loads: tuple[int, ...]
     params: tuple[float, ...]
     stores: tuple[int, ...]
@@ -63,14 +93,14 @@ class NumpyProgram:
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        made: dict[Kernel, tuple[Any, Any]] = {}
+        made: dict[Kernel, tuple[_Function, _Function]] = {}
         self.steps: list[_Step | DenseCall] = []
         for call in code.calls:
             if isinstance(call, DenseCall):
                 self.steps.append(call)
                 continue
             if call.kernel not in made:
-                made[call.kernel] = _functions(call)
+                made[call.kernel] = _Function(call.kernel, on_arrays), _Function(call.kernel, on_floats)
             self.steps.append(_Step(*made[call.kernel], call.loads, call.params, call.stores))
 
     @property
@@ -136,20 +166,10 @@ class NumpyProgram:
                 _solve(step, memory)
                 continue
             f = step.floats if floats else step.arrays
-            for slot, value in zip(
-                step.stores, f(*[memory[k] for k in step.loads], *step.params), strict=True
-            ):
+            found = f([*[memory[k] for k in step.loads], *step.params])
+            for slot, value in zip(step.stores, found, strict=True):
                 memory[slot] = value
         return memory
-
-
-def _functions(call: Call) -> tuple[Any, Any]:
-    code = compile(source(call.kernel), f"<kernel of body {call.body}>", "exec")
-    arrays: dict[str, Any] = {name: op.arrays for name, op in OPS.items()}
-    floats: dict[str, Any] = {name: op.floats for name, op in OPS.items()}
-    for space in (arrays, floats):
-        exec(code, space)  # our own instructions: no text of a file gets here
-    return arrays["kernel"], floats["kernel"]
 
 
 def _value(x: float | Slot, memory: Memory) -> Any:

@@ -195,5 +195,5 @@ def test_choices_are_kept_and_references_given_back():
 
     call()
     before = [sys.getrefcount(x) for x in (s, X, Y, way, other)]
-    assert growth(call, 20_000)[0] < 500
+    assert growth(call, 4_000)[0] < 500
     assert [sys.getrefcount(x) for x in (s, X, Y, way, other)] == before

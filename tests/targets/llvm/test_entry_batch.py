@@ -210,7 +210,7 @@ def test_memory_is_flat_and_references_are_given_back(count, several):
 
     call()
     before = counts()
-    blocks, memory = growth(call, 20_000)
+    blocks, memory = growth(call, 4_000)
     assert counts() == before
     assert blocks < 500 and memory < 20_000_000
 

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from llvmlite import binding as llvm
 
-from hinge.targets.llvm.host import Host
+import hinge
+from hinge.dynamics import CATALOGUE
+from hinge.errors import ArgumentError
+from hinge.targets.llvm.host import Host, made_for
 from hinge.targets.llvm.machine import assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, write_module
 from hinge.targets.llvm.native_program import RUN
@@ -87,6 +90,35 @@ def test_code_runs_where_it_was_made(level):
     u = u[:, :2].copy()
     found = run(loaded(object_code), lanes, q, u)
     assert all(np.allclose(found[n], x, rtol=1e-14, atol=1e-14) for n, x in blended(q, u).items())
+
+
+@pytest.mark.parametrize("shape", ["U", "H", "R"])
+@pytest.mark.parametrize("verb", ["forward_dynamics", "mass_matrix_inverse", "inverse_dynamics"])
+def test_the_level_of_optimisation_changes_no_bit(verb, shape, monkeypatch):
+    robot = hinge.robots.random_tree(5, 3)
+    s = hinge.testing.random_state(robot, 1, 7)
+    given = {"qd": s.qd, "qdd": s.qdd, "tau": s.tau}
+    found, made = [], []
+    for level in "01":
+        monkeypatch.setenv("HINGE_LEVEL", level)
+        f = hinge.compile(CATALOGUE[verb], robot, target="llvm", shape=shape, lanes=2)
+        found.append(f(s.q, **{n: given[n] for n in f.inputs if n in given}))
+        made.append(f.asm)
+    assert found[0].tobytes() == found[1].tobytes() and made[0] != made[1]
+
+
+def test_levels_have_entries_of_their_own_in_the_cache(monkeypatch):
+    keys = []
+    for level in ("", "0", "1"):
+        monkeypatch.setenv("HINGE_LEVEL", level)
+        keys.append(made_for())
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_level_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setenv("HINGE_LEVEL", "fast")
+    with pytest.raises(ArgumentError, match="HINGE_LEVEL: expected 0, 1, 2 or 3, got 'fast'; unset it"):
+        made_for()
 
 
 def test_code_stays_as_long_as_it_is_held():

@@ -132,7 +132,7 @@ def test_an_interrupt_waits_for_the_other_parts(monkeypatch):
 
     def work(start, stop):
         if start:
-            go.wait(5)
+            go.wait(0.5)
             finished.append(start)
 
     def interrupted(future, timeout=None):
