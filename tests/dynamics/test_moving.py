@@ -16,6 +16,7 @@ from hinge.spatial import Inertia, cross, matvec, quaternion, rotation
 from hinge.testing import random_state
 from tests.dynamics.partitions import held_by
 from tests.dynamics.zoo import framed, tip_of
+from tests.tiers import daily
 
 BOUND = 1e-10
 #: Fixed bases, bases on joints, a free one, two side by side, and bodies fixed on others and on the world.
@@ -69,7 +70,7 @@ def close(ours, theirs, bound=BOUND):
     assert np.max(np.abs(ours - theirs), initial=0.0) <= bound * np.max(np.abs(theirs), initial=1e-9)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("shape",), daily([(x,) for x in SHAPES], lambda k, case: k in (1, 3)), ids=str)
 def test_forces_are_those_on_a_raft_that_moves_so(robot, shape):
     s, raft = random_state(robot, 1, shape), on_a_raft(robot)
     base, state = moved(robot, shape)
@@ -86,7 +87,7 @@ def test_forces_are_those_on_a_raft_that_moves_so(robot, shape):
     )
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize(("shape",), daily([(x,) for x in SHAPES], lambda k, case: k in (1, 3)), ids=str)
 def test_accelerations_are_those_on_a_raft_that_is_prescribed(robot, shape):
     s, raft = random_state(robot, 2, shape), on_a_raft(robot)
     base, state = moved(robot, shape, 2)

@@ -56,7 +56,7 @@ def test_each_state_has_its_own_inertias(robot, verb, target):
     assert np.allclose(f(q, inertias=x[0], **given)[0], found[0], rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", daily(ZOO, lambda k, name: k % 2 == 0))
 def test_the_robots_own_inertias_change_nothing(name):
     robot, rng = robot_of(name), np.random.default_rng(2)
     q, qd, qdd = state(robot, rng)

@@ -82,8 +82,13 @@ SEEDS = range(3)
 
 
 def systems(shapes):
+    """Return systems for `parametrize`; all seeds but the first are slow."""
     return [
-        pytest.param(random_system(p, seed, dofs), id=f"{name}-{seed}")
+        pytest.param(
+            random_system(p, seed, dofs),
+            id=f"{name}-{seed}",
+            marks=[pytest.mark.slow] if seed != SEEDS[0] else [],
+        )
         for name, (p, dofs) in shapes.items()
         for seed in SEEDS
     ]
