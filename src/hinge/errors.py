@@ -54,4 +54,11 @@ class CommandLineError(HingeError):
 
 
 class ModelWarning(UserWarning):
-    """Warn of a robot with doubtful physics, which is loaded nevertheless."""
+    """Warn of a robot with doubtful physics, which is loaded nevertheless.
+
+    `problem` is what was found (a `hinge.model.Problem`), where one part of a robot or of its file is meant.
+    """
+
+    def __init__(self, message: str, problem: object = None) -> None:
+        super().__init__(message)
+        self.problem = problem

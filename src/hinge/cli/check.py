@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import warnings
+from dataclasses import replace
+from pathlib import Path
 
 from hinge.cli.command import DONE, FAILED
 from hinge.cli.output import write, write_json
-from hinge.cli.robot_argument import add_robot, built_in, file_of, robot_in
-from hinge.errors import CommandLineError, HingeError, ModelWarning
+from hinge.cli.robot_argument import add_robot, built_in, file_of, located, read
+from hinge.errors import CommandLineError, FormatError, HingeError
 from hinge.model import Problem, Robot, check
 
 DESCRIPTION = """\
 List the problems of a robot: a file that cannot be read, with the line; impossible masses and inertias;
-reversed limits; joints that move no mass.
-An error makes dynamics impossible, a warning makes it doubtful.
+reversed limits; limits in degrees; joints that move no mass; what of the file is left out.
+An error makes dynamics impossible, a warning makes it doubtful, a note is neither.
 
   hinge check arm.urdf              one problem a line
   hinge check arm.urdf --strict     warnings count as errors
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """List the problems; the exit code is 1 if there are errors."""
     robot, found = _looked_at(arguments.robot, arguments.floating)
-    errors = sum(p.fatal or arguments.strict for p in found)
+    errors = sum(p.fatal or (arguments.strict and not p.note) for p in found)
     if arguments.json:
         shown = [
             {"severity": _severity(p), "where": p.where, "condition": p.condition, "message": p.message}
@@ -51,7 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _severity(p: Problem) -> str:
-    return "error" if p.fatal else "warning"
+    if p.fatal:
+        return "error"
+    return "note" if p.note else "warning"
 
 
 def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
@@ -60,16 +63,18 @@ def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
     if robot is not None:
         return robot, check(robot)
     path = file_of(name)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", ModelWarning)
-        try:
-            robot = robot_in(path, floating=floating, strict=False)
-        except CommandLineError:
-            raise
-        except HingeError as error:
-            message = str(error).removeprefix(f"{path}:").strip()
-            return None, [Problem(str(path), "can be read", message, fatal=True)]
-    found = check(robot)
-    known = {f"robot {robot.name!r}: {p}" for p in found}
-    mended = [str(w.message) for w in said if str(w.message) not in known]
-    return robot, [*(Problem(str(path), "as written", m) for m in mended), *found]
+    try:
+        robot, found = read(path, floating=floating)
+    except CommandLineError:
+        raise
+    except HingeError as error:
+        return None, [_unreadable(error, path)]
+    return robot, [*(replace(p, where=located(p, path)) for p in found), *check(robot)]
+
+
+def _unreadable(error: HingeError, path: Path) -> Problem:
+    """Return the problem of a file that cannot be read, with its line."""
+    where = str(path)
+    if isinstance(error, FormatError):
+        where = error.source if error.line is None else f"{error.source}:{error.line}"
+    return Problem(where, "can be read", str(error).removeprefix(f"{where}: "), fatal=True)

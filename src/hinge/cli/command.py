@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-from hinge.errors import ArgumentError, CommandLineError, HingeError, UnknownNameError
+from hinge.errors import ArgumentError, CommandLineError, HingeError, ModelWarning, UnknownNameError
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
@@ -67,7 +69,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a name
     try:
-        code = arguments.run(arguments)
+        with _warnings_as_lines(arguments.command):
+            code = arguments.run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader has gone (`hinge … | head`); discard unflushed output.
@@ -79,6 +82,23 @@ def _run(arguments: argparse.Namespace) -> int:
     else:
         return code or DONE
     return DONE
+
+
+@contextmanager
+def _warnings_as_lines(command: str) -> Iterator[None]:
+    """Write each ModelWarning as one line on standard error."""
+    with warnings.catch_warnings():
+        other = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if issubclass(category, ModelWarning):
+                sys.stderr.write(f"hinge {command}: warning: {message}\n")
+            else:
+                other(message, category, *more)
+
+        warnings.simplefilter("always", ModelWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import warnings
 from pathlib import Path
 
 from hinge.cli.output import writable, write
 from hinge.cli.robot_argument import add_robot, robot_of
-from hinge.errors import ModelWarning
 from hinge.io import to_json, to_urdf
 
 DESCRIPTION = """\
 Read a robot and write it to another file. The extension selects the format: .urdf, which other programs read,
 or .json, which keeps every field of the robot exactly.
-A warning lists the fields that URDF cannot express.
+Warnings list what is left out: parts of the file that Hinge has no place for, fields that URDF cannot express.
 
   hinge convert model.xml arm.urdf      MJCF to URDF
   hinge convert panda panda.urdf        a built-in robot to a file
@@ -34,10 +31,6 @@ def run(arguments: argparse.Namespace) -> None:
     path: Path = arguments.file
     writable(path, "FILE", (".urdf", ".json"))
     robot = robot_of(arguments.robot, floating=arguments.floating)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", ModelWarning)
-        text = to_json(robot) if path.suffix == ".json" else to_urdf(robot)
-    for warning in said:
-        sys.stderr.write(f"hinge convert: warning: {warning.message}\n")
+    text = to_json(robot) if path.suffix == ".json" else to_urdf(robot)
     path.write_text(text, encoding="utf-8")
     write(f"wrote {path}: {robot.name}, {len(robot.bodies)} bodies, {len(text.encode()) / 1000:.0f} kB")

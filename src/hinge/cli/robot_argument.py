@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from hinge.errors import CommandLineError, HingeError
+from hinge.errors import CommandLineError, HingeError, ModelWarning
 from hinge.io import from_json, load
-from hinge.model import Robot
+from hinge.model import Problem, Robot, check
 from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
 
 #: Robots that need no file.
@@ -43,7 +44,11 @@ def add_floating(parser: argparse.ArgumentParser) -> None:
 
 
 def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:
-    """Return a built-in robot, or the one in a file; a CommandLineError names the argument."""
+    """Return a built-in robot, or the one in a file; a CommandLineError names the argument.
+
+    What the robot lost on the way from its file is a ModelWarning for each kind; `hinge check` lists doubtful
+    physics.
+    """
     found = built_in(name, argument)
     if found is not None:
         if floating:
@@ -51,11 +56,29 @@ def robot_of(name: str, *, floating: bool, argument: str = "ROBOT") -> Robot:
         return found
     path = file_of(name, argument)
     try:
-        return robot_in(path, floating=floating, strict=None)
+        robot, found = read(path, floating=floating)
     except HingeError as error:
         raise CommandLineError(f"{argument}: {error}") from error
     except OSError as error:
         raise CommandLineError(f"{argument}: {path}: {error.strerror or error}") from error
+    for p in found:
+        warnings.warn(ModelWarning(f"{located(p, path)}: {p.message} [{p.condition}]", p), stacklevel=2)
+    return robot
+
+
+def read(path: Path, *, floating: bool) -> tuple[Robot, list[Problem]]:
+    """Return the robot in a file, and what its reader corrected or left out."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ModelWarning)
+        robot = robot_in(path, floating=floating, strict=False)
+    doubts = check(robot)
+    problems = [w.message.problem for w in said if isinstance(w.message, ModelWarning)]
+    return robot, [p for p in problems if isinstance(p, Problem) and p not in doubts]
+
+
+def located(p: Problem, path: Path) -> str:
+    """Return where a problem is in a file: path, line and part."""
+    return f"{path}: {p.where}" if p.line is None else f"{path}:{p.line}: {p.where}"
 
 
 def built_in(name: str, argument: str = "ROBOT") -> Robot | None:

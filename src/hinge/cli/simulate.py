@@ -11,7 +11,7 @@ from hinge.cli.command import DONE, FAILED, INTERRUPTED
 from hinge.cli.output import PICTURES, needed, writable, write, write_json
 from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
-from hinge.cli.start import CONTROLS, control_of, every, numbers, start_of
+from hinge.cli.start import CONTROLS, control_of, every, numbers, start_of, warn_beyond
 from hinge.cli.summary import shown, summary
 from hinge.errors import CommandLineError
 from hinge.sim import INTEGRATORS, Adaptive, Interrupted, Run, save_run, simulate
@@ -117,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         states=arguments.states,
         seed=arguments.seed,
     )
+    warn_beyond(robot, q0)
     adaptive = arguments.integrator == "adaptive"
     if arguments.rtol is not None and not adaptive:
         raise CommandLineError("--rtol: expected --integrator adaptive with it; leave it out")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import warnings
 from collections.abc import Sequence
 from math import ceil, isfinite
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.dynamics import mass_matrix_inverse
-from hinge.errors import CommandLineError
+from hinge.errors import CommandLineError, ModelWarning
 from hinge.model import Robot, neutral, random_configuration
 from hinge.sim import PD, GravityCompensation, Law
 
@@ -55,6 +56,24 @@ def start_of(
     else:
         qd = _spread(qd0, robot.nv, "--qd0", f"nv of {robot.name}")
     return np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
+
+
+def warn_beyond(robot: Robot, q: Array) -> None:
+    """Warn, in one line, of a start beyond the limits of joints; by more than a turn it may be in degrees."""
+    found: list[str] = []
+    degrees = False
+    start = np.atleast_2d(q)[0]
+    for joint in robot.joints:
+        if joint.nq != 1 or joint.lower[0] <= start[joint.q_slice][0] <= joint.upper[0]:
+            continue
+        x, low, high = float(start[joint.q_slice][0]), joint.lower[0], joint.upper[0]
+        unit = joint.type.q_units[0]
+        degrees |= unit == "rad" and max(low - x, x - high) > 2 * np.pi
+        found.append(f"{joint.name} starts at {x:g}, beyond {low:.3g} … {high:.3g} {unit}")
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        message = f"--q0: {found[0]}{more}{': degrees?' if degrees else ''}"
+        warnings.warn(ModelWarning(message), stacklevel=2)
 
 
 def _spread(x: Array, size: int, argument: str, reason: str) -> Array:

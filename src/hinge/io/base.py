@@ -1,9 +1,11 @@
-"""The joint between the root of a file and the world."""
+"""What readers of files share: the joint between root and world, and what they say of couplings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hinge.io.xml import Element
-from hinge.model import Body, Joint, joints
+from hinge.model import Body, Coupling, Joint, Problem, joints
 
 
 def hang_roots(root: Element, bodies: list[Body], moving: list[Joint], *, floating: bool) -> list[Joint]:
@@ -22,7 +24,24 @@ def hang_roots(root: Element, bodies: list[Body], moving: list[Joint], *, floati
 
 def root_joint(body: str, taken: set[str], *, floating: bool) -> Joint:
     """Return the joint between the world and a root body."""
+    return Joint(free_name(taken), joints.Free() if floating else joints.Fixed(), None, body)
+
+
+def free_name(taken: set[str]) -> str:
+    """Return "root_joint", with underscores after it if the name is taken."""
     name = "root_joint"
     while name in taken:
         name += "_"
-    return Joint(name, joints.Free() if floating else joints.Fixed(), None, body)
+    return name
+
+
+def recorded_couplings(couplings: Sequence[Coupling]) -> list[Problem]:
+    """Return the note that coupled joints have coordinates of their own; none without couplings."""
+    if not couplings:
+        return []
+    names = ", ".join(f"{c.joint!r} follows {c.master!r}" for c in couplings[:3])
+    more = f" and {len(couplings) - 3} more" if len(couplings) > 3 else ""
+    own = "have coordinates of their own" if len(couplings) > 1 else "has a coordinate of its own"
+    message = f"{own} ({names}{more}); the relation is kept in robot.couplings (see embed_couplings)"
+    where = f"{len(couplings)} coupled joint{'s' * (len(couplings) > 1)}"
+    return [Problem(where, "couplings recorded", message, note=True)]

@@ -26,9 +26,11 @@ def load(
     physics (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning,
     with `strict` an error, with `strict=None` ignored; a malformed file is always a FormatError with
     its line.
-    A mimic joint of a URDF file keeps a coordinate of its own, with the relation recorded in
-    `robot.couplings`; with `couplings` "embed" it becomes a follower (see `embed_couplings`).
-    Files that an MJCF file names are read only under `root`, by default its own folder.
+    A joint that follows another one (URDF mimic, MJCF joint equality) keeps a coordinate of its own, with
+    the relation recorded in `robot.couplings`; with `couplings` "embed" it becomes a follower (see
+    `embed_couplings`).
+    Files that an MJCF file names are read only under `root`, by default its own folder. What Hinge leaves out
+    of an MJCF file is a ModelWarning for each kind; with `strict` what changes the physics is an error.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"path: expected the path of a URDF or MJCF file, got {type(path).__name__}")
@@ -37,10 +39,9 @@ def load(
     path = Path(path)
     data = read_bytes(path)
     if path.suffix == ".xacro":
-        raise FormatError(
-            f"is a xacro file; expand it first: xacro {path.name} > {path.stem}.urdf", source=str(path)
-        )
+        urdf = f"{path.stem.removesuffix('.urdf')}.urdf"
+        raise FormatError(f"is a xacro file; expand it first: xacro {path.name} > {urdf}", source=str(path))
     document = parse(data, str(path))
     if document.tag == "mujoco":
-        return read_mjcf(path, floating=floating, strict=strict, root=root)
+        return read_mjcf(path, floating=floating, strict=strict, root=root, embed=couplings == "embed")
     return robot_of(document, floating=floating, strict=strict, embed=couplings == "embed")

@@ -2,22 +2,25 @@
 
 Read: bodies, hinge, slide, ball and free joints, several joints on one body, inertias, gravity,
 armature (as rotor inertia), damping, friction loss, stiffness and springs' rest, ranges, sites (as
-frames), primitive geoms (as shapes). Several joints on one body become a chain with massless
-bodies between, so that each keeps its name. What multibody dynamics of a tree has no place for
-(equality constraints, tendons, actuators, contacts, gravity compensation, fluid) is left out, and a
-warning lists it.
+frames), primitive geoms (as shapes), linear relations of joints (as couplings). Armature and damping of
+actuators and of tendons of one joint are added to those of their joints, as MuJoCo does. Several joints on
+one body become a chain with massless bodies between, so that each keeps its name. What is left out is named
+by `mjcf_losses.py`, with whether it changes the physics.
 """
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hinge.errors import FormatError, MissingExtraError, ModelError, ModelWarning
-from hinge.io.mjcf_dangers import refuse_dangers
+from hinge.errors import FormatError, ModelError
+from hinge.io.base import free_name
+from hinge.io.mjcf_compiler import compiled, the_mujoco
+from hinge.io.mjcf_losses import Losses, couplings_of
+from hinge.io.mjcf_physics import BALL, FREE, HINGE, joint_physics, labels
 from hinge.model import (
     Body,
     Box,
@@ -30,12 +33,11 @@ from hinge.model import (
     Shape,
     Sphere,
     assemble,
+    embed_couplings,
     enforce,
     joints,
 )
 from hinge.spatial import Array, Inertia, Transform, rotation
-
-_FREE, _BALL, _SLIDE, _HINGE = range(4)
 
 
 def read_mjcf(
@@ -44,29 +46,31 @@ def read_mjcf(
     floating: bool = False,
     strict: bool | None = False,
     root: str | Path | None = None,
+    embed: bool = False,
 ) -> Robot:
     """Return the robot of an MJCF file.
 
-    Included files, meshes and textures may lie only under `root`, by default the file's own folder.
-    `floating` gives the only child of the world without a joint a free joint.
+    Included files, meshes and textures may lie only under `root`, by default the file's own folder. MuJoCo
+    compiles the file in a process of its own, in bounded time and memory.
+    `floating` gives the only child of the world without a joint a free joint; with `embed` coupled joints
+    have no coordinates of their own. What is left out is a ModelWarning; with `strict` what changes the
+    physics is an error.
     """
     path = Path(path)
-    folder = path.parent if root is None else Path(root)
-    refuse_dangers(path, folder)
-    mujoco = _mujoco()
-    try:
-        model = mujoco.MjModel.from_xml_path(str(path))
-    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
-        reason = " ".join(str(error).split()) or "unknown reason"
-        raise FormatError(f"MuJoCo does not compile it: {reason}", source=str(path)) from None
-    return from_mujoco(model, name=path.stem, floating=floating, strict=strict)
+    model = compiled(path, path.parent if root is None else Path(root))
+    return from_mujoco(model, name=path.stem, floating=floating, strict=strict, embed=embed)
 
 
 def from_mujoco(
-    model: Any, *, name: str = "robot", floating: bool = False, strict: bool | None = False
+    model: Any,
+    *,
+    name: str = "robot",
+    floating: bool = False,
+    strict: bool | None = False,
+    embed: bool = False,
 ) -> Robot:
-    """Return the robot of a compiled `mujoco.MjModel`."""
-    reader = _Reader(_mujoco(), model)
+    """Return the robot of a compiled `mujoco.MjModel`; see `read_mjcf`."""
+    reader = _Reader(the_mujoco(), model)
     bodies: list[Body] = []
     chain: list[Joint] = []
     for b in range(1, model.nbody):
@@ -75,25 +79,16 @@ def from_mujoco(
         raise FormatError("expected at least one body in <worldbody>, got none", source=name)
     if floating:
         chain = _floated(chain, name)
+    couplings, unread = couplings_of(reader.mujoco, model)
+    losses = Losses(reader.mujoco, model, unread)
     try:
-        robot = assemble(name, bodies, chain, frames=reader.frames(), gravity=reader.gravity())
-        enforce(robot, strict=strict, stacklevel=4)
+        robot = assemble(
+            name, bodies, chain, frames=reader.frames(), couplings=couplings, gravity=reader.gravity()
+        )
+        enforce(robot, strict=strict, found=losses.found(() if embed else couplings))
     except ModelError as error:
         raise FormatError(str(error), source=name) from None
-    left_out = reader.left_out()
-    if left_out and strict is not None:
-        warnings.warn(f"{name}: left out: {', '.join(left_out)}", ModelWarning, stacklevel=3)
-    return robot
-
-
-def _mujoco() -> Any:
-    try:
-        import mujoco
-    except ImportError:
-        raise MissingExtraError(
-            "MJCF needs MuJoCo, which is not installed; pip install 'hinge[mjcf]'"
-        ) from None
-    return mujoco
+    return embed_couplings(robot) if embed else robot
 
 
 class _Reader:
@@ -101,7 +96,9 @@ class _Reader:
 
     def __init__(self, mujoco: Any, model: Any) -> None:
         self.mujoco, self.m = mujoco, model
-        self.body_names = [self.label("BODY", b, f"body{b}") for b in range(model.nbody)]
+        self.body_names = labels(mujoco, model, "BODY")
+        self.joint_names = labels(mujoco, model, "JOINT")
+        self.physics = joint_physics(mujoco, model)
 
     def label(self, kind: str, index: int, default: str) -> str:
         code = getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}")
@@ -111,53 +108,43 @@ class _Reader:
         """Add body b, and massless ones before it when it has several joints."""
         m, name = self.m, self.body_names[b]
         parent = None if m.body_parentid[b] == 0 else self.body_names[m.body_parentid[b]]
-        pose = Transform.place(rotation.from_quaternion(m.body_quat[b]), np.array(m.body_pos[b]))
+        pose = Transform.place(_turned(m.body_quat[b]), np.array(m.body_pos[b]))
         own = range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b])
         if not own:
             chain.append(Joint(f"{name}_fixed", joints.Fixed(), parent, name, pose))
         for k, j in enumerate(own):
             last = k == len(own) - 1
-            label = self.label("JOINT", j, f"joint{j}")
+            label = self.joint_names[j]
             child = name if last else f"{name}/{label}"
             if not last:
                 bodies.append(Body(child))
             chain.append(self.joint(j, label, parent, child, pose))
             parent, pose = child, Transform.identity()
         inertia = Inertia.from_com(m.body_mass[b], np.zeros(3), np.diag(m.body_inertia[b]))
-        frame = Transform.place(rotation.from_quaternion(m.body_iquat[b]), np.array(m.body_ipos[b]))
+        frame = Transform.place(_turned(m.body_iquat[b]), np.array(m.body_ipos[b]))
         bodies.append(Body(name, frame.inv().inertia(inertia), self.shapes(b)))
 
     def joint(self, j: int, name: str, parent: str | None, child: str, pose: Transform) -> Joint:
         m, kind = self.m, self.m.jnt_type[j]
-        dof, q = m.jnt_dofadr[j], m.jnt_qposadr[j]
+        q = m.jnt_qposadr[j]
         anchor = Transform.place(position=np.array(m.jnt_pos[j]))
         physics: dict[str, Any] = {}
-        if kind == _FREE:
+        if kind == FREE:
             type_, inner, outer = joints.Free(), Transform.identity(), Transform.identity()
-        elif kind == _BALL:
+        elif kind == BALL:
             type_, inner, outer = joints.Spherical(), anchor @ pose, anchor
             physics["rest"] = np.array(m.qpos_spring[q : q + 4])
         else:
             x, y, z = (float(a) for a in m.jnt_axis[j])
-            type_ = joints.Revolute((x, y, z)) if kind == _HINGE else joints.Prismatic((x, y, z))
+            type_ = joints.Revolute((x, y, z)) if kind == HINGE else joints.Prismatic((x, y, z))
             # MuJoCo measures q from the reference qpos0 of the drawn pose.
             zero = type_.placement(-np.array(m.qpos0[q : q + 1]))
             inner, outer = anchor @ pose, zero.inv() @ anchor
-            if m.jnt_limited[j]:
+            if m.jnt_limited[j] and self.physics.limited:
                 physics |= {"lower": m.jnt_range[j, 0], "upper": m.jnt_range[j, 1]}
             physics["rest"] = np.array(m.qpos_spring[q : q + 1])
-        nv = type_.nv
-        for field, value in (
-            ("rotor_inertia", m.dof_armature),
-            ("damping", m.dof_damping),
-            ("friction", m.dof_frictionloss),
-        ):
-            physics[field] = _angular_first(np.array(value[dof : dof + nv]), kind)
-        physics["stiffness"] = np.full(nv, 0.0 if kind == _FREE else self.stiffness(j))
+        physics |= self.physics.of(j, type_.nv)
         return Joint(name, type_, parent, child, inner, outer, **physics)
-
-    def stiffness(self, j: int) -> float:
-        return float(np.asarray(self.m.jnt_stiffness[j]).ravel()[0])
 
     def shapes(self, b: int) -> tuple[Shape, ...]:
         m = self.m
@@ -168,7 +155,7 @@ class _Reader:
             if geometry is None:
                 continue
             touches = bool(m.geom_contype[g] or m.geom_conaffinity[g])
-            placement = Transform.place(rotation.from_quaternion(m.geom_quat[g]), np.array(m.geom_pos[g]))
+            placement = Transform.place(_turned(m.geom_quat[g]), np.array(m.geom_pos[g]))
             r, gr, bl, al = (float(c) for c in m.geom_rgba[g])
             role = "collision" if touches else "visual"
             found.append(Shape(role, geometry, placement, self.label("GEOM", g, ""), (r, gr, bl, al)))
@@ -183,39 +170,19 @@ class _Reader:
                 continue
             if name in taken:
                 name = f"site/{name}"
-            place = Transform.place(rotation.from_quaternion(m.site_quat[s]), np.array(m.site_pos[s]))
+            place = Transform.place(_turned(m.site_quat[s]), np.array(m.site_pos[s]))
             found.append(Frame(name, self.body_names[body], place))
         return found
-
-    def nonzero(self, name: str) -> int:
-        """Return the number of nonzero entries of a field; 0 if this MuJoCo has no such field."""
-        return int(np.count_nonzero(getattr(self.m, name, 0)))
 
     def gravity(self) -> Array:
         off = self.m.opt.disableflags & self.mujoco.mjtDisableBit.mjDSBL_GRAVITY
         return np.zeros(3) if off else np.array(self.m.opt.gravity)
 
-    def left_out(self) -> list[str]:
-        m = self.m
-        counts = {
-            "equality constraints": m.neq,
-            "tendons": m.ntendon,
-            "actuators": m.nu,
-            "bodies with gravity compensation": int(np.count_nonzero(m.body_gravcomp)),
-            "flexible bodies": m.nflex,
-            "mocap bodies (fixed here)": m.nmocap,
-            "springs of free joints": sum(
-                k == _FREE and self.stiffness(j) != 0 for j, k in enumerate(m.jnt_type)
-            ),
-            "nonlinear springs or dampers": sum(map(self.nonzero, ("jnt_stiffnesspoly", "dof_dampingpoly"))),
-            "fluid forces": int(bool(m.opt.density or m.opt.viscosity)),
-        }
-        return [f"{n} {what}" if what != "fluid forces" else what for what, n in counts.items() if n]
 
-
-def _angular_first(values: Array, kind: int) -> Array:
-    """Put a free joint's (linear, angular) entries in Hinge's order."""
-    return np.concatenate([values[3:], values[:3]]) if kind == _FREE else values
+def _turned(quaternion: Any) -> Array:
+    """Return the rotation of a quaternion, which may be off unit length by rounding."""
+    q = np.array(quaternion, dtype=np.float64)
+    return rotation.from_quaternion(q / np.linalg.norm(q))
 
 
 def _geometry(kind: int, size: Array) -> Geometry | None:
@@ -239,5 +206,5 @@ def _floated(chain: list[Joint], name: str) -> list[Joint]:
             f"{len(roots)} children, {len(welded)} of them without a joint",
             source=name,
         )
-    free = Joint(welded[0].name, joints.Free(), None, welded[0].child, welded[0].inner)
+    free = replace(welded[0], name=free_name({j.name for j in chain}), type=joints.Free())
     return [free if j is welded[0] else j for j in chain]

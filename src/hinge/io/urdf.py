@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from hinge.errors import FormatError, ModelError, ModelWarning
-from hinge.io.base import hang_roots
+from hinge.errors import FormatError, ModelError
+from hinge.io.base import hang_roots, recorded_couplings
 from hinge.io.numbers import UNLIMITED, number, numbers
 from hinge.io.xml import Element, parse, read_bytes
 from hinge.model import (
@@ -30,12 +29,14 @@ from hinge.model import (
     embed_couplings,
     enforce,
     joints,
+    listed,
 )
 from hinge.spatial import Inertia, Transform, rotation
 
 #: More links than this in one file are refused; build such a robot with `Builder`.
 MAX_LINKS = 3_000
 
+_PRODUCTS = ("ixy", "ixz", "iyz")
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
@@ -51,7 +52,7 @@ def parse_urdf(
 
     The root link is connected to the world by a fixed joint, with `floating` by a free one. A link
     without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
-    in `robot.couplings` and a warning names the joint. Mesh file names are kept as they stand.
+    in `robot.couplings` and a warning says so. Mesh file names are kept as they stand.
     A limit of 1e9 or more means no limit. Doubtful physics is a warning, with `strict` an error, with
     None ignored (see `hinge.model.check`).
     """
@@ -80,19 +81,11 @@ def robot_of(root: Element, *, floating: bool, strict: bool | None, embed: bool 
     all_joints = hang_roots(root, bodies, moving, floating=floating)
     try:
         robot = assemble(name, bodies, all_joints, couplings=reader.couplings)
-        enforce(robot, strict=strict, found=reader.problems, stacklevel=3)
+        notes = recorded_couplings(() if embed else reader.couplings)
+        enforce(robot, strict=strict, found=[*reader.found(), *notes])
     except ModelError as error:
         raise FormatError(str(error), source=source) from None
-    if embed:
-        return embed_couplings(robot)
-    for c in robot.couplings if strict is not None else ():
-        warnings.warn(
-            f"{source}: joint {c.joint!r} mimics {c.master!r}; it is loaded with a coordinate of its own, "
-            "and the relation is kept in robot.couplings (see embed_couplings)",
-            ModelWarning,
-            stacklevel=3,
-        )
-    return robot
+    return embed_couplings(robot) if embed else robot
 
 
 def _refuse_other_formats(root: Element) -> None:
@@ -148,6 +141,19 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list[Problem])
     couplings: list[Coupling] = field(default_factory=list[Coupling])
     kinds: dict[str, int] = field(default_factory=dict[str, int])
+    lines: dict[str, int] = field(default_factory=dict[str, int])
+    partial: dict[str, Element] = field(default_factory=dict[str, Element])
+
+    def found(self) -> list[Problem]:
+        """Return the problems, and one for all inertias without some product."""
+        if not self.partial:
+            return self.problems
+        first = next(iter(self.partial.values()))
+        missing = ", ".join(k for k in _PRODUCTS if first.get(k) is None)
+        several = len(self.partial) > 1
+        message = f"<inertia> has no {missing}{', or another product' * several}; zero is taken"
+        where = f"link{'s' * several} {listed(list(self.partial))}"
+        return [*self.problems, Problem(where, "products of inertia given", message, line=first.line)]
 
     def body(self, e: Element) -> Body:
         name = e.need("name")
@@ -155,6 +161,10 @@ class _Reader:
             *(self.shape(s, "visual", name) for s in e.all("visual")),
             *(self.shape(s, "collision", name) for s in e.all("collision")),
         ]
+        inertial = e.first("inertial")
+        tensor = None if inertial is None else inertial.first("inertia")
+        if tensor is not None and any(tensor.get(k) is None for k in _PRODUCTS):
+            self.partial[name] = tensor
         return Body(name, _inertia(e, name), tuple(s for s in shapes if s is not None))
 
     def shape(self, e: Element, role: Literal["visual", "collision"], body: str) -> Shape | None:
@@ -164,7 +174,7 @@ class _Reader:
         geometry = _geometry(holder.children[0], body)
         if geometry is None:
             message = f"<{holder.children[0].tag}> on line {e.line} is no geometry of URDF and is left out"
-            self.problems.append(Problem(f"link {body!r}", "geometry known", message))
+            self.problems.append(Problem(f"link {body!r}", "geometry known", message, line=e.line))
             return None
         return Shape(role, geometry, _origin(e, f"link {body!r}"), e.get("name") or "", self.color(e))
 
@@ -218,7 +228,7 @@ class _Reader:
             (given or e).fail(f"{where}: expected a nonzero axis, got 0 0 0")
         if abs(size - 1) > 1e-4:
             message = f"its axis {tuple(float(a) for a in axis)} has length {size:.6g}; it is normalised"
-            self.problems.append(Problem(where, "axis unit", message))
+            self.problems.append(Problem(where, "axis unit", message, line=(given or e).line))
         n = (float(axis[0]), float(axis[1]), float(axis[2]))
         if kind == "revolute":
             return joints.Revolute(n)
@@ -233,6 +243,7 @@ class _Reader:
         where = f"joint {name!r}"
         ratio, offset = number(m, "multiplier", where, 1.0), number(m, "offset", where, 0.0)
         self.couplings.append(Coupling(name, m.need("joint", where), ratio, offset))
+        self.lines[name] = m.line
 
     def check_couplings(self) -> None:
         """Keep the valid mimics; record the others as problems."""
@@ -245,7 +256,8 @@ class _Reader:
                 continue
             why = "is not in the file" if bad not in self.kinds else f"has {self.kinds[bad]} coordinates"
             message = f"its mimic of {c.master!r} is left out, because joint {bad!r} {why}"
-            self.problems.append(Problem(f"joint {c.joint!r}", "mimic possible", message))
+            line = self.lines[c.joint]
+            self.problems.append(Problem(f"joint {c.joint!r}", "mimic possible", message, line=line))
         self.couplings = kept
 
 
@@ -273,7 +285,7 @@ def _inertia(e: Element, name: str) -> Inertia:
     i = np.zeros((3, 3))
     if tensor is not None:
         xx, yy, zz = (number(tensor, k, where) for k in ("ixx", "iyy", "izz"))
-        xy, xz, yz = (number(tensor, k, where, 0.0) for k in ("ixy", "ixz", "iyz"))
+        xy, xz, yz = (number(tensor, k, where, 0.0) for k in _PRODUCTS)
         i = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     central = Inertia.from_com(m, np.zeros(3), i)
     if inertial.first("origin") is None:

@@ -9,7 +9,7 @@ from hinge.model.actuator import (
     reaction_force,
 )
 from hinge.model.builder import Builder
-from hinge.model.checks import Problem, check, enforce
+from hinge.model.checks import Problem, check, enforce, listed
 from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
 from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.description import describe
@@ -91,6 +91,7 @@ __all__ = [
     "is_properly_powered",
     "joints",
     "limit_report",
+    "listed",
     "lock",
     "merge",
     "mujoco_map",

@@ -8,6 +8,7 @@
 | joint axis of unit length (a reader says so; it is normalised) | warning |
 | limits ordered | warning |
 | a movable joint carries no inertia (forward dynamics is singular) | warning |
+| limits of angles look like degrees | warning |
 
 `strict=True` makes every warning an error, `strict=None` silences them. Names, connectedness and
 loops are not here: no `Robot` can be made that violates them (see `assemble`).
@@ -15,9 +16,11 @@ loops are not here: no `Robot` can be made that violates them (see `assemble`).
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -29,16 +32,30 @@ from hinge.spatial import Array, ArrayLike, Inertia, transpose
 
 #: Relative slack for the triangle inequality and positivity, for numbers rounded in a file.
 TOLERANCE = 1e-6
+#: Limits of angles beyond this, two turns, look like degrees if they are multiples of half a degree.
+TWO_TURNS = 4 * np.pi + 0.1
+#: The most that is taken for degrees: larger limits stand for none.
+MOST_DEGREES = 720.0
+#: Axes of a joint that are dependent up to this cost more than six digits.
+NEAR_LOCK = 1e-3
+
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A violated condition: where ("body 'arm'"), which condition, a message, and whether it is fatal."""
+    """A violated condition: where ("body 'arm'"), which condition, a message, and whether it is fatal.
+
+    `line` is the line of the file that the robot was read from, where known. A `note` is worth knowing, and
+    never an error.
+    """
 
     where: str
     condition: str
     message: str
     fatal: bool = False
+    line: int | None = None
+    note: bool = False
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message} [{self.condition}]"
@@ -48,7 +65,7 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
     """Return all problems of a robot, in the order of its bodies; an empty list is a sound robot.
 
     With a configuration (nq,) also those of q: not finite, a quaternion that is not unit (both
-    errors; dynamics uses q as given), outside the limits.
+    errors; dynamics uses q as given), outside the limits, near a place where the axes of a joint line up.
     """
     found: list[Problem] = []
     if q is not None:
@@ -70,25 +87,60 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
         if joint.nv and not inertia and not (joint.reflected_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
             found.append(Problem(f"joint {joint.name!r}", "carries inertia", message))
+    found.extend(_degree_problems(robot.joints))
     return found
 
 
 def enforce(
-    robot: Robot, *, strict: bool | None = False, found: Sequence[Problem] = (), stacklevel: int = 2
+    robot: Robot,
+    *,
+    strict: bool | None = False,
+    found: Sequence[Problem] = (),
 ) -> Robot:
     """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
 
     With `strict` every doubt is an error; with `strict=None` doubts are ignored. `found` are
-    problems that the caller found already, such as values corrected by the reader of a file.
+    problems that the caller found already, such as values corrected by the reader of a file. Warnings point
+    at the line that called Hinge.
     """
     problems = [*found, *check(robot)]
-    bad = [p for p in problems if p.fatal or strict]
+    bad = [p for p in problems if p.fatal or (strict and not p.note)]
     if bad:
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         raise ModelError(f"robot {robot.name!r}: {bad[0]}{more}")
     for p in problems if strict is not None else ():
-        warnings.warn(f"robot {robot.name!r}: {p}", ModelWarning, stacklevel=stacklevel + 1)
+        warnings.warn(ModelWarning(f"robot {robot.name!r}: {p}", p), stacklevel=_callers_level())
     return robot
+
+
+def _callers_level() -> int:
+    """Return the stacklevel, seen from the function that calls this one, of the line that called Hinge."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Return names as text, abbreviated after a few."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
+
+
+def _degree_problems(joints: Sequence[Joint]) -> Iterator[Problem]:
+    """Point out, once, all limits of angles that look like degrees."""
+    found = [j for j in joints if j.nv and j.type.q_units == ("rad",) and _like_degrees(j)]
+    if found:
+        names = listed([j.name for j in found])
+        spans = f"{found[0].lower[0]:g} … {found[0].upper[0]:g} rad"
+        message = f"limits such as {spans} look like degrees; convert them to radians"
+        yield Problem(f"joint{'s' * (len(found) > 1)} {names}", "limits in radians", message)
+
+
+def _like_degrees(joint: Joint) -> bool:
+    ends = np.abs(np.concatenate([joint.lower, joint.upper]))
+    largest = float(ends.max())
+    return TWO_TURNS < largest <= MOST_DEGREES and not (2 * ends % 1).any()
 
 
 def _body_problems(bodies: Sequence[Body]) -> Iterator[Problem]:
@@ -171,6 +223,13 @@ def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
     for k in np.flatnonzero((q < joint.lower - TOLERANCE) | (q > joint.upper + TOLERANCE)):
         span = f"[{joint.lower[k]:g}, {joint.upper[k]:g}]"
         yield Problem(where, "q within limits", f"{joint.type.q_names[k]} = {q[k]:g} is outside {span}")
+    axes = np.linalg.svd(joint.type.subspace(q), compute_uv=False)
+    if joint.nv > 1 and axes[-1] < NEAR_LOCK * axes[0]:
+        message = (
+            f"its axes line up to within {axes[-1] / axes[0]:.2g} of a turn by one; forward dynamics loses "
+            "digits with the square of that; take Spherical, or three Revolute joints"
+        )
+        yield Problem(where, "axes independent", message)
 
 
 _PHYSICS = ("rotor_inertia", "damping", "friction", "stiffness")
