@@ -59,7 +59,10 @@ def link(name: str, inside: str = "") -> str:
     return f'<link name="{name}">{inside}</link>'
 
 
-def inertial(mass: str = "1", tensor: str = 'ixx="1" iyy="1" izz="1"') -> str:
+WHOLE = 'ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"'
+
+
+def inertial(mass: str = "1", tensor: str = WHOLE) -> str:
     return f'<inertial><mass value="{mass}"/><inertia {tensor}/></inertial>'
 
 

@@ -31,13 +31,26 @@ from tests.errors.broken_urdf import (
 #: with patience; `python -m tests.errors.broken_urdf` holds to the bound itself, by the clock.
 PATIENCE = 5
 
-FLAT = inertial("1", 'ixx="1" iyy="1" izz="5"')
+FLAT = inertial("1", 'ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"')
+LACKING = inertial("1", 'ixx="1" iyy="1" izz="1" ixy="0" name="0.1"')
 DOUBTFUL = {
     "triangle": (
         robot(link("base"), link("arm", FLAT), joint("j", "base", "arm")),
         r"body 'arm'.*triangle inequality",
     ),
     "limits": (pair('<limit lower="1" upper="-1"/>'), r"joint 'j'.*lower 1, upper -1.*limits ordered"),
+    "products": (
+        robot(link("base"), link("arm", LACKING), joint("j", "base", "arm")),
+        r"link 'arm': <inertia> has no ixz, iyz; zero is taken .products of inertia given",
+    ),
+    "degrees": (
+        robot(
+            link("base"),
+            link("arm", inertial()),
+            joint("j", "base", "arm", '<limit lower="-90" upper="90"/>'),
+        ),
+        r"joint 'j': limits such as -90 … 90 rad look like degrees",
+    ),
     "axis": (pair('<axis xyz="0 0 2"/>'), r"joint 'j'.*length 2.*axis unit"),
 }
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the peak of memory is read from /proc")

@@ -20,6 +20,7 @@ def test_a_folder_is_refused(tmp_path):
     "name, text, words",
     [
         ("r.xacro", "<robot/>", "xacro r.xacro > r.urdf"),
+        ("r.urdf.xacro", "<robot/>", r"xacro r.urdf.xacro > r.urdf$"),
         ("r.urdf", '<robot xmlns:xacro="x"><xacro:macro name="m"/></robot>', "expand it first"),
         ("r.sdf", "<sdf/>", "is SDF"),
         ("r.xml", "<scene/>", "expected the root element <robot> .URDF. or"),

@@ -85,7 +85,7 @@ def test_mimic_is_recorded_with_a_warning_that_names_the_joint():
     text = ARM.replace(
         '<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="shoulder" multiplier="2" offset="0.1"/>'
     )
-    with pytest.warns(ModelWarning, match="joint 'lift' mimics 'shoulder'"):
+    with pytest.warns(ModelWarning, match="1 coupled joint: .*'lift' follows 'shoulder'"):
         robot = parse_urdf(text)
     (c,) = robot.couplings
     assert (c.joint, c.master, c.ratio, c.offset) == ("lift", "shoulder", 2.0, 0.1)

@@ -1,3 +1,4 @@
+import inspect
 import re
 import warnings
 from dataclasses import replace
@@ -7,8 +8,8 @@ import pytest
 
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model import Body, Builder, Frame, Joint, Problem, assemble, check, enforce, joints
-from hinge.model.joints import Planar, Revolute
-from hinge.robots import chain, double_pendulum, panda, quadruped, random_tree, spacecraft
+from hinge.model.joints import Planar, Revolute, SphericalAngles
+from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, random_tree, spacecraft
 from hinge.spatial import Inertia, Transform
 
 SOUND = Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.diag([1.0, 1.0, 1.5]))
@@ -184,7 +185,48 @@ def test_problems_met_by_the_caller_come_first():
 
 
 def test_a_published_robot_with_a_known_flaw_is_still_told_of():
-    assert {p.condition for p in check(quadruped())} == {"triangle inequality"}
+    assert {p.condition for p in check(puma560())} == {"triangle inequality"}
+    assert check(quadruped()) == []
+
+
+def limited(*spans):
+    """Return a robot with a revolute joint for each pair of limits."""
+    b = Builder("limited")
+    for k, (low, high) in enumerate(spans):
+        inertia = Inertia.from_com(1, (0, 0, 0), np.eye(3))
+        b.body(f"b{k}", joint=Revolute((0, 0, 1)), inertia=inertia, lower=low, upper=high, joint_name=f"j{k}")
+    return b.build(strict=None)
+
+
+def test_limits_that_look_like_degrees_are_one_problem():
+    found = check(limited((-90, 90), (-1, 1), (0, 135.5)))
+    assert [str(p) for p in found] == [
+        "joints 'j0', 'j2': limits such as -90 … 90 rad look like degrees; convert them to radians "
+        "[limits in radians]"
+    ]
+    assert check(limited((-2 * np.pi, 2 * np.pi), (-12.56, 12.56), (-1e5, 1e5), (-20.123, 20.123))) == []
+
+
+def test_a_configuration_near_a_lock_is_told():
+    b = Builder("turning")
+    b.body("top", joint=SphericalAngles(), inertia=Inertia.from_com(1, (0, 0, 0), np.eye(3)))
+    robot = b.build()
+    assert check(robot, [0.3, 1.0, 0.2]) == []
+    (found,) = check(robot, [0.3, np.pi / 2 - 1e-5, 0.2])
+    assert found.condition == "axes independent" and not found.fatal
+
+
+def test_a_warning_points_at_the_line_that_called():
+    here = inspect.currentframe().f_lineno
+    with pytest.warns(ModelWarning) as said:
+        enforce(limited((-90, 90)))
+    assert [(w.filename, w.lineno) for w in said] == [(__file__, here + 2)]
+
+
+def test_a_note_is_never_an_error():
+    met = Problem("contact", "left out", "contacts are left out", note=True)
+    with pytest.warns(ModelWarning, match="contacts are left out"):
+        enforce(robot(), strict=True, found=[met])
 
 
 @pytest.mark.parametrize(

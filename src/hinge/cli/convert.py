@@ -12,7 +12,7 @@ from hinge.io import to_json, to_urdf
 DESCRIPTION = """\
 Read a robot and write it to another file. The extension selects the format: .urdf, which other programs read,
 or .json, which keeps every field of the robot exactly.
-Warnings list what is left out: parts of the file that Hinge has no place for, fields that URDF cannot express.
+Warnings list what is left out: parts of the file that Hinge has no place for, fields that URDF lacks.
 
   hinge convert model.xml arm.urdf      MJCF to URDF
   hinge convert panda panda.urdf        a built-in robot to a file

@@ -39,6 +39,9 @@ from hinge.model import (
 )
 from hinge.spatial import Array, Inertia, Transform, rotation
 
+#: More bodies than this in one file are refused; `from_mujoco` has no such limit.
+MAX_BODIES = 10_000
+
 
 def read_mjcf(
     path: str | Path,
@@ -58,6 +61,9 @@ def read_mjcf(
     """
     path = Path(path)
     model = compiled(path, path.parent if root is None else Path(root))
+    if model.nbody > MAX_BODIES:
+        reason = f"has {model.nbody} bodies, more than {MAX_BODIES}, the limit"
+        raise FormatError(reason, source=str(path))
     return from_mujoco(model, name=path.stem, floating=floating, strict=strict, embed=embed)
 
 

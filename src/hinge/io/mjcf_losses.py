@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from hinge.io.base import recorded_couplings
 from hinge.io.mjcf_physics import (
     BALL,
     FREE,
+    TO_JOINTS,
+    TO_TENDON,
     labels,
     linear,
     off,
@@ -67,7 +69,8 @@ class Losses:
         self.mujoco, self.m = mujoco, m
         held = not off(mujoco, m, "EQUALITY") and not off(mujoco, m, "CONSTRAINT")
         self.active = [e for e in equalities if held and m.eq_active0[e]]
-        self.inactive = [e for e in equalities if e not in self.active]
+        self.inactive = [e for e in equalities if not (held and m.eq_active0[e])]
+        self.transmissions = transmissions(m)
         self.passive = not (off(mujoco, m, "SPRING") and off(mujoco, m, "DAMPER"))
 
     def found(self, recorded: Sequence[Coupling]) -> list[Problem]:
@@ -124,8 +127,7 @@ class Losses:
         names = ["stiffness", "stiffnesspoly", "dampingpoly", "frictionloss", "limited"]
         if only_joint(m, t) is None:
             names += ["damping", "armature"]
-            own = [a for a, (kind, i) in enumerate(transmissions(m)) if kind == 3 and i == t]
-            if any(np.any(getattr(m, f"actuator_{n}", np.zeros(a + 1))[a]) for a in own for n in names[-2:]):
+            if self._reflects(lambda kind, target: kind == TO_TENDON and target == t):
                 return True
         return any(np.any(np.asarray(getattr(m, f"tendon_{n}", np.zeros(t + 1)))[t]) for n in names)
 
@@ -161,12 +163,14 @@ class Losses:
         curved = ("jnt_stiffnesspoly", "dof_dampingpoly", "actuator_dampingpoly")
         if any(np.count_nonzero(getattr(m, name, 0)) for name in curved):
             yield "joint", "nonlinear springs or dampers are left out; their linear parts are kept"
-        geared = [
-            k for k, (kind, i) in enumerate(transmissions(m)) if kind < 2 and m.jnt_type[i] in (FREE, BALL)
-        ]
-        names = [n for n in ("armature", "damping") if hasattr(m, f"actuator_{n}")]
-        if any(np.any(getattr(m, f"actuator_{n}")[k]) for k in geared for n in names):
+        if self._reflects(lambda kind, target: kind in TO_JOINTS and m.jnt_type[target] in (FREE, BALL)):
             yield "actuator", "armature and damping of actuators of ball and free joints are left out"
+
+    def _reflects(self, chosen: Callable[[int, int], bool]) -> bool:
+        """Tell whether an actuator with a chosen transmission has armature or damping."""
+        fields = [np.asarray(getattr(self.m, f"actuator_{n}", ())) for n in ("armature", "damping")]
+        some = {int(k) for x in fields if x.any() for k in np.flatnonzero(x.reshape(len(x), -1).any(axis=1))}
+        return any(chosen(*self.transmissions[k]) for k in some)
 
     def _contacts(self) -> Iterator[tuple[str, str]]:
         m = self.m

@@ -16,7 +16,7 @@ from hinge.spatial import Array
 
 FREE, BALL, SLIDE, HINGE = range(4)
 #: Transmissions of actuators: mjtTrn; wrap objects of tendons: mjtWrap.
-_TO_JOINT, _TO_JOINT_IN_PARENT, _TO_TENDON, _WRAP_JOINT = 0, 1, 3, 1
+TO_JOINTS, TO_TENDON, _WRAP_JOINT = (0, 1), 3, 1
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ def reflected(m: Any, name: str) -> list[tuple[int, float]]:
     found: list[tuple[int, float]] = []
     own = linear(getattr(m, f"tendon_{name}", np.zeros(m.ntendon)))
     tendons = [float(x) for x in own]
+    values = linear(getattr(m, f"actuator_{name}", np.zeros(len(m.actuator_trntype))))
     for a, (kind, target) in enumerate(transmissions(m)):
-        values = linear(getattr(m, f"actuator_{name}", np.zeros(len(m.actuator_trntype))))
         amount = float(values[a]) * gear(m, a) ** 2
-        if kind in (_TO_JOINT, _TO_JOINT_IN_PARENT) and m.jnt_type[target] in (SLIDE, HINGE):
+        if kind in TO_JOINTS and m.jnt_type[target] in (SLIDE, HINGE):
             found.append((int(m.jnt_dofadr[target]), amount))
-        elif kind == _TO_TENDON:
+        elif kind == TO_TENDON:
             tendons[target] += amount
     for t, amount in enumerate(tendons):
         arm = only_joint(m, t)

@@ -1,0 +1,107 @@
+"""Hostile MJCF files, each in a process of its own: python -m tests.errors.sweep_hostile [words of names].
+
+Each case is loaded by a process that may take no more than what Hinge promises: the limits of the compiling
+process, and a margin. What is printed: how each ended, its seconds, and the largest memory of loading and
+compiling process; at last the counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from hinge.io import mjcf_compiler
+from tests.errors.hostile_mjcf import CASES, Case
+
+ROOT = Path(__file__).parents[2]
+#: Seconds and megabytes beside those of the limits: starting, reading a compiled model, a busy machine.
+MARGIN_SECONDS, MARGIN_MEGABYTES = 15.0, 500.0
+
+LOADING = """
+import json, resource, sys, warnings
+import hinge
+from hinge.errors import HingeError
+from hinge.io import mjcf_compiler
+mjcf_compiler.SECONDS, mjcf_compiler.BYTES = float(sys.argv[2]), int(sys.argv[3])
+warnings.simplefilter("ignore")
+raised = message = ""
+try:
+    hinge.load(sys.argv[1])
+except HingeError as error:
+    raised, message = type(error).__name__, str(error)
+peaks = [resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+print(json.dumps([raised, message, *(p / (1024 if sys.platform == "linux" else 2**20) for p in peaks)]))
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended: the error ("" if it loaded), message, seconds, megabytes of both processes."""
+
+    raised: str
+    message: str
+    seconds: float
+    megabytes: tuple[float, float]
+
+    def passed(self, case: Case, seconds: float, most: int) -> bool:
+        """Tell whether it ended as it must, within the limits."""
+        soon = self.seconds <= seconds + MARGIN_SECONDS
+        small = max(self.megabytes) <= most / 2**20 + MARGIN_MEGABYTES
+        right = self.raised == "FormatError" or (not self.raised and not case.expect)
+        return soon and small and right and re.search(case.expect, self.message) is not None
+
+
+def run(case: Case, seconds: float = mjcf_compiler.SECONDS, most: int = mjcf_compiler.BYTES) -> Outcome:
+    """Load a case in a process of its own, with these limits of the compiling process."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = case.write(Path(folder))
+        start = time.perf_counter()
+        try:
+            done = subprocess.run(
+                [sys.executable, "-c", LOADING, str(path), str(seconds), str(most)],
+                capture_output=True,
+                text=True,
+                timeout=seconds + 60,
+                check=False,
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome("hung", "", time.perf_counter() - start, (0.0, 0.0))
+    taken = time.perf_counter() - start
+    if done.returncode:
+        return Outcome("crashed", done.stderr[-300:], taken, (0.0, 0.0))
+    raised, message, own, child = json.loads(done.stdout.splitlines()[-1])
+    return Outcome(raised, message, taken, (own, child))
+
+
+def main(words: list[str]) -> int:
+    """Run all cases, or those whose names have one of the words."""
+    chosen = [c for c in CASES if not words or any(w in c.name for w in words)]
+    ends: Counter[str] = Counter()
+    failed = 0
+    for case in chosen:
+        found = run(case)
+        good = found.passed(case, mjcf_compiler.SECONDS, mjcf_compiler.BYTES)
+        failed += not good
+        ends[found.raised or "loaded"] += 1
+        own, child = found.megabytes
+        print(
+            f"{'ok  ' if good else 'FAIL'} {case.name:32} {found.raised or 'loaded':12} "
+            f"{found.seconds:5.1f} s {own:6.0f} MB {child:6.0f} MB  {found.message[-90:]}",
+            flush=True,
+        )
+    print(f"{len(chosen)} cases, {failed} failed; " + ", ".join(f"{n} {what}" for what, n in ends.items()))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
