@@ -150,7 +150,7 @@ def test_what_changes_the_physics_is_told_and_refused_if_one_is_strict(name, tmp
 
 
 HARMLESS = {
-    "inactive": ({"end": equality(LINEAR.replace("<joint", '<joint active="false"'))}, "1 inactive constraint"),
+    "inactive": ({"end": equality(LINEAR.replace("<joint", "<joint active='false'"))}, "1 inactive"),
     "motor": ({"end": MOTOR}, "1 actuator is left out .'drive'.; their forces are given as tau"),
     "idle tendon": ({"end": ROPE.format(more="")}, "1 tendon is left out, with no force"),
     "off by flag": ({"end": equality(LINEAR), "flags": 'equality="disable"'}, "1 inactive constraint"),

@@ -32,8 +32,10 @@ def load_both(path: Path, root: Path) -> tuple[Robot, mujoco.MjModel, PeerMap]:
     flags = mujoco.mjtDisableBit
     model.opt.disableflags |= flags.mjDSBL_CONTACT | flags.mjDSBL_CONSTRAINT | flags.mjDSBL_ACTUATION
     model.opt.density = model.opt.viscosity = 0
-    for values in (model.body_gravcomp, model.tendon_stiffness, model.tendon_damping, model.tendon_armature):
+    for values in (model.body_gravcomp, model.tendon_stiffness):
         values[:] = 0
+    for values in (model.tendon_damping, model.tendon_armature):
+        values[model.tendon_num != 1] = 0  # those of one joint are read
     names = [_name(model, "JOINT", j) or f"joint{j}" for j in range(model.njnt)]
     peer = mujoco_map(robot, names, model.jnt_qposadr, model.jnt_dofadr, model.nq, model.nv)
     return robot, model, peer
