@@ -10,7 +10,6 @@ by `mjcf_losses.py`, with whether it changes the physics.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -212,5 +211,5 @@ def _floated(chain: list[Joint], name: str) -> list[Joint]:
             f"{len(roots)} children, {len(welded)} of them without a joint",
             source=name,
         )
-    free = replace(welded[0], name=free_name({j.name for j in chain}), type=joints.Free())
+    free = Joint(free_name({j.name for j in chain}), joints.Free(), None, welded[0].child, welded[0].inner)
     return [free if j is welded[0] else j for j in chain]

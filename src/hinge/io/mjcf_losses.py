@@ -175,17 +175,13 @@ class Losses:
     def _contacts(self) -> Iterator[tuple[str, str]]:
         m = self.m
         kinds, others = self._masks()
-        moving = self._groups() != 0
-        kind, other = np.bitwise_or.reduce(kinds[moving]), np.bitwise_or.reduce(others[moving])
-        mine = np.flatnonzero(~moving & (((kinds & other) | (others & kind)) != 0))
+        fixed = np.asarray(m.geom_bodyid) == 0
+        kind, other = np.bitwise_or.reduce(kinds[~fixed]), np.bitwise_or.reduce(others[~fixed])
+        mine = np.flatnonzero(fixed & (((kinds & other) | (others & kind)) != 0))
         if len(mine):
             planes = sum(int(m.geom_type[g]) == _PLANE for g in mine)
-            what = f"{_count(mine, 'fixed geom')} left out that bodies can touch"
+            what = f"{_count(mine, 'geom of the world')} left out that bodies can touch"
             yield "contact", f"{what}, {planes} of them planes (floors): bodies pass through"
-
-    def _groups(self) -> Any:
-        """Return for each geom the body that it is rigidly connected to; 0 is the world."""
-        return np.asarray(self.m.body_weldid)[np.asarray(self.m.geom_bodyid)]
 
     def _masks(self) -> tuple[Any, Any]:
         none = off(self.mujoco, self.m, "CONTACT") or off(self.mujoco, self.m, "CONSTRAINT")
@@ -193,16 +189,18 @@ class Losses:
         return (kinds * 0, others * 0) if none else (kinds, others)
 
     def _touching(self) -> bool:
-        """Tell whether two moving bodies can touch that are not neighbours."""
-        m, groups = self.m, self._groups()
-        kinds, others = self._masks()
-        bodies = [int(b) for b in np.unique(groups[(kinds | others) != 0]) if b]
+        """Tell whether two bodies can touch that are neither rigidly connected nor neighbours."""
+        m, (kinds, others) = self.m, self._masks()
+        owners = np.asarray(m.geom_bodyid)
+        groups = np.asarray(m.body_weldid)[owners]
+        bodies = [int(b) for b in np.unique(groups[(owners != 0) & ((kinds | others) != 0)])]
         if len(bodies) > _MANY:
             return True
         if len(bodies) < 2:
             return bool(m.npair)
         ors = np.bitwise_or.reduce
-        masks = np.array([(ors(kinds[groups == b]), ors(others[groups == b])) for b in bodies]).reshape(-1, 2)
+        own = [(groups == b) & (owners != 0) for b in bodies]
+        masks = np.array([(ors(kinds[geoms]), ors(others[geoms])) for geoms in own])
         meet = (masks[:, :1] & masks[:, 1]) | (masks[:, 1:] & masks[:, 0])
         above = np.asarray(m.body_weldid)[np.asarray(m.body_parentid)[bodies]]
         near = above[:, None] == bodies
