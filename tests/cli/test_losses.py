@@ -41,7 +41,7 @@ def hand(path, *, low="-1", length=1):
 
 WANTED = (
     "1 connect constraint is left out",
-    "1 geom of the world is left out",
+    "1 world geom is left out",
     "1 coupled joint",
     "1 actuator is left",
 )

@@ -171,7 +171,7 @@ def test_floors_and_contacts_are_told(tmp_path):
     assert said(path) == []  # contacts are switched off
     path.write_text(path.read_text().replace('contact="disable"', ""))
     (line,) = said(path)
-    assert "1 geom of the world is left out that bodies can touch, 1 of them planes" in line
+    assert "1 world geom is left out that bodies can touch, 1 of them planes" in line
     loose = '<body pos="0 0 5"><freejoint/><geom size=".1"/></body>'
     path.write_text(path.read_text().replace(FLOOR, loose))
     (line,) = said(path)

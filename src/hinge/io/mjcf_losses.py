@@ -180,7 +180,7 @@ class Losses:
         mine = np.flatnonzero(fixed & (((kinds & other) | (others & kind)) != 0))
         if len(mine):
             planes = sum(int(m.geom_type[g]) == _PLANE for g in mine)
-            what = f"{_count(mine, 'geom of the world')} left out that bodies can touch"
+            what = f"{_count(mine, 'world geom')} left out that bodies can touch"
             yield "contact", f"{what}, {planes} of them planes (floors): bodies pass through"
 
     def _masks(self) -> tuple[Any, Any]:
