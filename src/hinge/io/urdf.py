@@ -163,7 +163,8 @@ class _Reader:
         ]
         inertial = e.first("inertial")
         tensor = None if inertial is None else inertial.first("inertia")
-        if tensor is not None and any(tensor.get(k) is None for k in _PRODUCTS):
+        given = [k for k in _PRODUCTS if tensor is not None and tensor.get(k) is not None]
+        if tensor is not None and 0 < len(given) < len(_PRODUCTS):  # none at all means a diagonal matrix
             self.partial[name] = tensor
         return Body(name, _inertia(e, name), tuple(s for s in shapes if s is not None))
 

@@ -94,7 +94,7 @@ class Job:
             if wrong.any():
                 raise ArgumentError(
                     f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
-                    "hinge.neutral(robot) is a configuration without rotation"
+                    "normalise it, or start from hinge.neutral(robot)"
                 )
 
     @property
