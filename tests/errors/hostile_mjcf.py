@@ -27,7 +27,8 @@ def bodies(count: int) -> str:
 
 def one(inside: str, head: str = "") -> Callable[[], Files]:
     """Return a maker of a model with one body beside what is inside."""
-    return lambda: {"main.xml": model(world(bodies(1)) + inside, head)}
+    body = '<body><joint name="j"/><geom size=".1"/></body>'
+    return lambda: {"main.xml": model(world(body) + inside, head)}
 
 
 def in_world(inside: str) -> Callable[[], Files]:
@@ -122,7 +123,8 @@ BOMBS = (
         ),
     ),
     Case(
-        "texture cube", one('<asset><texture type="cube" builtin="flat" width="4096" height="4096"/></asset>')
+        "texture cube",
+        one('<asset><texture name="t" type="cube" builtin="flat" width="4096" height="4096"/></asset>'),
     ),
     Case("memory", one("", '<size memory="1000G"/>')),
     Case("actdim", one('<actuator><general joint="j" actdim="1000000000" dyntype="user"/></actuator>')),

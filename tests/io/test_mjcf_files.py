@@ -43,6 +43,12 @@ TREES = {
         "sub/a.xml": mujoco(include("sub/b.xml")),
         "sub/b.xml": mujoco(BODY.format(name="b")),
     },
+    "both are there, as MuJoCo does": {
+        "m.xml": mujoco(include("sub/a.xml")),
+        "sub/a.xml": mujoco(include("b.xml")),
+        "sub/b.xml": mujoco(BODY.format(name="c")),
+        "b.xml": mujoco(BODY.format(name="b")),
+    },
     "mesh from a folder beside that of the document": {
         "m.xml": mujoco(include("sub/asset.xml") + SHAPE),
         "sub/asset.xml": mujoco('<asset><mesh name="t" file="../geo/t.obj"/></asset>'),

@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
@@ -85,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _warnings_as_lines(command: str) -> Iterator[None]:
+def _warnings_as_lines(command: str) -> Generator[None]:
     """Write each ModelWarning as one line on standard error."""
     with warnings.catch_warnings():
         other = warnings.showwarning

@@ -18,10 +18,11 @@ from hinge.errors import FormatError, MissingExtraError
 from hinge.io import mjcf_child
 from hinge.io.mjcf_documents import copied
 
-#: The most seconds and bytes of memory that compilation may take.
+#: The most seconds (by the clock and of work) and bytes of memory that compilation may take.
 SECONDS, BYTES = 20.0, 2 * 2**30
 
-_TRUST = (
+#: How to load what is refused here.
+TRUST = (
     "; if you trust the file, compile it yourself: hinge.io.from_mujoco(mujoco.MjModel.from_xml_path(path))"
 )
 
@@ -62,13 +63,13 @@ def _compile(mujoco: Any, path: Path, model: Path, out: Path) -> None:
             cwd=out.parent,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=SECONDS + 10,
+            timeout=4 * SECONDS + 10,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise FormatError(_too_much(mjcf_child.SLOW), source=str(path)) from None
     except OSError as error:
-        reason = f"cannot start a process to compile it: {error}{_TRUST}"
+        reason = f"cannot start a process to compile it: {error}{TRUST}"
         raise FormatError(reason, source=str(path)) from None
     if done.returncode in (mjcf_child.SLOW, mjcf_child.LARGE):
         raise FormatError(_too_much(done.returncode), source=str(path))
@@ -80,7 +81,7 @@ def _compile(mujoco: Any, path: Path, model: Path, out: Path) -> None:
 
 def _too_much(code: int) -> str:
     limit = f"{SECONDS:g} s" if code == mjcf_child.SLOW else f"{BYTES / 2**30:g} GiB of memory"
-    return f"takes more than {limit} to compile, the limit{_TRUST}"
+    return f"takes more than {limit} to compile, the limit{TRUST}"
 
 
 def _library(mujoco: Any) -> str:

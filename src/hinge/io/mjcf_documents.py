@@ -1,8 +1,8 @@
 """The documents of an MJCF model: read, checked, and copied with every file name resolved.
 
 MuJoCo opens every file that a model names. So the model and all documents that it includes or attaches are
-read here first. Names are resolved against the documents that name them; what leads out of the root, by
-`..`, an absolute name or a link, is refused. MuJoCo is given copies, in which all names are absolute and free
+read here first. Names are resolved as MuJoCo does, against the main document, or else against the one that
+names them; what leads out of the root, by `..`, an absolute name or a link, is refused. MuJoCo is given copies, in which all names are absolute and free
 of links, with every element at its line.
 """
 
@@ -97,7 +97,7 @@ class _Copier:
             for e in found[current].walk():
                 if e.tag != "include":
                     continue
-                include = Path(self._resolved(e, e.need("file"), (current.parent, path.parent)))
+                include = Path(self._resolved(e, e.need("file"), (path.parent, current.parent)))
                 if str(include) in seen:
                     e.fail(f"<include> names {e.get('file')!r} again; a document is included once")
                 seen.add(str(include))

@@ -177,8 +177,8 @@ class Losses:
         kinds, others = self._masks()
         fixed = np.asarray(m.geom_bodyid) == 0
         kind, other = np.bitwise_or.reduce(kinds[~fixed]), np.bitwise_or.reduce(others[~fixed])
-        mine = np.flatnonzero(fixed & (((kinds & other) | (others & kind)) != 0))
-        if len(mine):
+        mine = np.flatnonzero(fixed & (((kinds & other) | (others & kind)) != 0)).tolist()
+        if mine:
             planes = sum(int(m.geom_type[g]) == _PLANE for g in mine)
             what = f"{_count(mine, 'world geom')} left out that bodies can touch"
             yield "contact", f"{what}, {planes} of them planes (floors): bodies pass through"

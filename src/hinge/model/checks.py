@@ -16,7 +16,7 @@ loops are not here: no `Robot` can be made that violates them (see `assemble`).
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -115,8 +115,8 @@ def enforce(
 
 def _callers_level() -> int:
     """Return the stacklevel, seen from the function that calls this one, of the line that called Hinge."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    frame, level = inspect.currentframe(), 0
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     return level
 
