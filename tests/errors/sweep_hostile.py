@@ -46,7 +46,7 @@ print(json.dumps([raised, message, seconds, *megabytes]))
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended: the error ("" if it loaded), message, seconds of work, megabytes of both processes."""
+    """How a case ended: the error ("" if it loaded), message, seconds of work, megabytes of both."""
 
     raised: str
     message: str
@@ -95,9 +95,10 @@ def main(words: list[str]) -> int:
         failed += not good
         ends[found.raised or "loaded"] += 1
         own, child = found.megabytes
+        reason = found.message.removesuffix(mjcf_compiler.TRUST)
         print(
             f"{'ok  ' if good else 'FAIL'} {case.name:32} {found.raised or 'loaded':12} "
-            f"{found.seconds:5.1f} s {own:6.0f} MB {child:6.0f} MB  {found.message.removesuffix(mjcf_compiler.TRUST)[-70:]}",
+            f"{found.seconds:5.1f} s {own:6.0f} MB {child:6.0f} MB  {reason[-70:]}",
             flush=True,
         )
     print(f"{len(chosen)} cases, {failed} failed; " + ", ".join(f"{n} {what}" for what, n in ends.items()))

@@ -18,6 +18,9 @@ import threading
 import time
 from pathlib import Path
 
+if sys.platform != "win32":
+    import resource
+
 #: Exit codes: refused by MuJoCo, with its reason on standard output; the bounds.
 REFUSED, SLOW, LARGE = 3, 4, 5
 #: Seconds between two looks at memory and time.
@@ -74,8 +77,6 @@ def resident() -> int:
         return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     if sys.platform == "win32":
         return _committed()
-    import resource  # noqa: PLC0415 (Windows has none)
-
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 

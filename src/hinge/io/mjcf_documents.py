@@ -2,8 +2,8 @@
 
 MuJoCo opens every file that a model names. So the model and all documents that it includes or attaches are
 read here first. Names are resolved as MuJoCo does, against the main document, or else against the one that
-names them; what leads out of the root, by `..`, an absolute name or a link, is refused. MuJoCo is given copies, in which all names are absolute and free
-of links, with every element at its line.
+names them; what leads out of the root, by `..`, an absolute name or a link, is refused. MuJoCo is given
+copies, in which all names are absolute and free of links, with every element at its line.
 """
 
 from __future__ import annotations
