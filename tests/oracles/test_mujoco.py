@@ -10,8 +10,14 @@ from tests.oracles.data import package_root, packaged_mjcfs
 from tests.oracles.mujoco import compare
 from tests.tiers import daily
 
-#: Reasons for which a file may be refused: it is no whole model, or MuJoCo itself refuses it.
-REASONS = ("expected at least one body", "MuJoCo does not compile it", "got <element>", "cannot be read")
+#: Reasons for which a file may be refused: it is no whole model, lacks files, or MuJoCo itself refuses it.
+REASONS = (
+    "expected at least one body",
+    "MuJoCo does not compile it",
+    "got <element>",
+    "cannot be read",
+    "is not a file",
+)
 
 
 @pytest.mark.parametrize(
