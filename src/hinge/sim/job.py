@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil, inf, prod
@@ -98,7 +98,7 @@ class Job:
         self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
 
     @contextmanager
-    def _memory(self) -> Iterator[None]:
+    def _memory(self) -> Generator[None, None, None]:
         """Name `record` where the recorded states do not fit into memory."""
         times = -(-self.steps // self.every) + 1
         row = self.robot.nq + 2 * self.robot.nv
@@ -251,7 +251,7 @@ class Job:
         found |= {"q": q, "qd": qd}
         for n, x in self.signals.items():
             found[stage.number(n)] = x.at(times).astype(self.dtype)
-        return np.array(np.broadcast_to(after(ops, found)[name], qd.shape))
+        return np.array(np.broadcast_to(after(ops, found)[name], qd.shape), order="C")
 
 
 def after(ops: list[StepCall] | tuple[StepCall, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:

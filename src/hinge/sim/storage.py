@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from math import prod
@@ -54,7 +54,7 @@ def save_run(run: Run, path: str | Path) -> Path:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[IO[bytes]]:
+def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """Open a new file beside a path, which takes its place when all is on the disk."""
     path = Path(os.path.realpath(path))
     new = path.with_name(f".{path.name}.{token_hex(8)}.part")
@@ -91,12 +91,13 @@ def load_run(path: str | Path, *, robot: Robot | None = None, largest: int | Non
         if robot is not None and fingerprint(robot) != head.fingerprint:
             raise ArgumentError(f"robot: expected the robot of the run {str(path)!r}, got {robot.name!r}")
         found = robot or from_json(head.robot, source=str(path))
-        q, qd = coordinate_names(found)
-        arrays = stored.arrays(head, {"q": q, "qd": qd, "tau": qd}, most)
+        coordinates, speeds = coordinate_names(found)
+        arrays = stored.arrays(head, {"q": coordinates, "qd": speeds, "tau": speeds}, most)
         check_times(arrays["t"])
         endings, events = head.endings(), head.events(found)
         settings = head.settings(found)
-    return Run(found, *(arrays[n] for n in ARRAYS), endings, events, settings)
+    t, q, qd, tau = (arrays[n] for n in ARRAYS)
+    return Run(found, t, q, qd, tau, endings, events, settings)
 
 
 def to_xarray(run: Run) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -32,7 +32,7 @@ CHUNK = 1 << 20
 
 
 @contextmanager
-def sound(source: str) -> Iterator[None]:
+def sound(source: str) -> Generator[None, None, None]:
     """Turn whatever reading a damaged file raises into a FormatError."""
     try:
         yield
@@ -138,14 +138,26 @@ class Head:
         return found
 
 
-_SETTINGS: dict[str, Any] = {
-    "integrator": (lambda x: isinstance(x, str), "a name"),
-    "dt": (lambda x: _is_number(x) and isfinite(x) and x > 0, "a number above zero"),
+def _is_share(x: Any) -> bool:
+    return _is_number(x) and 0 <= x < 1
+
+
+def _is_duration(x: Any) -> bool:
+    return _is_number(x) and isfinite(x) and x > 0
+
+
+def _is_a(kind: type) -> Callable[[Any], bool]:
+    return lambda x: isinstance(x, kind)
+
+
+_SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "integrator": (_is_a(str), "a name"),
+    "dt": (_is_duration, "a number above zero"),
     "record": (_is_count, "a count"),
-    "passive": (lambda x: isinstance(x, bool), "true or false"),
-    "rtol": (lambda x: _is_number(x) and 0 <= x < 1, "a number from 0 to 1"),
-    "atol": (lambda x: _is_number(x) and 0 <= x < 1, "a number from 0 to 1"),
-    "parameters": (lambda x: isinstance(x, dict), "an object"),
+    "passive": (_is_a(bool), "true or false"),
+    "rtol": (_is_share, "a number from 0 to 1"),
+    "atol": (_is_share, "a number from 0 to 1"),
+    "parameters": (_is_a(dict), "an object"),
 }
 
 
@@ -185,6 +197,34 @@ def check_size(size: int, most: int) -> None:
 Labels = Mapping[str, Sequence[str]]
 
 
+@dataclass(frozen=True)
+class Member:
+    """An array whose bytes follow in a file."""
+
+    file: IO[bytes]
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """The bytes of the array."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    def read(self) -> Array:
+        """Return the array, in the machine's order of bytes."""
+        found = np.empty(self.shape[::-1] if self.by_columns else self.shape, self.dtype)
+        room, at = found.reshape(-1).view(np.uint8), 0
+        while part := self.file.read(
+            min(CHUNK, self.size - at + 1)
+        ):  # one more: the end is seen, and checked
+            expect(at + len(part) <= self.size, f"{self.size} bytes", "more")
+            room[at : at + len(part)] = np.frombuffer(part, np.uint8)
+            at += len(part)
+        expect(at == self.size, f"{self.size} bytes", at)
+        return (found.T if self.by_columns else found).astype(self.dtype.newbyteorder("="), copy=False)
+
+
 class NpzFile:
     """An archive of arrays, as `save_run` writes it."""
 
@@ -193,33 +233,33 @@ class NpzFile:
 
     def head(self, most: int) -> str:
         """Return the text of the head, of at most so many characters."""
-        with self._member("head") as (file, shape, dtype, _):
-            expect(shape == () and dtype.kind == "U", "a text as head", (shape, dtype))
-            expect(0 < dtype.itemsize <= 4 * most, f"a head of at most {most} characters", dtype)
-            return str(_read(file, shape, dtype)[()])
+        with self._member("head") as found:
+            expect(found.shape == () and found.dtype.kind == "U", "a text as head", found.dtype)
+            expect(0 < found.dtype.itemsize <= 4 * most, f"a head of at most {most} characters", found.dtype)
+            return str(found.read()[()])
 
     def arrays(self, head: Head, labels: Labels, most: int) -> dict[str, Array]:
         """Return the arrays, once all of them have the right shape and type and are small enough."""
-        found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+        found: dict[str, Member] = {}
         for name in ARRAYS:
-            with self._member(name) as (_, shape, dtype, order):
+            with self._member(name) as member:
+                dtype = member.dtype
                 expect(dtype.kind == "f" and dtype.itemsize in (4, 8), f"{name} of floats", dtype)
-                expect(not order or len(shape) < 2, f"{name} in the order of C", "that of Fortran")
-                found[name] = shape, dtype
-        times = found["t"][0]
+                found[name] = member
+        times = found["t"].shape
         expect(len(times) == 1 and head.times in (None, *times), "t (T,)", times)
         for name, names in labels.items():
             wanted = (*head.batch, *times, len(names))
-            expect(found[name][0] == wanted, f"{name} of shape {wanted}", found[name][0])
-        check_size(sum(prod(shape) * dtype.itemsize for shape, dtype in found.values()), most)
+            expect(found[name].shape == wanted, f"{name} of shape {wanted}", found[name].shape)
+        check_size(sum(x.size for x in found.values()), most)
         return {name: self._array(name) for name in ARRAYS}
 
     def _array(self, name: str) -> Array:
-        with self._member(name) as (file, shape, dtype, _):
-            return _read(file, shape, dtype)
+        with self._member(name) as found:
+            return found.read()
 
     @contextmanager
-    def _member(self, name: str) -> Iterator[tuple[IO[bytes], tuple[int, ...], np.dtype[Any], bool]]:
+    def _member(self, name: str) -> Generator[Member, None, None]:
         """Yield a member behind its header, with shape, type and order; its size must fit these."""
         try:
             info = self.archive.getinfo(f"{name}.npy")
@@ -230,23 +270,13 @@ class NpzFile:
             version = form.read_magic(file)
             expect(version in ((1, 0), (2, 0), (3, 0)), "an array of NumPy's format 1 to 3", version)
             header = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-            shape, order, dtype = header(file)
-            size = prod(shape) * dtype.itemsize
+            shape, by_columns, dtype = header(file)
             expect(not dtype.hasobject and all(map(_is_count, shape)), f"{name} of numbers", dtype)
-            expect(info.file_size == file.tell() + size, f"{name} of {size} bytes", info.file_size)
-            yield file, shape, dtype, order
-
-
-def _read(file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Return an array whose bytes follow, in the machine's order of bytes."""
-    found = np.empty(shape, dtype)
-    room, at = memoryview(found.reshape(-1).view(np.uint8)), 0
-    while part := file.read(min(CHUNK, len(room) - at + 1)):  # one more, so that the end is seen and checked
-        expect(at + len(part) <= len(room), f"{len(room)} bytes", "more")
-        room[at : at + len(part)] = part
-        at += len(part)
-    expect(at == len(room), f"{len(room)} bytes", at)
-    return found.astype(dtype.newbyteorder("="), copy=False)
+            found = Member(file, shape, by_columns, dtype)
+            expect(
+                info.file_size == file.tell() + found.size, f"{name} of {found.size} bytes", info.file_size
+            )
+            yield found
 
 
 class ParquetFile:
@@ -257,8 +287,8 @@ class ParquetFile:
 
     def head(self, most: int) -> bytes:
         """Return the text of the head, of at most so many characters."""
-        found = (self.table.schema_arrow.metadata or {}).get(b"hinge")
-        expect(found is not None, "metadata 'hinge'", None)
+        found: bytes = (self.table.schema_arrow.metadata or {}).get(b"hinge", b"")
+        expect(len(found) > 0, "metadata 'hinge'", None)
         expect(len(found) <= 4 * most, f"a head of at most {most} characters", len(found))
         return found
 

@@ -92,7 +92,7 @@ class _At(NamedTuple):
     """The first of the states that go together, their count, and the row of the tables for the first step."""
 
     state: int
-    count: int
+    states: int
     row: int
 
 
@@ -164,7 +164,7 @@ class _Plan:
             "move_count": len(self.moves),
             "copy_count": len(schedule.copies),
             "record_count": len(self.kept),
-            "states": at.count,
+            "states": at.states,
             "every": stretch.every,
             "watched": self._row(schedule.watched, at).address,
             "watched_length": schedule.lengths[schedule.watched],
@@ -190,7 +190,7 @@ class _Plan:
     def _copies(self, at: _At) -> Iterator[int]:
         for target, source in self.schedule.copies.items():
             places = self._row(source, at).address, self._row(target, at).address
-            yield from (*places, self.itemsize * at.count * self.schedule.lengths[source])
+            yield from (*places, self.itemsize * at.states * self.schedule.lengths[source])
 
     def _records(self, at: _At) -> Iterator[int]:
         for name, place, skip in self.kept:
