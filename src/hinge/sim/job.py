@@ -221,11 +221,11 @@ class Job:
         return later
 
     def values(self, events: Iterable[Event], at: Ends) -> list[Array]:
-        """Return the values (states,) of events."""
+        """Return the values (states,) of events, which stay as they are when the states move on."""
         t, q, qd = at
         now = self.in_batch(t)[()] if isinstance(t, np.ndarray) else t
         q, qd = q.reshape(self.shapes[0]), qd.reshape(self.shapes[1])
-        return [event.values(now, q, qd).reshape(-1) for event in events]
+        return [event.values(now, q, qd).flatten() for event in events]
 
     # Results.
 
