@@ -34,7 +34,13 @@ COLUMNS = ("who", "threads", "state-steps per second", "Hinge with as many threa
 
 
 def tables(options: Options) -> Iterator[Table]:
-    """Yield one table: panda without forces, RK4."""
+    """Yield panda without forces beside its peers, then what control and numbers of their own cost."""
+    yield _roll_outs(options)
+    yield _ways(options)
+
+
+def _roll_outs(options: Options) -> Table:
+    """Return the table of roll-outs: panda without forces, RK4."""
     title = f"Roll-outs: panda, no forces, RK4 of {STEP * 1e3:g} ms, {STATES} states, {STEPS} steps"
     table = Table(title, COLUMNS)
     robot = subject("panda")
@@ -56,7 +62,66 @@ def tables(options: Options) -> Iterator[Table]:
         ratio_ = None if name.startswith("Hinge") else ratio(seconds, ours)
         table.rows.append([name.rsplit(" ", 1)[0], threads, f"{1 / seconds:.4g}", ratio_, difference])
     table.notes.append("Contacts, constraints and limits are off in MuJoCo; Pinocchio's loop is in Python.")
-    yield table
+    return table
+
+
+#: The steps of one state, and those of a batch and how large it is.
+WAYS_STEPS, WAYS_BATCH = 1000, (50, 1024)
+WAYS = (
+    "no forces",
+    "a constant force",
+    "PD",
+    "a Python function",
+    "a Python function, events",
+    "masses of their own",
+)
+
+
+def _ways(options: Options) -> Table:
+    """Return the time of a step by what moves the robot, for one state and for a batch."""
+    steps, count = WAYS_BATCH
+    title = f"Steps of panda, RK4 of {STEP * 1e3:g} ms: one state, and {count} states in one thread"
+    table = Table(
+        title, ("what", "µs a step, one state", "µs beyond a constant force", f"µs a step, {count} states")
+    )
+    robot = subject("panda")
+    times: list[dict[str, float]] = []
+    hinge.set_threads(1)
+    for states, number in ((robot.states(1), WAYS_STEPS), (robot.states(count), steps)):
+        q, qd = (states.q[0], states.qd[0]) if len(states) == 1 else (states.q, states.qd)
+        entries = [Contender(way, _way(robot, q, qd, way, number), number) for way in WAYS]
+        times.append(race(entries, budget=2 * options.budget))
+    hinge.set_threads(None)
+    for way in WAYS:
+        one, many = (1e6 * found[way] for found in times)
+        table.rows.append(
+            [way, f"{one:.3g}", f"{one - 1e6 * times[0]['a constant force']:.3g}", f"{many:.4g}"]
+        )
+    table.notes.append("The function returns a constant, which takes some 0.05 µs.")
+    return table
+
+
+def _way(robot: Subject, q: Array, qd: Array, way: str, steps: int) -> Callable[[], object]:
+    """Return a simulation over so many steps."""
+    force, parameters = np.zeros(qd.shape), hinge.inertial_parameters(robot.robot)
+
+    def control(_t: float, _q: Array, _qd: Array) -> Array:
+        return force
+
+    def event(_t: float, q: Array, _qd: Array) -> Array:
+        return q[..., 0] - 9.0
+
+    given: dict[str, Any] = {
+        "no forces": {},
+        "a constant force": {"control": force},
+        "PD": {"control": hinge.sim.PD(q, 10.0, 1.0)},
+        "a Python function": {"control": control},
+        "a Python function, events": {"control": control, "events": event},
+        "masses of their own": {
+            "parameters": {"inertias": np.broadcast_to(parameters, (*q.shape[:-1], *parameters.shape))}
+        },
+    }[way]
+    return partial(hinge.simulate, robot.robot, q, qd, t=steps * STEP, dt=STEP, record=0, **given)
 
 
 def _ours(robot: Subject, s: States, threads: int) -> None:

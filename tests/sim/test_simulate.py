@@ -69,7 +69,7 @@ def test_the_error_falls_with_the_order(name):
 @pytest.mark.parametrize("robot", trees()[:1], ids=lambda r: r.name)
 def test_the_native_loop_does_what_python_does_step_by_step(robot, name, monkeypatch):
     q0, qd0 = state_of(robot, batch=(7,))
-    samples = Signal([0.0, 0.01], np.stack([np.zeros((7, robot.nv)), np.ones((7, robot.nv))]))
+    samples = Signal([0.0, 0.01], np.stack([np.zeros((7, robot.nv)), np.ones((7, robot.nv))], axis=1))
     run = hinge.simulate(robot, q0, qd0, t=0.02, integrator=name, control=Torque(samples))
     monkeypatch.setattr("hinge.sim.fixed.runner", PlainRunner)
     plain = hinge.simulate(robot, q0, qd0, t=0.02, integrator=name, control=Torque(samples))
@@ -193,6 +193,21 @@ def test_feedback_acts_along_the_difference_to_the_target():
     np.testing.assert_allclose(run.tau, wanted, rtol=1e-9, atol=1e-9)
 
 
+def test_gains_by_names_of_joints():
+    robot = panda()
+    q0, qd0 = state_of(robot)
+    kp, kd = np.zeros(7), np.ones(7)
+    kp[[0, 3]] = 5.0, 7.0
+    named = PD(q0 + 0.1, kp={"joint1": 5.0, "joint4": [7.0]}, kd=1.0)
+    run = hinge.simulate(robot, q0, qd0, t=0.01, control=named)
+    plain = hinge.simulate(robot, q0, qd0, t=0.01, control=PD(q0 + 0.1, kp, kd))
+    np.testing.assert_array_equal(run.q, plain.q)
+    with pytest.raises(UnknownNameError, match="'joint11'; did you mean 'joint1'"):
+        hinge.simulate(robot, t=0.01, control=ComputedTorque(q0, {"joint11": 5.0}, 1.0))
+    with pytest.raises(ArgumentError, match=r"kp\['joint1'\]: expected a number, or 1, .*, got 2"):
+        hinge.simulate(robot, t=0.01, control=PD(q0, {"joint1": [5.0, 1.0]}, 1.0))
+
+
 def test_feedback_of_rolling_joints_is_not_there():
     robot = random_tree(3, 0, ("wheeled",))
     with pytest.raises(NotImplementedError, match="feedback is not supported for wheeled joints"):
@@ -295,6 +310,14 @@ BAD = [
     ({"t": -1.0}, "t: expected a number of seconds, not negative, got -1.0"),
     ({"t": np.inf}, "t: expected a number of seconds, not negative, got inf"),
     ({"t": "1"}, "t: expected a number of seconds, not negative, got '1'"),
+    ({"t": 1e300}, "t: expected at most 1e.15 steps of dt = 0.001, got 1e.300 seconds"),
+    ({"t": 1, "dt": 1e-300}, "t: expected at most 1e.15 steps of dt = 1e-300, got 1 seconds; give a shorter"),
+    ({"t": 1, "dt": 5e-324}, "t: expected at most 1e.15 steps of dt"),
+    (
+        {"t": 1e9, "q0": np.zeros((200_000, 2))},
+        "record: expected recorded states that fit into memory, .* GB",
+    ),
+    ({"t": 1, "q0": np.broadcast_to(np.zeros(2), (2**50, 2))}, "record: expected .* fit into memory"),
     ({"t": 1, "dt": 0}, "dt: expected a step above zero, such as 1e-3, got 0"),
     ({"t": 1, "record": -1}, "record: expected 1 for every step, n for every n-th, or 0, got -1"),
     ({"t": 1, "integrator": "euler"}, "integrator: expected one of 'semi-implicit', .*, got 'euler'"),
@@ -307,7 +330,7 @@ BAD = [
     ({"t": 1, "control": PD(np.zeros(2), np.ones(3), 1)}, r"kp: expected shape \(…, 2\), got"),
     ({"t": 1, "control": Prescribed("a", 0.0)}, "joints: expected a list of joint names, got the string 'a'"),
     (
-        {"t": 1, "control": Torque(Signal([0, 1], np.zeros((2, 4, 2))))},
+        {"t": 1, "control": Torque(Signal([0, 1], np.zeros((4, 2, 2))))},
         "tau: expected samples for 1 states, got 4",
     ),
 ]
@@ -324,6 +347,16 @@ def test_bad_parts_are_named():
         Signal([1, 0], np.zeros((2, 3)))
     with pytest.raises(ArgumentError, match=r"values: expected shape .* with T = 2, got \(3, 3\)"):
         Signal([0, 1], np.zeros((3, 3)))
+    with pytest.raises(ArgumentError, match=r"states come first: give np.swapaxes\(values, 0, 1\)"):
+        Signal([0, 1], np.zeros((2, 5, 3)))
+    with pytest.raises(ArgumentError, match="values: expected numbers"):
+        Signal([0, 1], "ab")
+    with pytest.raises(ArgumentError, match=r"kp\['joint1'\]: expected a number, .*, got 'x'"):
+        PD(np.zeros(2), {"joint1": "x"}, 1.0)
+    with pytest.raises(ArgumentError, match="kd: expected names of joints, got 3"):
+        PD(np.zeros(2), 1.0, {3: 1.0})
+    with pytest.raises(ArgumentError, match=r"kp: expected numbers that are constant, got a Signal"):
+        PD(np.zeros(2), Signal([0], [[1, 1]]), 1.0)
     with pytest.raises(ArgumentError, match="between: expected 'linear' or 'hold', got 'cubic'"):
         Signal([0, 1], np.zeros((2, 3)), "cubic")
     with pytest.raises(ArgumentError, match="direction: expected 1, −1 or 0, got 2"):
@@ -411,7 +444,9 @@ def test_breaking_off_keeps_the_last_state_though_none_is_recorded():
 
 
 def test_what_is_no_start_or_law_is_named():
-    with pytest.raises(ArgumentError, match="expected a unit quaternion for joint"):
+    with pytest.raises(
+        ArgumentError, match=r"expected a unit quaternion for joint .* normalise its four numbers"
+    ):
         hinge.simulate(spacecraft(), np.zeros(spacecraft().nq), t=0.1)
     with pytest.raises(ArgumentError, match=r"control: expected forces or a law .*, got the string 'hold'"):
         hinge.simulate(double_pendulum(), t=0.1, control="hold")
@@ -419,3 +454,26 @@ def test_what_is_no_start_or_law_is_named():
         hinge.simulate(double_pendulum(), t=0.1, control=GravityCompensation)
     with pytest.raises(ArgumentError, match=r"gravity: expected three finite numbers"):
         hinge.simulate(double_pendulum(), t=0.1, gravity=[0, 0, np.nan])
+
+
+def test_memory_that_is_not_there_names_record(monkeypatch):
+    def none(*_, **__):
+        raise MemoryError("Unable to allocate 1.02 TiB")
+
+    monkeypatch.setattr(sim.job.Job, "_make_room", none)
+    with pytest.raises(ArgumentError, match="record: expected recorded states that fit into memory"):
+        hinge.simulate(double_pendulum(), t=0.1)
+
+
+def test_a_notebook_shows_a_run():
+    plain = double_pendulum()
+    robot = dataclasses.replace(plain, name="<script>alert(1)</script>")
+    run = hinge.simulate(robot, [[0.3, 0.1], [np.nan, 0.0]], t=0.1, events=lambda t, q, qd: q[..., 0] - 0.295)
+    page = run._repr_html_()
+    assert "<script" not in page and "&lt;script&gt;" in page
+    assert page.count("<polyline") == 2 and "ended early" in page and "events" in page
+    assert "nan" not in page.split("<svg")[1]
+    for other in (hinge.simulate(plain, t=0.0), hinge.simulate(plain, np.zeros((0, 2)), t=0.1)):
+        assert "<table>" in other._repr_html_() and "<svg" not in other._repr_html_()
+    long = hinge.simulate(chain(12), t=0.01)._repr_html_()
+    assert long.count("<polyline") == 8 and "the first 8 of 12" in long

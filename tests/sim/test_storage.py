@@ -84,7 +84,7 @@ def test_what_is_no_run_is_named(name, tmp_path):
     with pytest.raises(ArgumentError, match=r"ends in .npz or .parquet"):
         save_run(hinge.simulate(double_pendulum(), t=0.001), tmp_path / "a.csv")
     np.savez(tmp_path / "b.npz", head=np.array('{"hinge run": 7}'), t=[0], q=[0], qd=[0], tau=[0])
-    with pytest.raises(FormatError, match="is not a run of version 1"):
+    with pytest.raises(FormatError, match="is not a run: expected a run of version 1, got 7"):
         load_run(tmp_path / "b.npz")
 
 

@@ -180,6 +180,10 @@ class Compiled:
         given = zip(self._names, args, strict=True)
         return self.at(q, *[self._values.in_rows(name, x) for name, x in given])
 
+    def flat_input(self, name: str, value: ArrayLike) -> Array:
+        """Return the checked value of an input as a flat vector (…, n), as programs take it."""
+        return self._values.take(name, {name: value}, np.float64)
+
     def evaluate(
         self,
         q: ArrayLike,

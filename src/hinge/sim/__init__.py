@@ -4,10 +4,11 @@ from hinge.sim.adaptive import Adaptive
 from hinge.sim.events import Event, Hit
 from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
+from hinge.sim.notebook import coordinate_names
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
-from hinge.sim.storage import coordinate_names, load_run, save_run, to_xarray
+from hinge.sim.storage import load_run, save_run, to_xarray
 
 __all__ = [
     "INTEGRATORS",

@@ -7,8 +7,9 @@ and q̇. Recorded states are interpolated by Shampine's fourth-order polynomial 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from hinge.sim.plant import Plant, Stage, sampled
 from hinge.sim.run import Progress
 from hinge.spatial import Array
 from hinge.sweeps import Block
-from hinge.targets import StepCall, StepSchedule, Stretch, runner
+from hinge.targets import StepCall, Steps, StepSchedule, Stretch, runner
 
 Truths = NDArray[np.bool_]
 
@@ -76,6 +77,15 @@ class Adaptive:
             raise ArgumentError(
                 f"rtol: expected at least 1e-13 with atol=0, got {self.rtol!r}; rounding is larger"
             )
+
+    def for_single(self) -> Adaptive:
+        """Return it for states of single precision, or raise an ArgumentError."""
+        if self.rtol < 1e-6:
+            raise ArgumentError(
+                f"integrator: expected rtol of 1e-6 at least for float32 states, got {self.rtol!r}; give "
+                "float64 states for more digits"
+            )
+        return self
 
 
 class AdaptiveLoop:
@@ -154,42 +164,36 @@ class AdaptiveLoop:
 
     def _samples(self, stage: Stage, t: Array) -> dict[str, Array]:
         """Return the signals of a stage at the time of each state."""
-        found: dict[str, Array] = {}
-        every = np.arange(self.job.states)
-        for name, x in self.job.signals.items():
-            values = x.at(t)
-            found[sampled(name, stage.node)] = values if values.ndim == 2 else values[every, every]
-        return found
+        job, every = self.job, np.arange(self.job.states)
+        return {
+            sampled(name, stage.node): x.of(every, t).astype(job.dtype) for name, x in job.signals.items()
+        }
 
     def _buffers(self) -> dict[str, Array]:
         """Return the buffers of all stages, for all states."""
         job = self.job
         lengths = {"q": job.robot.nq, "qd": job.robot.nv, "qdd": job.robot.nv}
-        found = {stage.own(n): np.empty((job.states, k)) for stage in self.stages for n, k in lengths.items()}
-        found |= {"h": np.empty((job.states, 1)), "q": job.q, "qd": job.qd}
-        return found | {
-            "eq": np.empty((job.states, lengths["q"])),
-            "eqd": np.empty((job.states, lengths["qd"])),
-        }
+        lengths |= {"h": 1, "eq": job.robot.nq, "eqd": job.robot.nv}
+        room = {n: partial(np.empty, (job.states, k), job.dtype) for n, k in lengths.items()}
+        found = {stage.own(n): room[n]() for stage in self.stages for n in ("q", "qd", "qdd")}
+        return found | {n: room[n]() for n in ("h", "eq", "eqd")} | {"q": job.q, "qd": job.qd}
 
     def _signals(self) -> dict[str, Array]:
         """Return one-row tables for the signals at all stages."""
         job, nodes = self.job, {stage.node for stage in self.stages}
         return {
-            sampled(name, node): np.empty((1, job.states, x.values.shape[-1]))
+            sampled(name, node): np.empty((1, job.states, x.values.shape[-1]), job.dtype)
             for name, x in job.signals.items()
             for node in nodes
         }
 
-    def _native_step(self) -> Callable[[], None]:
+    def _native_step(self) -> Steps:
         """Return a function that runs all stages and the error estimate on the buffers."""
         job = self.job
         ops = [op for k, move in enumerate(self.moves) for op in (move, *self.forces[k + 1])]
         schedule = StepSchedule((*ops, self.error), {}, "eqd")
         bad = np.zeros(job.states, np.int64)  # non-finite values show in the error
-        return runner(schedule).prepared(
-            Stretch(job.states, 0, 1, bad, {**job.arrays, **self.rows}, self.tables)
-        )
+        return runner(schedule).prepared(Stretch(job.states, bad, {**job.arrays, **self.rows}, self.tables))
 
     def _stages(self, first: Mapping[str, Array], h: Array) -> Mapping[str, Array]:
         """Return the buffers of all stages and of the error estimate."""
@@ -198,9 +202,9 @@ class AdaptiveLoop:
             for stage in self.stages[1:]:
                 for name, rows in self._samples(stage, self.t + stage.node * h).items():
                     self.tables[name][0] = rows
-            self.step()
+            self.step(0, 1)
             return self.rows
-        found = {**first, "h": h[:, None]}
+        found = {**first, "h": h[:, None].astype(self.job.dtype)}
         for k, move in enumerate(self.moves):
             found |= move.run(found)
             found = self._accelerations(k + 1, found, self.t, h)
@@ -247,7 +251,8 @@ class AdaptiveLoop:
         """Return the interpolated states at fractions (m,) of their steps."""
         powers = share[:, None] ** np.arange(1, 5)
         rows = {name: x[states] for name, x in found.items() if x.ndim > 1 and len(x) == self.job.states}
-        moved = self.between.run({**rows, "weights": powers @ BETWEEN.T})
+        weights = (powers @ BETWEEN.T).astype(self.job.dtype)
+        moved = self.between.run({**rows, "weights": weights})
         return moved["q'"], moved["qd'"]
 
     def _record(self, good: Truths, h: Array, stop: Array, found: Mapping[str, Array]) -> None:

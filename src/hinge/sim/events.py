@@ -54,8 +54,10 @@ class Event:
 
     def crossed(self, before: Array, after: Array) -> NDArray[np.bool_]:
         """Tell which states crossed zero."""
-        rises, falls = (before < 0) & (after >= 0), (before > 0) & (after <= 0)
-        return {1: rises, -1: falls, 0: rises | falls}[self.direction]
+        if self.direction == 1:
+            return (before < 0) & (after >= 0)
+        falls = (before > 0) & (after <= 0)
+        return falls if self.direction else falls | (before < 0) & (after >= 0)
 
 
 @dataclass(frozen=True, eq=False)

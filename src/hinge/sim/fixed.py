@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -14,10 +12,10 @@ from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import sampled
 from hinge.sim.run import Progress
 from hinge.spatial import Array
-from hinge.targets import PlainRunner, StepSchedule, Stretch, runner
+from hinge.targets import PlainRunner, Steps, StepSchedule, Stretch, runner
 
-#: Target duration of a stretch in seconds, and bound on its tables in bytes.
-STRETCH_SECONDS, TABLE_BYTES = 0.5, 64_000_000
+#: Target duration of a stretch in seconds, and bounds on its tables in bytes and in steps.
+STRETCH_SECONDS, TABLE_BYTES, TABLE_STEPS = 0.5, 64_000_000, 4096
 
 
 class FixedLoop:
@@ -30,34 +28,38 @@ class FixedLoop:
         ops = rule.ops(moving.plant, moving.law, frozenset(job.signals))
         self.schedule = StepSchedule(tuple(ops), {"q": "q'", "qd": "qd'"}, "qd'")
         self.runner = runner(self.schedule)
-        self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt])}
+        self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt], job.dtype)}
+        self.tables = self._rooms()
+        self.sampled = range(0)  # the steps that the tables are of
         self.bad = np.where(job.alive, -1, 0)
         self.done = 0
+        self.safe = 0, job.q.copy(), job.qd.copy()
 
     def run(self, progress: Progress | None) -> None:
         """Run all steps, and report progress between stretches."""
         job, length = self.job, self._guess()
-        step_by_step = bool(self.events) or job.moving.ask is not None
-        self.safe = job.q.copy(), job.qd.copy()
-        while self.done < job.steps and (job.alive.any() or not job.states):
-            began = perf_counter()
-            self._ask()
-            stop = min(job.steps, self.done + (1 if step_by_step else min(length, self._most())))
-            self._stretch(stop)
-            if self.events:
-                self._look(*self.safe)
-            self.safe = job.q.copy(), job.qd.copy()
-            taken = perf_counter() - began
-            length = max(1, min(4 * length, job.steps, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
+        one_by_one = bool(self.events) or job.moving.ask is not None
+        self.steps = self._prepared(1 if one_by_one else length)
+        values = job.values(self.events, (job.start, job.q, job.qd)) if job.steps else []
+        while self.done < job.steps and (job.left or not job.states):
+            if one_by_one:
+                self._ask()
+                self._advance(self.done + 1)
+                values = self._look(values)
+            else:
+                length = self._timed(length)
+            self.safe = self.done, job.q.copy(), job.qd.copy()
             if progress is not None:
                 progress(self.done, job.steps)
         self._ask()
 
     def broken_off(self) -> None:
         """Record the last common state, if it is not recorded already."""
-        job, count = self.job, int((self.job.recorded <= self.done).sum())
+        job = self.job
+        self.done, q, qd = self.safe
+        count = int((job.recorded <= self.done).sum())
         if job.recorded[count - 1] < self.done:
-            job.kept_q[:, count], job.kept_qd[:, count] = self.safe
+            job.kept_q[:, count], job.kept_qd[:, count] = q, qd
             if job.kept_tau is not None:
                 job.kept_tau[:, count] = job.arrays["tau"]
             job.recorded = np.append(job.recorded[:count], self.done)
@@ -67,66 +69,100 @@ class FixedLoop:
         if isinstance(self.runner, PlainRunner):
             return 1
         work = 0.5e-9 * self.schedule.operations * max(1, self.job.states)
-        return max(1, int(STRETCH_SECONDS / 4 / max(work, 1e-9)))
+        return max(1, min(self.job.steps, int(STRETCH_SECONDS / 4 / max(work, 1e-9))))
 
-    def _most(self) -> int:
-        """Return the number of steps whose tables stay within the bound."""
-        row = sum(x.values[0].size for x in self.job.signals.values()) * len(self.nodes)
-        return max(1, TABLE_BYTES // (8 * row)) if row else 1 << 40
+    def _prepared(self, steps: int) -> Steps:
+        """Return the function that runs over steps."""
+        job, records = self.job, {"q": self.job.kept_q, "qd": self.job.kept_qd}
+        stretch = Stretch(job.states, self.bad, self.arrays, self.tables, records, every=job.every)
+        return self.runner.prepared(stretch, steps)
 
-    def _ask(self) -> None:
-        """Evaluate the control function for the next step, if there is one."""
-        job, f = self.job, self.job.moving.ask
-        if f is None:
-            return
-        tau = job.arrays["tau"]
-        tau[...] = job.asked(f, job.start + job.dt * self.done, job.q, job.qd)
-        at = int(np.searchsorted(job.recorded, self.done))
-        if job.kept_tau is not None and job.recorded[at] == self.done:
-            job.kept_tau[:, at] = tau
+    def _timed(self, length: int) -> int:
+        """Run a stretch, and return how long the next one should be."""
+        began, job = perf_counter(), self.job
+        self._advance(min(job.steps, self.done + min(length, self._rows)))
+        taken = perf_counter() - began
+        return max(1, min(4 * length, job.steps, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
 
-    def _tables(self, times: Array, h: Any) -> dict[str, Array]:
-        return {
-            sampled(name, node): np.ascontiguousarray(x.at(times + node * h))
-            for name, x in self.job.signals.items()
-            for node in self.nodes
-        }
-
-    def _stretch(self, stop: int) -> None:
+    def _advance(self, stop: int) -> None:
+        """Run over steps until this one."""
         job, first = self.job, self.done
-        tables = self._tables(job.start + job.dt * np.arange(first, stop), job.dt)
-        begin = int(np.searchsorted(job.recorded, first, side="right"))
-        records = {"q": job.kept_q, "qd": job.kept_qd}
-        self.runner.run(
-            Stretch(
-                job.states, first, stop, self.bad, self.arrays, tables, records, every=job.every, begin=begin
-            )
-        )
+        row = self._sample(first, stop) if self.tables else 0
+        ended = self.steps(first, stop, first // job.every + 1, row)
         self.done = stop
         if stop == job.steps:
             job.kept_q[:, -1], job.kept_qd[:, -1] = job.q, job.qd
-        gone = np.flatnonzero((self.bad >= 0) & job.alive)
-        job.end(gone, job.start + job.dt * self.bad[gone], NOT_FINITE)
+        if ended:
+            gone = np.flatnonzero((self.bad >= 0) & job.alive)
+            job.end(gone, job.start + job.dt * self.bad[gone], NOT_FINITE)
+
+    def _ask(self) -> None:
+        """Evaluate the control function for the next step, if there is one."""
+        job, f, done = self.job, self.job.moving.ask, self.done
+        if f is None or job.kept_tau is None:
+            return
+        tau = job.arrays["tau"]
+        tau[...] = job.asked(f, job.start + job.dt * done, job.q, job.qd)
+        if done % job.every == 0:
+            job.kept_tau[:, done // job.every] = tau
+        elif done == job.steps:
+            job.kept_tau[:, -1] = tau
+
+    # Signals.
+
+    @property
+    def _rows(self) -> int:
+        """The number of steps for which tables have rows; as many as there are without signals."""
+        row = sum(x.values.size // len(x.times) for x in self.job.signals.values()) * len(self.nodes)
+        if not row:
+            return self.job.steps
+        return max(1, min(self.job.steps, TABLE_STEPS, TABLE_BYTES // (8 * row)))
+
+    def _rooms(self) -> dict[str, Array]:
+        """Return tables for the signals, filled later."""
+        job, found = self.job, dict[str, Array]()
+        for name, x in job.signals.items():
+            states = () if x.values.ndim == 2 else (job.states,)
+            for node in self.nodes:
+                shape = (self._rows, *states, x.values.shape[-1])
+                found[sampled(name, node)] = np.empty(shape, job.dtype)
+        return found
+
+    def _sample(self, first: int, stop: int) -> int:
+        """Fill the tables where they lack these steps; return the row of the first."""
+        job = self.job
+        if first < self.sampled.start or stop > self.sampled.stop:
+            self.sampled = range(first, min(job.steps, first + self._rows))
+            times = job.start + job.dt * np.arange(first, self.sampled.stop)
+            for name, x in job.signals.items():
+                for node in self.nodes:
+                    values = x.at(times + node * job.dt)
+                    rows = values if values.ndim == 2 else np.swapaxes(values, 0, 1)
+                    self.tables[sampled(name, node)][: len(times)] = rows
+        return first - self.sampled.start
 
     # Events.
 
-    def _look(self, q: Array, qd: Array) -> None:
-        """Locate the events of the last step, which started from these states."""
-        job = self.job
+    def _look(self, earlier: list[Array]) -> list[Array]:
+        """Locate the events of the last step, whose values before it are given; return those after it."""
+        if not self.events:
+            return earlier
+        job, (_, q, qd) = self.job, self.safe
         t = job.start + job.dt * (self.done - 1)
 
         def between(states: Indices, share: Array) -> tuple[Array, Array]:
             return self._step(states, q[states], qd[states], t, share * job.dt)
 
         start, end = (t, q, qd), (t + job.dt, job.q, job.qd)
-        job.look(self.events, start, end, job.alive, between)
+        return job.look(self.events, start, end, job.alive, between, earlier)
 
     def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> tuple[Array, Array]:
         """Return the states after a step of length h (m,)."""
-        rows: Mapping[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in self.job.arrays.items()}
-        tables = {
-            n: x if x.ndim == 2 else x[np.arange(len(states)), states]
-            for n, x in self._tables(np.full(len(states), t), h).items()
-        }
-        found = after(self.schedule.ops, {**rows, **tables, "q": q, "qd": qd, "h": h[:, None]})
+        job = self.job
+        rows: dict[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in job.arrays.items()}
+        for name, x in job.signals.items():
+            for node in self.nodes:
+                rows[sampled(name, node)] = x.of(states, t + node * h).astype(job.dtype)
+        rows |= {"q": q, "qd": qd, "h": h[:, None].astype(job.dtype)}
+        found = after(self.schedule.ops, rows)
         return found["q'"], found["qd'"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil, inf, prod
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
@@ -27,6 +29,8 @@ Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
 #: Times, one for all or (states,), and q and q̇ of all states.
 Ends: TypeAlias = tuple[Array | float, Array, Array]
 
+#: So many steps take years.
+MOST_STEPS = 1e15
 NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
 
 
@@ -54,6 +58,7 @@ class Job:
         qd0: ArrayLike | None,
         times: tuple[float, float, float],
         record: int,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         robot = moving.robot
         t, dt, self.start = _checked_times(*times)
@@ -61,29 +66,54 @@ class Job:
             raise ArgumentError(f"record: expected 1 for every step, n for every n-th, or 0, got {record!r}")
         q = as_configuration(robot, neutral(robot) if q0 is None else q0, "q0")
         qd = as_tangent(robot, np.zeros(robot.nv) if qd0 is None else qd0, "qd0")
-        self.batch = common_batch({"q0": q, "qd0": qd})
+        self.batch, self.dtype = common_batch({"q0": q, "qd0": qd}), np.dtype(dtype)
         self.moving, self.robot, self.states = moving, robot, prod(self.batch)
-        self.q, self.qd = self._own(q), self._own(qd)
-        self._check_configurations()
+        self.shapes = (*self.batch, robot.nq), (*self.batch, robot.nv)
         self.steps = max(1, ceil(t / dt - 1e-9)) if t > 0 else 0
         self.dt = t / self.steps if self.steps else dt
         self.every = record or max(1, self.steps)
-        self.recorded = np.array([*range(0, self.steps, self.every), self.steps] if self.steps else [0])
+        with self._memory():
+            self._make_room(q, qd)
+        self._check_configurations()
         numbers = {**moving.law.numbers(robot), **moving.plant.numbers}
         rows = {name: self._rows(x, name) for name, x in numbers.items()}
         self.signals = {n: x for n, x in rows.items() if isinstance(x, Signal)}
         self.arrays = {n: x for n, x in rows.items() if not isinstance(x, Signal)}
         if moving.ask is not None:
-            self.arrays["tau"] = np.zeros((self.states, robot.nv))
-        shape = self.states, len(self.recorded)
-        self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1])) for x in (self.q, self.qd))
-        self.kept_tau = None if moving.ask is None else np.zeros((*shape, robot.nv))
-        self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
+            self.arrays["tau"] = np.zeros((self.states, robot.nv), self.dtype)
         self.ends = np.full(self.states, inf)
+        self.left = self.states  # how many have not ended
         self.reasons: dict[int, str] = {}
         self.hits: list[tuple[Hit, int]] = []
         finite = np.isfinite(self.q).all(-1) & np.isfinite(self.qd).all(-1)
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
+
+    def _make_room(self, q: Array, qd: Array) -> None:
+        """Make the arrays of states and of records."""
+        self.recorded = np.append(np.arange(0, self.steps, self.every), self.steps)
+        self.q, self.qd = self._own(q), self._own(qd)
+        shape, nv = (self.states, len(self.recorded)), self.robot.nv
+        self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1]), self.dtype) for x in (self.q, self.qd))
+        self.kept_tau = None if self.moving.ask is None else np.zeros((*shape, nv), self.dtype)
+        self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
+
+    @contextmanager
+    def _memory(self) -> Generator[None, None, None]:
+        """Name `record` where the recorded states do not fit into memory."""
+        times = -(-self.steps // self.every) + 1
+        row = self.robot.nq + 2 * self.robot.nv
+        size = self.dtype.itemsize * max(1, self.states) * times * max(1, row)
+        problem = ArgumentError(
+            f"record: expected recorded states that fit into memory, got {self.states} states at {times} "
+            f"times, {size / 1e9:.3g} GB; record=n records every n-th step, record=0 the last only; or "
+            "simulate fewer states at a time"
+        )
+        if size > physical_memory():
+            raise problem
+        try:
+            yield
+        except MemoryError:
+            raise problem from None
 
     def _check_configurations(self) -> None:
         """Refuse quaternions that are not normalised."""
@@ -94,7 +124,8 @@ class Job:
             if wrong.any():
                 raise ArgumentError(
                     f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
-                    "normalise it, or start from hinge.neutral(robot)"
+                    "normalise its four numbers, x / numpy.linalg.norm(x); hinge.neutral(robot) is a "
+                    "configuration without rotation"
                 )
 
     @property
@@ -117,21 +148,20 @@ class Job:
         for k, when in zip(np.atleast_1d(states), np.broadcast_to(t, np.size(states)), strict=True):
             if int(k) not in self.reasons:
                 self.ends[k], self.reasons[int(k)] = when, reason
+                self.left -= 1
 
     def _own(self, x: Array) -> Array:
         wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
-        return np.array(wide.reshape(self.states, x.shape[-1]), order="C")
+        return np.array(wide.reshape(self.states, x.shape[-1]), self.dtype, order="C")
 
     def _rows(self, x: Array | Signal, name: str) -> Array | Signal:
         """Return numbers (n,) unchanged, and a batch of them as rows (states, n)."""
         if isinstance(x, Signal):
-            if x.values.ndim == 3 and x.values.shape[1] != self.states:
-                raise ArgumentError(
-                    f"{name}: expected samples for {self.states} states, got {x.values.shape[1]}"
-                )
+            if x.values.ndim == 3 and len(x.values) != self.states:
+                raise ArgumentError(f"{name}: expected samples for {self.states} states, got {len(x.values)}")
             return x
         if x.ndim == 1:
-            return np.ascontiguousarray(x)
+            return np.ascontiguousarray(x, self.dtype)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
                 f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
@@ -148,33 +178,39 @@ class Job:
         return tuple(map(int, np.unravel_index(state, self.batch))) if self.batch else ()
 
     def asked(self, f: Function, t: Any, q: Array, qd: Array) -> Array:
-        """Evaluate the control function; return its forces (states, nv)."""
-        tau = as_vector(
-            f(t, self.in_batch(q).copy(), self.in_batch(qd).copy()),
-            "control",
-            self.robot.nv,
-            "it returns forces",
-        )
-        expected = (*self.batch, self.robot.nv)
+        """Evaluate the control function on copies; return its forces (states, nv)."""
+        found = f(t, q.copy().reshape(self.shapes[0]), qd.copy().reshape(self.shapes[1]))
+        expected = self.shapes[1]
+        if type(found) is np.ndarray and found.shape == expected and found.dtype == self.dtype:
+            return found.reshape(self.states, self.robot.nv)
+        tau = as_vector(found, "control", self.robot.nv, "it returns forces", dtype=self.dtype)
         try:
-            return np.broadcast_to(tau, expected).reshape(self.states, -1)
+            return np.broadcast_to(tau, expected).reshape(self.states, self.robot.nv)
         except ValueError:
             raise ArgumentError(f"control: expected a result of shape {expected}, got {tau.shape}") from None
 
     # Events.
 
     def look(
-        self, events: Iterable[Event], start: Ends, end: Ends, among: NDArray[np.bool_], between: Between
-    ) -> None:
+        self,
+        events: Sequence[Event],
+        start: Ends,
+        end: Ends,
+        among: NDArray[np.bool_],
+        between: Between,
+        earlier: Sequence[Array] | None = None,
+    ) -> list[Array]:
         """Locate the events of a step of these states, and end the runs of terminal ones.
 
-        `start` and `end` are the times of the step, scalar or (states,), with all states there.
+        `start` and `end` are the times of the step, scalar or (states,), with all states there; `earlier` the
+        values at the start, if they are known. Return the values at the end.
         """
-        for event in events:
-            before, after = (self._values(event, *x) for x in (start, end))
-            states = np.flatnonzero(event.crossed(before, after) & among)
-            if not len(states):
+        later = self.values(events, end)
+        for event, before, after in zip(events, earlier or self.values(events, start), later, strict=True):
+            crossed = event.crossed(before, after) & among
+            if not crossed.any():
                 continue
+            states = np.flatnonzero(crossed)
             t, stop = (np.broadcast_to(x[0], self.states)[states] for x in (start, end))
             ends = before[states], after[states]
             found = locate(event, states, t, stop - t, ends, between, alone=not self.batch)
@@ -182,11 +218,14 @@ class Job:
                 self.hits.append((Hit(event.name, self.place(state), float(when), q, qd), state))
             if event.terminal:
                 self.end(states, found[0], f"event {event.name!r}")
+        return later
 
-    def _values(self, event: Event, t: Array | float, q: Array, qd: Array) -> Array:
-        """Return an event's values (states,)."""
+    def values(self, events: Iterable[Event], at: Ends) -> list[Array]:
+        """Return the values (states,) of events, which stay as they are when the states move on."""
+        t, q, qd = at
         now = self.in_batch(t)[()] if isinstance(t, np.ndarray) else t
-        return event.values(now, self.in_batch(q), self.in_batch(qd)).reshape(-1)
+        q, qd = q.reshape(self.shapes[0]), qd.reshape(self.shapes[1])
+        return [event.values(now, q, qd).flatten() for event in events]
 
     # Results.
 
@@ -211,9 +250,8 @@ class Job:
         found: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
         found |= {"q": q, "qd": qd}
         for n, x in self.signals.items():
-            values = x.at(times)
-            found[stage.number(n)] = values if values.ndim == 2 else np.swapaxes(values, 0, 1)
-        return np.array(np.broadcast_to(after(ops, found)[name], qd.shape))
+            found[stage.number(n)] = x.at(times).astype(self.dtype)
+        return np.array(np.broadcast_to(after(ops, found)[name], qd.shape), order="C")
 
 
 def after(ops: list[StepCall] | tuple[StepCall, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:
@@ -222,6 +260,14 @@ def after(ops: list[StepCall] | tuple[StepCall, ...], buffers: Mapping[str, Arra
     for op in ops:
         found |= op.run(found)
     return found
+
+
+def physical_memory() -> float:
+    """Return the bytes of memory of this machine, infinite where it does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return inf
 
 
 def events_of(events: Any) -> tuple[Event, ...]:
@@ -242,4 +288,10 @@ def _checked_times(t: float, dt: float, start: float) -> tuple[float, float, flo
             raise ArgumentError(f"{name}: expected a number of seconds{more}, got {value!r}")
     if dt <= 0:
         raise ArgumentError(f"dt: expected a step above zero, such as 1e-3, got {dt!r}")
+    with np.errstate(over="ignore"):
+        if np.float64(t) / np.float64(dt) > MOST_STEPS:
+            raise ArgumentError(
+                f"t: expected at most {MOST_STEPS:g} steps of dt = {dt!r}, got {t!r} seconds; give a "
+                "shorter t or a longer dt"
+            )
     return float(t), float(dt), float(start)

@@ -8,8 +8,9 @@ as well; it is called from Python.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from hinge.sim.signals import Given, Signal, given_signal
 from hinge.spatial import Array, ArrayLike, as_array
 from hinge.sweeps import Block
 from hinge.targets import StepCall
+
+#: Gains for all coordinates, or by names of joints: a number, or one for each coordinate of the joint.
+Gains: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 
 
 class Law(ABC):
@@ -38,7 +42,19 @@ class Law(ABC):
     def accelerations(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the programs that compute the accelerations, and the name of the result buffer."""
         ops, tau = self.forces(plant, stage)
-        return [*ops, plant.forward(stage, tau)], stage.own("qdd")
+        return [*ops, *plant.forward(stage, tau)], stage.own("qdd")
+
+    def arrays(self) -> list[Array]:
+        """Return the arrays that it was given, whose precision decides about that of the motion."""
+        found: list[Array] = []
+        for x in vars(self).values():
+            if isinstance(x, np.ndarray):
+                found.append(x)
+            elif isinstance(x, Signal):
+                found.append(x.values)
+            elif isinstance(x, Law):
+                found += x.arrays()
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +90,20 @@ class PD(Law):
     """τ = kp (target − q) + kd (target's velocity − q̇), optionally with gravity compensation.
 
     `target` (nq,) is a configuration and `velocity` (nv,) its velocity, each for all states, for each of
-    them, or a `Signal`; `kp` and `kd` are numbers or (nv,). target − q is `difference(q, target)`, the
+    them, or a `Signal`; `kp` and `kd` are numbers, (nv,), or numbers by names of joints, zero for those not
+    named. target − q is `difference(q, target)`, the
     velocity that leads there in unit time: for a rotation its angle, at most half a turn, along its axis. The
     angle of a planar joint does not wrap; a whole turn away from the target its difference has no bound.
     """
 
     target: Given
-    kp: ArrayLike
-    kd: ArrayLike
+    kp: Gains
+    kd: Gains
     velocity: Given = 0.0
     gravity_compensation: bool = False
+
+    def __post_init__(self) -> None:
+        _check_gains(self.kp, self.kd)
 
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return target, velocity and gains."""
@@ -107,10 +127,13 @@ class ComputedTorque(Law):
     """
 
     target: Given
-    kp: ArrayLike
-    kd: ArrayLike
+    kp: Gains
+    kd: Gains
     velocity: Given = 0.0
     acceleration: Given = 0.0
+
+    def __post_init__(self) -> None:
+        _check_gains(self.kp, self.kd)
 
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return target, velocity, acceleration and gains."""
@@ -161,7 +184,7 @@ class Prescribed(Law):
 
 
 def _tracking(
-    robot: Robot, target: Given, velocity: Given, kp: ArrayLike, kd: ArrayLike
+    robot: Robot, target: Given, velocity: Given, kp: Gains, kd: Gains
 ) -> dict[str, Array | Signal]:
     for joint in robot.independent:
         here = joint.type.neutral()
@@ -173,9 +196,49 @@ def _tracking(
     return {
         "target_q": given_signal(target, "target", robot.nq, f"nq of robot {robot.name!r}"),
         "target_qd": _tangent(velocity, "velocity", robot),
-        "kp": _tangent(kp, "kp", robot),
-        "kd": _tangent(kd, "kd", robot),
+        "kp": _tangent(_gains(robot, kp, "kp"), "kp", robot),
+        "kd": _tangent(_gains(robot, kd, "kd"), "kd", robot),
     }
+
+
+def _check_gains(kp: Gains, kd: Gains) -> None:
+    """Refuse gains by name that are no numbers; which joints there are is known when a robot is."""
+    for name, gains in (("kp", kp), ("kd", kd)):
+        if isinstance(gains, Signal):
+            raise ArgumentError(f"{name}: expected numbers that are constant, got a Signal")
+        for joint, x in gains.items() if isinstance(gains, Mapping) else ():
+            if not isinstance(joint, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ArgumentError(f"{name}: expected names of joints, got {joint!r}")
+            _gain(x, f"{name}[{joint!r}]")
+
+
+def _gain(x: ArrayLike, name: str) -> Array:
+    try:
+        found = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name}: expected a number, or one for each coordinate, got {x!r}") from None
+    if found.ndim > 1:
+        raise ArgumentError(f"{name}: expected a number, or one for each coordinate, got shape {found.shape}")
+    return found
+
+
+def _gains(robot: Robot, given: Gains, name: str) -> ArrayLike:
+    """Return gains by joint as a vector (nv,), others as they are."""
+    if not isinstance(given, Mapping):
+        return given
+    found, moving = np.zeros(robot.nv), {j.name for j in robot.independent if j.nv}
+    for joint, x in given.items():
+        at, gain = robot.joint(joint), _gain(x, f"{name}[{joint!r}]")
+        if joint not in moving:
+            raise ArgumentError(
+                f"{name}[{joint!r}]: expected a joint that moves by itself, got one that does not"
+            )
+        if gain.ndim and len(gain) != at.nv:
+            raise ArgumentError(
+                f"{name}[{joint!r}]: expected a number, or {at.nv}, one for each coordinate, got {len(gain)}"
+            )
+        found[at.qd_slice] = gain
+    return found
 
 
 def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import Compiled, External, compiled, expression, external_forces
+from hinge.dynamics import Compiled, External, compiled, expression, external_forces, joint_program
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of
 from hinge.spatial import Array, ArrayLike
@@ -41,10 +42,16 @@ def sampled(name: str, node: float) -> str:
     return f"{name}@{node}"
 
 
+#: Numbers of the model by name, as in `hinge.compile`.
+Parameters: TypeAlias = Mapping[str, ArrayLike] | None
+
+
 class Plant:
     """A robot under constant external forces [n; f] at frames and constant gravity.
 
-    With `passive`, springs, dampers and friction of the joints act.
+    With `passive`, springs, dampers and friction of the joints act. `parameters` replace numbers of the model
+    where the robot moves; `verb`, which laws use, has the robot's own. Coordinates in `held` (…, nv) have no
+    acceleration.
     """
 
     def __init__(
@@ -55,12 +62,17 @@ class Plant:
         gravity: ArrayLike | None = None,
         passive: bool = True,
         target: str | None = None,
+        parameters: Parameters = None,
+        held: Array | None = None,
     ) -> None:
         self.robot: Robot = robot
         self.target: str | None = target
-        self.passive = passive and any(
+        self.parameters = _checked_names(parameters, passive)
+        self.held = held
+        self.own_passive = passive and any(
             getattr(j, name).any() for j in robot.joints for name in ("damping", "friction", "stiffness")
         )
+        self.passive = self.own_passive or "friction" in self.parameters
         self.nodes, forces = external_forces(external)
         self.numbers: dict[str, Array] = {"zero": np.zeros(robot.nv)}
         for name, f in forces.items():
@@ -72,6 +84,11 @@ class Plant:
             if not np.isfinite(down).all():
                 raise ArgumentError(f"gravity: expected three finite numbers (…, 3), got {gravity!r}")
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
+        if held is not None:
+            self.numbers["held"] = held.astype(np.float64)
+        if parameters:
+            f = self._forward()
+            self.numbers |= {name: f.flat_input(name, x) for name, x in parameters.items()}
 
     def verb(
         self, verb: str, stage: Stage, given: Mapping[str, str], out: str, *, passive: bool = False
@@ -80,22 +97,69 @@ class Plant:
 
         With `passive` the joints' own forces are in it, if these act.
         """
-        f = compiled(self.robot, expression(verb, passive=passive and self.passive))
+        f = compiled(self.robot, expression(verb, passive=passive and self.own_passive))
         return self._op(f, stage, given, {verb: stage.own(out)})
 
-    def forward(self, stage: Stage, tau: str) -> StepCall:
+    def forward(self, stage: Stage, tau: str) -> list[StepCall]:
         """Return forward dynamics at a stage, into its buffer qdd."""
-        verb = "forward_dynamics"
-        f = compiled(self.robot, expression(verb, passive=self.passive), self.nodes)
-        return self._op(f, stage, {"qd": stage.qd, "tau": tau}, {verb: stage.own("qdd")})
+        given = {"qd": stage.qd, "tau": tau}
+        if self.held is None:
+            return [self._op(self._forward(), stage, given, {"forward_dynamics": stage.own("qdd")})]
+        found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
+        given |= {"tau": stage.own("free"), "qdd": "zero"}
+        return [self._free(stage, tau), self._op(self._forward(), stage, given, found)]
 
     def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> StepCall:
         """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
+        if self.held is not None:
+            raise NotImplementedError(
+                "control: Prescribed is not supported for Live robots; give the robot itself, and the frozen "
+                "joints as prescribed ones"
+            )
         parts = expression("hybrid_dynamics", passive=self.passive)
-        f = compiled(self.robot, parts, self.nodes, prescribed=joints)
+        f = compiled(self.robot, parts, self.nodes, prescribed=joints, parameters=self.parameters)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
+
+    def _forward(self) -> Compiled:
+        """Return forward dynamics, or hybrid dynamics if a mask says what is frozen."""
+        verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
+        return compiled(
+            self.robot,
+            expression(verb, passive=self.passive),
+            self.nodes,
+            prescribed=() if self.held is None else None,
+            parameters=self.parameters,
+        )
+
+    def _free(self, stage: Stage, tau: str) -> StepCall:
+        """Return the forces at the coordinates that are not held, zero at the others."""
+        program = joint_program(
+            self.robot,
+            "forces of free coordinates",
+            {"tau": "qd", "held": "qd"},
+            {"free": "qd"},
+            lambda _, x: {"free": x["tau"] - x["held"] * x["tau"]},
+            target=self.target,
+        )
+        return StepCall(program, {"tau": tau, "held": "held"}, {"free": stage.own("free")})
 
     def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> StepCall:
         own = {name: name for name in self.numbers}
         return StepCall(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)
+
+
+def _checked_names(parameters: Parameters, passive: bool) -> tuple[str, ...]:
+    """Return the names of given parameters; `compiled` checks them further."""
+    if parameters is None:
+        return ()
+    if not isinstance(parameters, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            "parameters: expected a dict of arrays such as {'inertias': …}, got "
+            f"{type(parameters).__name__}"
+        )
+    if "friction" in parameters and not passive:
+        raise ArgumentError(
+            "parameters: expected no 'friction' with passive=False, which leaves it out; give passive=True"
+        )
+    return tuple(parameters)

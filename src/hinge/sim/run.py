@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import elastic_energy, forward_kinematics, kinetic_energy, potential_energy
-from hinge.model import Robot
+from hinge.dynamics import compiled, elastic_energy, forward_kinematics, kinetic_energy, potential_energy
+from hinge.model import Robot, gravity_of
 from hinge.sim.events import Hit
-from hinge.spatial import Array
+from hinge.sim.notebook import coordinate_names, page
+from hinge.spatial import Array, dot, unskew
 
 #: A progress callback of (done, total).
 Progress: TypeAlias = Callable[[int, int], None]
@@ -52,6 +54,23 @@ class Run:
             f"t = {self.t[0]:g} … {self.t[-1]:g} s{ended}>"
         )
 
+    def _repr_html_(self) -> str:
+        """Return a table and a plot of q, for notebooks."""
+        states = prod(self.batch)
+        facts: dict[str, object] = {
+            "robot": self.robot.name,
+            "states": "×".join(map(str, self.batch)) or "one",
+            "time": f"{self.t[0]:g} … {self.t[-1]:g} s, {len(self.t)} times" if len(self.t) else "none",
+            **{n: self.settings[n] for n in ("integrator", "control") if n in self.settings},
+        }
+        if self.endings:
+            facts["ended early"] = f"{len(self.endings)}; the first at {min(e.t for e in self.endings):g} s"
+        if self.events:
+            facts["events"] = len(self.events)
+        first = self.q.reshape(states, *self.q.shape[-2:])[:1].reshape(-1, self.q.shape[-1])
+        title = "q" + (" of the first state" if self.batch else "")
+        return page(facts, self.t, first, coordinate_names(self.robot)[0] if states else [], title)
+
     @property
     def batch(self) -> tuple[int, ...]:
         """The shape of the batch, () for one state."""
@@ -60,7 +79,25 @@ class Run:
     @cached_property
     def kinetic_energy(self) -> Array:
         """The kinetic energy (…, T) in J."""
-        return kinetic_energy(self.robot, self.q, self.qd)
+        if not self._parameters:
+            return kinetic_energy(self.robot, self.q, self.qd)
+        return self._verb("kinetic_energy", qd=self.qd)
+
+    @property
+    def _parameters(self) -> dict[str, Array]:
+        """The parameters of the run that act through masses and lengths, the same at all times."""
+        given = self.settings.get("parameters") or {}
+        last = {"inertias": 2, "placements": 2, "rotors": 1}
+        return {
+            n: np.expand_dims(x, -1 - k) if np.ndim(x) > k else np.asarray(x)
+            for n, k in last.items()
+            if (x := given.get(n)) is not None
+        }
+
+    def _verb(self, verb: str, **vectors: Array) -> Array:
+        """Return a verb for the parameters of the run."""
+        f = compiled(self.robot, verb, parameters=tuple(self._parameters))
+        return f(self.q, **vectors, **self._parameters)
 
     @cached_property
     def potential_energy(self) -> Array:
@@ -68,14 +105,32 @@ class Run:
         down = self.settings.get("gravity")
         if down is not None and np.ndim(down) > 1:
             down = np.asarray(down)[..., None, :]  # the same at all times
-        return potential_energy(self.robot, self.q, gravity=down)
+        if not self._parameters:
+            return potential_energy(self.robot, self.q, gravity=down)
+        with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
+            return -dot(gravity_of(self.robot, down), unskew(self._verb("composite_inertia")[..., :3, 3:]))
 
     @cached_property
     def elastic_energy(self) -> Array:
         """The energy (…, T) in J of the joints' springs; zero if the run had no passive forces."""
-        if not self.settings.get("passive") or not any(j.stiffness.any() for j in self.robot.joints):
+        if not self.settings.get("passive"):
+            return np.zeros(self.q.shape[:-1])
+        given = (self.settings.get("parameters") or {}).get("friction")
+        if given is not None:
+            return self._elastic_energy(np.asarray(given)[..., None, :, 2])
+        if not any(j.stiffness.any() for j in self.robot.joints):
             return np.zeros(self.q.shape[:-1])
         return elastic_energy(self.robot, self.q)
+
+    def _elastic_energy(self, stiffness: Array) -> Array:
+        """Return the energy of springs of this stiffness (…, 1, nv)."""
+        total = np.zeros(self.q.shape[:-1])
+        for j in self.robot.joints:
+            k = stiffness[..., j.qd_slice]
+            if k.any():
+                stretch = j.type.difference(j.rest, self.q[..., j.q_slice])
+                total = total + 0.5 * (k * stretch**2).sum(axis=-1)
+        return total
 
     @property
     def energy(self) -> Array:

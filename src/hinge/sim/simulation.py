@@ -8,8 +8,9 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hinge.dynamics import External
+from hinge.dynamics import External, Live
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.sim.adaptive import Adaptive, AdaptiveLoop
@@ -18,7 +19,7 @@ from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import INTEGRATORS, Integrator
 from hinge.sim.job import Function, Job, Moving, events_of
 from hinge.sim.laws import Law, Torque
-from hinge.sim.plant import Plant
+from hinge.sim.plant import Parameters, Plant
 from hinge.sim.run import Progress, Run
 from hinge.spatial import ArrayLike
 
@@ -35,7 +36,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | Live,
     q0: ArrayLike | None = None,
     qd0: ArrayLike | None = None,
     *,
@@ -46,6 +47,7 @@ def simulate(
     external: External = None,
     gravity: ArrayLike | None = None,
     passive: bool = True,
+    parameters: Parameters = None,
     events: Event | Function | Iterable[Event | Function] | None = None,
     record: int = 1,
     start: float = 0.0,
@@ -64,21 +66,39 @@ def simulate(
     the states. `dt` is shortened slightly where t is no multiple of it.
 
     `external` are constant forces {frame: [n; f]}, `gravity` (…, 3) replaces the robot's; with `passive`, the
-    default, springs, dampers and friction of the joints act, see `passive_force`. `events` are functions of
+    default, springs, dampers and friction of the joints act, see `passive_force`.
+
+    `parameters` replace numbers of the model through the run, one set for all states or one for each, without
+    compiling for each set: {"inertias": (…, bodies, 10), "placements": (…, bodies, 7), "rotors": (…, nv),
+    "friction": (…, nv, 3)} in the layouts of `compile(parameters=…)`, `check_parameters` judges them. Laws
+    that use a model, such as `ComputedTorque`, `GravityCompensation` and `PD` with it, know the robot's own
+    numbers only. A `Live` robot moves with what it holds; its frozen joints have no acceleration.
+
+    `events` are functions of
     (t, q, qd) whose zeros are located, see `Event`. Every `record`-th state is recorded, the first and the
     last always, with 0 only these; recording stops when all states have ended. `progress` is called with
     (done, total).
+
+    If q0 and qd0, those given, are float32 arrays, and all other arrays too, the motion is computed in single
+    precision, with float32 results; times are float64. Else all is float64.
 
     A state that becomes non-finite ends its own run only: the run's `endings` list which and when. Ctrl-C
     raises `Interrupted`, a KeyboardInterrupt with the run so far.
     """
     law, ask = _law(control)
-    plant = Plant(checked_robot(robot), external=external, gravity=gravity, passive=passive)
-    job = Job(Moving(law, ask, plant), q0, qd0, (t, dt, start), record)
-    rule, watched = _rule(integrator), events_of(events)
+    plain, numbers, held = _subject(robot, parameters)
+    plant = Plant(plain, external=external, gravity=gravity, passive=passive, parameters=numbers, held=held)
+    others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
+    dtype = _precision([x for x in (q0, qd0) if x is not None], others)
+    rule, watched = _rule(integrator, dtype), events_of(events)
+    job = Job(Moving(law, ask, plant), q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings |= {"gravity": gravity, "passive": passive, "control": _name(control)}
     settings |= {"hinge": import_module("hinge").__version__}
+    if numbers:
+        settings["parameters"] = {name: np.asarray(x) for name, x in numbers.items()}
+    if held is not None:
+        settings["held"] = held
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
@@ -99,11 +119,17 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
     given again. States that ended stay ended.
     """
     settings = run.settings
+    if settings.get("held") is not None:
+        raise NotImplementedError(
+            "run: a run of a Live robot does not go on by itself; simulate(live, run.q[..., -1, :], "
+            "run.qd[..., -1, :], …) does"
+        )
     rule: Any = settings["integrator"]
     if rule == "adaptive":
         rule = Adaptive(settings["rtol"], settings["atol"])
     kept = ("dt", "gravity", "passive", "record")
-    given = {"integrator": rule, **{name: settings[name] for name in kept}, **more}
+    given = {"integrator": rule, **{name: settings[name] for name in kept}}
+    given |= {"parameters": settings.get("parameters"), **more}
     later = simulate(
         run.robot,
         run.q[..., -1, :],
@@ -156,12 +182,33 @@ def _law(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _rule(given: Any) -> Integrator | Adaptive:
+def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, NDArray[np.bool_] | None]:
+    """Return the robot, the parameters, and which coordinates are frozen if it is a live robot."""
+    if not isinstance(robot, Live):
+        return checked_robot(robot), parameters, None
+    if parameters and "inertias" in parameters:
+        raise ArgumentError(
+            "parameters: expected no 'inertias' for a Live robot, whose payloads change them; give the robot "
+            "itself, with parameters={'inertias': live.inertias + …}"
+        )
+    return robot.robot, {**(parameters or {}), "inertias": robot.inertias}, robot.held
+
+
+def _precision(states: list[Any], others: list[Any]) -> type[np.float32] | type[np.float64]:
+    """Return single precision if the given states and all other arrays are of it."""
+    arrays = [x for x in others if isinstance(x, np.ndarray)]
+    single = all(getattr(x, "dtype", None) == np.float32 for x in (*states, *arrays))
+    return np.float32 if states and single else np.float64
+
+
+def _rule(given: Any, dtype: type[np.floating[Any]]) -> Integrator | Adaptive:
     """Return the integrator of this name, or the given one."""
+    if isinstance(given, Adaptive) and dtype is np.float32:
+        return given.for_single()
     if isinstance(given, Integrator | Adaptive):
         return given
     if isinstance(given, str) and given == "adaptive":
-        return Adaptive()
+        return Adaptive(1e-4, 1e-6) if dtype is np.float32 else Adaptive()
     if not isinstance(given, str) or given not in INTEGRATORS:
         names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
         raise ArgumentError(f"integrator: expected one of {names}, got {given!r}")

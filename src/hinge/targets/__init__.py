@@ -16,7 +16,7 @@ from hinge.targets.registry import (
     target_of,
 )
 from hinge.targets.signature import Executable, Signature, Source, Traced
-from hinge.targets.step_schedule import PlainRunner, Runner, StepCall, StepSchedule, Stretch
+from hinge.targets.step_schedule import PlainRunner, Runner, StepCall, Steps, StepSchedule, Stretch
 from hinge.targets.tally import code_made, note_code
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
@@ -35,6 +35,7 @@ __all__ = [
     "Source",
     "StepCall",
     "StepSchedule",
+    "Steps",
     "Stretch",
     "System",
     "Target",

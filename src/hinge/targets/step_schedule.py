@@ -7,11 +7,11 @@ After each step buffers are copied into others, which makes the next state, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,34 +73,45 @@ class StepSchedule:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A run over steps first … stop − 1 of n states; all arrays are float64, with contiguous rows.
+    """What n states go through steps with; all arrays are of one precision, with contiguous rows.
 
     `arrays` are (n, length), each state's own, which programs may write to, or (length,), the same for all;
-    `tables` are (steps, length) or (steps, n, length). After every `every`-th step, counted from 0, buffers
-    go to `records` (n, times, length), from the time `begin` on. `bad` (n,) gets the number of the first step
-    after which a watched buffer is not finite, where it was negative before.
+    `tables` are (rows, length) or (rows, n, length). After every `every`-th step, counted from 0, buffers go
+    to `records` (n, times, length). `bad` (n,) gets the number of the first step after which a watched buffer
+    is not finite, where it was negative before.
     """
 
     states: int
-    first: int
-    stop: int
     bad: NDArray[np.int64]
     arrays: Mapping[str, Array]
     tables: Mapping[str, Array] = field(default_factory=dict[str, Array])
     records: Mapping[str, Array] = field(default_factory=dict[str, Array])
     every: int = 1
-    begin: int = 0
+
+    @property
+    def dtype(self) -> Literal["float32", "float64"]:
+        """The precision of all arrays."""
+        single = any(x.dtype == np.float32 for x in self.arrays.values())
+        return "float32" if single else "float64"
+
+
+class Steps(Protocol):
+    """A function that runs over steps with the current values of a stretch's arrays."""
+
+    def __call__(self, first: int, stop: int, begin: int = 0, row: int = 0) -> int:
+        """Run over steps first … stop − 1; return how many states are not finite any more since.
+
+        `begin` is the time of the next record, `row` the row of the tables for the first of the steps. The
+        arrays that copies go to are the states after the last step.
+        """
+        ...
 
 
 class Runner(Protocol):
     """A runner of a schedule."""
 
-    def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return a function that runs over a stretch repeatedly, with the current values of its arrays."""
-        ...
-
-    def run(self, stretch: Stretch) -> None:
-        """Run over a stretch of steps; the arrays that copies go to are the states after it."""
+    def prepared(self, stretch: Stretch, steps: int = 1) -> Steps:
+        """Return a function that runs over steps of a stretch repeatedly, about so many at a time."""
         ...
 
 
@@ -110,27 +121,31 @@ class PlainRunner:
     def __init__(self, schedule: StepSchedule) -> None:
         self.schedule = schedule
 
-    def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return `run` of the stretch."""
-        return partial(self.run, stretch)
+    def prepared(self, stretch: Stretch, steps: int = 1) -> Steps:
+        """Return a function that runs over steps of a stretch."""
+        return partial(self._run, stretch)
 
-    def run(self, stretch: Stretch) -> None:
-        """Run over a stretch of steps."""
-        schedule, at = self.schedule, stretch.begin
-        buffers = dict(stretch.arrays)
-        for step in range(stretch.first, stretch.stop):
-            buffers.update({name: x[step - stretch.first] for name, x in stretch.tables.items()})
-            for op in schedule.ops:
-                for name, x in op.run(buffers).items():
-                    if name in stretch.arrays:
-                        buffers[name][...] = x
-                    else:
-                        buffers[name] = x
-            for target, source in schedule.copies.items():
-                buffers[target][...] = buffers[source]
-            fresh = (stretch.bad < 0) & ~np.isfinite(buffers[schedule.watched]).all(axis=-1)
+    def _run(self, stretch: Stretch, first: int, stop: int, begin: int = 0, row: int = 0) -> int:
+        buffers, found = dict(stretch.arrays), 0
+        for step in range(first, stop):
+            buffers.update({name: x[row + step - first] for name, x in stretch.tables.items()})
+            self._step(stretch, buffers)
+            fresh = (stretch.bad < 0) & ~np.isfinite(buffers[self.schedule.watched]).all(axis=-1)
             stretch.bad[fresh] = step
+            found += int(fresh.sum())
             if (step + 1) % stretch.every == 0:
                 for name, x in stretch.records.items():
-                    x[:, at] = buffers[name]
-                at += 1
+                    x[:, begin] = buffers[name]
+                begin += 1
+        return found
+
+    def _step(self, stretch: Stretch, buffers: dict[str, Array]) -> None:
+        """Run the programs of a step and the copies after it."""
+        for op in self.schedule.ops:
+            for name, x in op.run(buffers).items():
+                if name in stretch.arrays:
+                    buffers[name][...] = x
+                else:
+                    buffers[name] = x
+        for target, source in self.schedule.copies.items():
+            buffers[target][...] = buffers[source]

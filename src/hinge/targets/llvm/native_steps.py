@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from hinge.targets.llvm.batch import aligned
 from hinge.targets.llvm.native_program import LEAST_WORK, NativeProgram, Piece
-from hinge.targets.llvm.steps_text import COPY, HEAD, MOVE, OP, RECORD, roll
+from hinge.targets.llvm.steps_text import COPY, HEAD, MOVE, OP, PARTS, RECORD, SIZES, roll
 from hinge.targets.llvm.threads import run_parts, split
-from hinge.targets.step_schedule import StepSchedule, Stretch
+from hinge.targets.step_schedule import Steps, StepSchedule, Stretch
 
 Array = NDArray[Any]
 Words = NDArray[np.int64]
@@ -29,58 +28,79 @@ class NativeRunner:
         self.schedule = schedule
         self.programs = [_native(op.program) for op in schedule.ops]
 
-    def prepared(self, stretch: Stretch) -> Callable[[], None]:
-        """Return a function that runs over a stretch repeatedly; the plan of few states is made once."""
-        n = stretch.states
-        width = self.programs[0].width("float64")
-        if not 0 < n < LEAST_BLOCKS * width:
-            return partial(self.run, stretch)
-        pieces = [program.piece("float64", width if n >= width else 1) for program in self.programs]
-        spaces = [piece.work_space() for piece in pieces]
-        plan, function = _Plan(self.schedule, stretch, pieces, spaces, n), roll()
+    def prepared(self, stretch: Stretch, steps: int = 1) -> Steps:
+        """Return a function that runs over steps of a stretch, in threads where there is enough to do.
 
-        def run() -> None:
-            function(plan.of(0, n))
-
-        return run
-
-    def run(self, stretch: Stretch) -> None:
-        """Run over a stretch of steps, in threads where there is enough to do."""
-        n, steps = stretch.states, stretch.stop - stretch.first
-        if n == 0 or steps == 0:
-            return
-        width = self.programs[0].width("float64")
+        Plans are made here, once; a call hands them to the native loop.
+        """
+        n, dtype = stretch.states, stretch.dtype
+        width = self.programs[0].width(dtype)
         width = width if n >= width else 1
-        pieces = [program.piece("float64", width) for program in self.programs]
-        row = 8 * sum(self.schedule.lengths.values())
+        pieces = [program.piece(dtype, width) for program in self.programs]
+        row = np.dtype(dtype).itemsize * sum(self.schedule.lengths.values())
         size = width * max(LEAST_BLOCKS, NEAR // max(1, row) // width)
-        function = roll()
+        parts = list(split(n, width, LEAST_WORK // max(1, self.schedule.operations * steps))) if n else []
+        plans = {
+            (start, stop): _Plan(self.schedule, stretch, pieces, (size, width, stop - start))
+            for start, stop in parts
+        }
+        if len(parts) == 1:
+            return _Alone(roll(dtype), plans[parts[0]], n)
+        return _Shared(roll(dtype), plans)
 
-        def work(start: int, stop: int) -> None:
-            spaces = [piece.work_space() for piece in pieces]
-            plan = _Plan(self.schedule, stretch, pieces, spaces, min(size + width, stop - start))
-            for at, end in _chunks(start, stop, size, width):
-                function(plan.of(at, end - at))
-            for piece, space in zip(pieces, spaces, strict=True):
-                piece.spare.append(space)
 
-        run_parts(work, list(split(n, width, LEAST_WORK // max(1, self.schedule.operations * steps))))
+class _Alone:
+    """The steps of all states in this thread."""
+
+    def __init__(self, function: Any, plan: _Plan, states: int) -> None:
+        self.function, self.plan, self.address, self.states = function, plan, plan.address, states
+
+    def __call__(self, first: int, stop: int, begin: int = 0, row: int = 0) -> int:
+        return self.function(self.address, 0, self.states, first, stop, begin, row)
+
+
+class _Shared:
+    """The steps of parts of the states, each in a thread."""
+
+    def __init__(self, function: Any, plans: Mapping[tuple[int, int], _Plan]) -> None:
+        self.function, self.plans = function, plans
+
+    def __call__(self, first: int, stop: int, begin: int = 0, row: int = 0) -> int:
+        found: list[int] = []
+
+        def work(start: int, end: int) -> None:
+            plan = self.plans[start, end]
+            found.append(self.function(plan.address, start, end, first, stop, begin, row))
+
+        if self.plans:
+            run_parts(work, list(self.plans))
+        return sum(found)
 
 
 class _Place(NamedTuple):
-    """The address of the row of state 0, and the stride between rows in bytes."""
+    """The address of the row of state 0, and the bytes between the rows of states and of steps."""
 
     address: int
     stride: int
+    along: int = 0
 
     def at(self, state: int) -> int:
         return self.address + state * self.stride
 
 
-class _Plan:
-    """The words that the native loop reads, for some of the states at a time.
+class _At(NamedTuple):
+    """The first of the states that go together, their count, and the row of the tables for the first step."""
 
-    All addresses are linear in the number of the first state, so that they are worked out for two of them.
+    state: int
+    states: int
+    row: int
+
+
+class _Plan:
+    """What the native loop reads, for some of the states at a time.
+
+    All words are linear in the number of the first state, the count of states and the row of the tables, so
+    that they are worked out for two of each.
     """
 
     def __init__(
@@ -88,56 +108,52 @@ class _Plan:
         schedule: StepSchedule,
         stretch: Stretch,
         pieces: Sequence[Piece],
-        spaces: Sequence[Array],
-        most: int,
+        sizes: tuple[int, int, int],
     ) -> None:
+        size, width, all_states = sizes
+        spaces = [piece.work_space() for piece in pieces]
         self.schedule, self.stretch, self.kept_alive = schedule, stretch, (pieces, spaces)
+        self.itemsize = np.dtype(stretch.dtype).itemsize
         self.codes = [(p.code.address, s.ctypes.data) for p, s in zip(pieces, spaces, strict=True)]
         given = {n: _place(x) for n, x in stretch.arrays.items()}
-        given |= {n: _place(x[0]) for n, x in stretch.tables.items()}
+        given |= {n: _place(x[0], x.strides[0]) for n, x in stretch.tables.items()}
         own = {n: k for n, k in schedule.lengths.items() if n not in given}
-        self.rooms = {n: aligned(most * k, "float64").reshape(most, k) for n, k in own.items()}
+        most = min(size + width, all_states)
+        self.rooms = {n: aligned(most * k, stretch.dtype).reshape(most, k) for n, k in own.items()}
         self.given: Mapping[str, _Place] = given
         self.own = {n: _place(x) for n, x in self.rooms.items()}
-        self.kept = [(n, _place(x[:, stretch.begin :]), x.strides[1]) for n, x in stretch.records.items()]
+        self.kept = [(n, _place(x), x.strides[1]) for n, x in stretch.records.items()]
         self.bad = stretch.bad.ctypes.data
         uses = [(k, n, name) for k, op in enumerate(schedule.ops) for n, name in enumerate(op.inputs)]
-        self.moves = [
-            (k, n, stretch.tables[name].strides[0]) for k, n, name in uses if name in stretch.tables
-        ]
+        self.moves = [(k, n, given[name].along) for k, n, name in uses if name in stretch.tables]
         counts = (len(self.codes), len(self.moves), len(schedule.copies), len(self.kept))
-        sizes = [len(HEAD), *(n * len(r) for n, r in zip(counts, (OP, MOVE, COPY, RECORD), strict=True))]
-        sizes += [2 * (len(op.inputs) + len(op.outputs)) for op in schedule.ops]
-        self.starts: list[int] = np.cumsum([0, *sizes]).tolist()
-        self.words: Words = np.zeros(self.starts[-1], np.int64)
-        self.address = self.words.ctypes.data
-        self.states = 0
-        self.first = self.slope = self.words
+        lengths = [len(HEAD), *(n * len(r) for n, r in zip(counts, (OP, MOVE, COPY, RECORD), strict=True))]
+        lengths += [2 * (len(op.inputs) + len(op.outputs)) for op in schedule.ops]
+        self.starts: list[int] = np.cumsum([0, *lengths]).tolist()
+        length = self.starts[-1]
+        self.plan: Words = np.zeros(len(SIZES) + len(PARTS) * length, np.int64)
+        self.address = self.plan.ctypes.data
+        self.plan[: len(SIZES)] = length, size, size + width
+        _, fixed, *slopes = self.plan[len(SIZES) :].reshape(len(PARTS), length)
+        fixed[:] = self._words(_At(0, 0, 0))
+        for k, slope in enumerate(slopes):
+            slope[:] = self._words(_At(*(int(k == n) for n in range(len(slopes))))) - fixed
 
-    def of(self, start: int, states: int) -> int:
-        """Return the address of the words for states from this one on, valid for one run."""
-        if states != self.states:
-            self.states = states
-            self.first = self._words(0)
-            self.slope = self._words(1) - self.first
-        np.multiply(self.slope, start, out=self.words)
-        self.words += self.first
-        return self.address
-
-    def _words(self, start: int) -> Words:
-        found = [*self._head(start), *self._ops(), *self._moves(), *self._copies(start)]
-        return np.array([*found, *self._records(start), *self._tables(start)], np.int64)
+    def _words(self, at: _At) -> Words:
+        found = [*self._head(at), *self._ops(), *self._moves(), *self._copies(at)]
+        return np.array([*found, *self._records(at), *self._tables(at)], np.int64)
 
     def _where(self, word: int) -> int:
-        return self.address + 8 * word
+        return self.address + 8 * (len(SIZES) + word)
 
-    def _row(self, name: str, start: int) -> _Place:
+    def _row(self, name: str, at: _At) -> _Place:
         """Return the address of a state's row in a buffer, and the stride between rows in bytes."""
         if name in self.own:
             return self.own[name]
-        return _Place(self.given[name].at(start), self.given[name].stride)
+        found = self.given[name]
+        return _Place(found.at(at.state) + found.along * at.row, found.stride)
 
-    def _head(self, start: int) -> list[int]:
+    def _head(self, at: _At) -> list[int]:
         schedule, stretch = self.schedule, self.stretch
         first = dict(
             zip(("ops", "moves", "copies", "records"), map(self._where, self.starts[1:]), strict=False)
@@ -148,13 +164,11 @@ class _Plan:
             "move_count": len(self.moves),
             "copy_count": len(schedule.copies),
             "record_count": len(self.kept),
-            "states": self.states,
-            "first": stretch.first,
-            "stop": stretch.stop,
+            "states": at.states,
             "every": stretch.every,
-            "watched": self._row(schedule.watched, start).address,
+            "watched": self._row(schedule.watched, at).address,
             "watched_length": schedule.lengths[schedule.watched],
-            "bad": self.bad + 8 * start,
+            "bad": self.bad + 8 * at.state,
         }
         return [found[name] for name in HEAD]
 
@@ -173,22 +187,22 @@ class _Plan:
         for k, n, skip in self.moves:
             yield from (self._where(self.starts[5 + k] + n), skip)
 
-    def _copies(self, start: int) -> Iterator[int]:
+    def _copies(self, at: _At) -> Iterator[int]:
         for target, source in self.schedule.copies.items():
-            places = self._row(source, start).address, self._row(target, start).address
-            yield from (*places, 8 * self.states * self.schedule.lengths[source])
+            places = self._row(source, at).address, self._row(target, at).address
+            yield from (*places, self.itemsize * at.states * self.schedule.lengths[source])
 
-    def _records(self, start: int) -> Iterator[int]:
+    def _records(self, at: _At) -> Iterator[int]:
         for name, place, skip in self.kept:
-            length = 8 * self.schedule.lengths[name]
-            yield from (self._row(name, start).address, place.at(start), length, place.stride, skip)
+            length = self.itemsize * self.schedule.lengths[name]
+            yield from (self._row(name, at).address, place.at(at.state), length, place.stride, skip)
 
-    def _tables(self, start: int) -> Iterator[int]:
+    def _tables(self, at: _At) -> Iterator[int]:
         """Yield for each program the addresses of its arrays, then the numbers between their rows."""
         for op in self.schedule.ops:
-            used = [self._row(name, start) for name in (*op.inputs, *op.outputs)]
+            used = [self._row(name, at) for name in (*op.inputs, *op.outputs)]
             yield from (place.address for place in used)
-            yield from (place.stride // 8 for place in used)
+            yield from (place.stride // self.itemsize for place in used)
 
 
 def _native(program: Any) -> NativeProgram:
@@ -196,14 +210,6 @@ def _native(program: Any) -> NativeProgram:
     return program
 
 
-def _place(x: Array) -> _Place:
+def _place(x: Array, along: int = 0) -> _Place:
     """Return the address and stride of rows; (n,) is one row for all states."""
-    return _Place(x.ctypes.data, 0 if x.ndim == 1 else x.strides[0])
-
-
-def _chunks(start: int, stop: int, size: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield parts of `size` states; a last part of less than W joins the one before."""
-    while start < stop:
-        end = stop if stop - start < size + width else start + size
-        yield start, end
-        start = end
+    return _Place(x.ctypes.data, 0 if x.ndim == 1 else x.strides[0], along)
