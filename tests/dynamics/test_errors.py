@@ -115,7 +115,7 @@ def test_a_wrong_gravity_is_named(verb):
     call, right = getattr(dynamics, verb), given(verb)
     for gravity, words in (
         ([-9.81], ("gravity: expected shape (…, 3), got (1,)",)),
-        (np.array([0, 0, 1]), ("gravity: expected floats", "got dtype int", ".astype(float)")),
+        (np.array([False] * 3), ("gravity: expected real numbers", "got dtype bool")),
         ([0, 0, 1j], ("gravity: expected real numbers", "got dtype complex128")),
     ):
         fails(partial(call, PENDULUM, *right, gravity=gravity), ArgumentError, *words)
@@ -174,18 +174,12 @@ def test_a_number_is_no_frame(verb):
 
 
 @pytest.mark.parametrize("verb", AT_A_FRAME)
-def test_verbs_of_one_frame_refuse_several(verb):
+def test_several_frames_are_one_below_the_other(verb):
     call, right = getattr(dynamics, verb), given(verb)[:-1]
-    fails(
-        lambda: call(PENDULUM, *right, ["tip", "upper"]),
-        ArgumentError,
-        "frame: expected the name of one frame or body, got list",
-    )
-    fails(
-        lambda: call(PENDULUM, *right, None),
-        ArgumentError,
-        "frame: expected the name of one frame or body, got NoneType",
-    )
+    axis = -2 if verb == "jacobian" else 0
+    for names, frames in ((["tip", "upper"], ["tip", "upper"]), (None, PENDULUM.body_names)):
+        alone = [np.atleast_2d(call(PENDULUM, *right, frame)) for frame in frames]
+        assert np.allclose(call(PENDULUM, *right, names), np.concatenate(alone, axis))
 
 
 @pytest.mark.parametrize("verb", [*AT_FRAMES[1:], *AT_A_FRAME])
@@ -287,6 +281,7 @@ def test_a_vector_that_does_not_occur_is_named():
         "gravity: not in the expression",
         "expected the arguments q, tau",
     )
+    fails(lambda: f(Q, ta=ZERO), ArgumentError, "ta: not in the expression", "did you mean 'tau'?")
     weight = compiled(H @ phi @ M @ phi.T @ E0.T @ g)
     fails(
         lambda: weight(Q, g=UP),
@@ -312,13 +307,7 @@ def test_a_wrong_operator_is_named():
     words = "W: expected shape (…, 2, 2)", "got (3, 2)"
     fails(lambda: f(Q, tau=ZERO, W=np.zeros((3, 2))), ArgumentError, *words)
     fails(lambda: f(Q, tau=ZERO, W=ZERO), ArgumentError, "W: expected shape (…, 2, 2)", "got (2,)")
-    fails(
-        lambda: f(Q, tau=ZERO, W=np.eye(2, dtype=int)),
-        ArgumentError,
-        "W: expected floats",
-        "got dtype int",
-        ".astype(float)",
-    )
+    assert np.array_equal(f(Q, tau=[1, 2], W=np.eye(2, dtype=int)), f(Q, tau=np.array([1, 2]), W=np.eye(2)))
     words = "W: expected a block-diagonal", "got entries beside blocks"
     fails(lambda: f(Q, tau=ZERO, W=np.ones((2, 2))), ArgumentError, *words)
 
