@@ -17,7 +17,8 @@ from hinge.dynamics import CATALOGUE
 def _answers(script: str, folder, *words: str) -> list[str]:
     """Return what bash offers for the last word."""
     listed = " ".join(f"'{w}'" for w in ("hinge", *words))
-    text = f'{script}\nCOMP_WORDS=({listed}); COMP_CWORD={len(words)}; _hinge; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    call = f"COMP_WORDS=({listed}); COMP_CWORD={len(words)}; _hinge"
+    text = f'{script}\n{call}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", text], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return done.stdout.split()

@@ -165,9 +165,7 @@ def test_bad_arguments_are_refused_by_name():
     hands = ["left_hand", "right_hand"]
     both = np.concatenate([hinge.generalized_jacobian(robot, s.q, hand) for hand in hands], axis=-2)
     assert np.allclose(hinge.generalized_jacobian(robot, s.q, hands), both)
-    with pytest.raises(
-        ArgumentError, match="frame: expected the name of a frame or body, or a list .* got int"
-    ):
+    with pytest.raises(ArgumentError, match=r"frame: expected the name of a frame or body, .* got int"):
         hinge.generalized_jacobian(robot, s.q, 3)
     with pytest.raises(ArgumentError, match="expressed"):
         hinge.generalized_jacobian(robot, s.q, robot.bodies[-1].name, expressed="moon")
