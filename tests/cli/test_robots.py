@@ -65,6 +65,11 @@ def test_an_unknown_command_is_told_what_it_may_mean(word, wanted, hinge_command
     assert done.code == 2 and wanted in done.err
 
 
+def test_an_unknown_option_is_told_what_it_may_mean(hinge_command):
+    done = hinge_command("info", "panda", "--flaoting")
+    assert done.code == 2 and done.err.endswith("unknown: --flaoting; did you mean '--floating'?\n")
+
+
 @pytest.mark.parametrize("words", [("fly",), ("info",), ("info", "panda", "--fast"), ("cache", "eat")])
 def test_a_wrong_command_line_is_code_2(words, hinge_command):
     done = hinge_command(*words)

@@ -108,7 +108,7 @@ def test_file_that_cannot_be_read_is_a_format_error(what: str, tmp_path: Path) -
 def test_xacro_file_is_refused_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf.xacro"
     path.write_bytes(robot(link("a")))
-    with pytest.raises(FormatError, match=r"expand it first: xacro arm.urdf.xacro > arm.urdf$"):
+    with pytest.raises(FormatError, match="expand it first"):
         hinge.load(path)
 
 

@@ -8,7 +8,7 @@ import warnings
 from hinge.cli.command import DONE, FAILED
 from hinge.cli.output import write, write_json
 from hinge.cli.robot_argument import add_robot, built_in, file_of, robot_in
-from hinge.errors import CommandLineError, FormatError, HingeError, ModelWarning
+from hinge.errors import CommandLineError, HingeError, ModelWarning
 from hinge.model import Problem, Robot, check
 
 DESCRIPTION = """\
@@ -67,10 +67,8 @@ def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
         except CommandLineError:
             raise
         except HingeError as error:
-            line = error.line if isinstance(error, FormatError) else None
-            where = str(path) if line is None else f"{path}:{line}"
-            message = str(error).removeprefix(f"{where}:").strip()
-            return None, [Problem(where, "can be read", message, fatal=True)]
+            message = str(error).removeprefix(f"{path}:").strip()
+            return None, [Problem(str(path), "can be read", message, fatal=True)]
     found = check(robot)
     known = {f"robot {robot.name!r}: {p}" for p in found}
     mended = [str(w.message) for w in said if str(w.message) not in known]

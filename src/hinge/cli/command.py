@@ -65,7 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _refuse_unknown(given[0], parser)
         arguments, unknown = parser.parse_known_args(list(map(_as_value, given)))
         if unknown:
-            arguments.parser.error(f"unknown: {' '.join(unknown)}")
+            hint = did_you_mean(unknown[0].partition("=")[0], flags_of(arguments.parser))
+            arguments.parser.error(f"unknown: {' '.join(unknown)}{hint and '; ' + hint}")
         return _run(arguments)
     except KeyboardInterrupt as stop:
         sys.stderr.write(f"hinge: {stop}\n" if str(stop) else "hinge: interrupted\n")
@@ -75,6 +76,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def command_of(name: str) -> Command:
     """Return the sub-command of this name."""
     return cast("Command", import_module(f"hinge.cli.{name}"))
+
+
+def flags_of(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the options of a parser."""
+    return [flag for action in actions_of(parser) for flag in action.option_strings if flag.startswith("--")]
+
+
+def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the arguments of a parser, which argparse itself shows nowhere."""
+    return parser._actions  # pyright: ignore[reportPrivateUsage]
 
 
 def _as_value(word: str) -> str:

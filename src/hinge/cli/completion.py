@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hinge.cli.command import COMMANDS, command_of
+from hinge.cli.command import COMMANDS, actions_of, command_of
 from hinge.cli.explain import VERBS
 from hinge.cli.output import write
 from hinge.cli.robot_argument import BUILT_IN
@@ -74,7 +74,7 @@ def _spec(name: str) -> Spec:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[Argument]:
-    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse shows them nowhere else
+    for action in actions_of(parser):
         names = (action.metavar,) if isinstance(action.metavar, str) else ()
         choices: Any = action.choices or ()
         words = *map(str, choices), *(w for n in names for w in WORDS.get(n, ()))

@@ -13,7 +13,7 @@ from hinge.algebra import Expr, Leaf, One, Space, g, letters_of
 from hinge.binding import RobotBinding, hides_fixed_bodies
 from hinge.dynamics.arguments import precision, shaped
 from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector
-from hinge.errors import ArgumentError, did_you_mean
+from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, common_batch
 from hinge.pipeline import Compilation, Derivation
 from hinge.spatial import Array, ArrayLike
@@ -193,13 +193,15 @@ class Compiled:
         program = self.program("gravity" not in given)
         shapes = program.signature.results
         dtype = precision(q, *given.values())
-        self._refuse_unknown(given, program)
         arrays = {"q": as_configuration(self.robot, q, dtype=dtype)}
         for name in program.signature.inputs:
             if name != "q":
                 arrays[name] = self._values.take(name, given, dtype)
         for name in [n for n in given if self._values.is_empty(n)]:
             self._values.take(name, given, dtype)
+        if given:
+            wanted = ", ".join(["q", *self._argument_names()])
+            raise ArgumentError(f"{', '.join(given)}: not in the expression; expected the arguments {wanted}")
         names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
         batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
         to = checked_results(out, self._shapes, batch, dtype)
@@ -209,19 +211,6 @@ class Compiled:
             if not np.shares_memory(x, found[name]):
                 x[...] = found[name]
         return to or found
-
-    def _refuse_unknown(self, given: Mapping[str, ArrayLike], program: Executable) -> None:
-        """Raise an ArgumentError that names arguments which no letter of the expression has."""
-        known = {*program.signature.inputs} - {"q"}
-        if self._letters.get(g.name) is g:
-            known = known - {g.name} | {"gravity"}
-        unknown = [n for n in given if n not in known and not self._values.is_empty(n)]
-        if unknown:
-            wanted, hint = self._argument_names(), did_you_mean(unknown[0], known)
-            raise ArgumentError(
-                f"{', '.join(unknown)}: not in the expression; expected the arguments "
-                f"{', '.join(['q', *wanted])}{hint and '; ' + hint}"
-            )
 
     @cached_property
     def _spaces(self) -> dict[str, tuple[Space, Space]]:

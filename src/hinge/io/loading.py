@@ -45,8 +45,9 @@ def load(
         )
     data = read_bytes(path)
     if path.suffix == ".xacro":
-        made = path.stem.removesuffix(".urdf") + ".urdf"
-        raise FormatError(f"is a xacro file; expand it first: xacro {path.name} > {made}", source=str(path))
+        raise FormatError(
+            f"is a xacro file; expand it first: xacro {path.name} > {path.stem}.urdf", source=str(path)
+        )
     document = parse(data, str(path))
     if document.tag == "mujoco":
         return read_mjcf(path, floating=floating, strict=strict, root=root)

@@ -55,7 +55,6 @@ def appearance(robot: Robot, q: Array, folder: str | Path | None = None) -> Appe
         found, lost = _drawable(i, body, meshes, messages)
         shaped += found
         missing += lost
-    messages += [meshes.remark()] if meshes.lost else []
     low, high = bounds(robot, shaped, body_poses(robot, q))
     size = max(float(np.linalg.norm(high - low)), 1e-3)
     drawn = {p.body for p in shaped}
@@ -100,8 +99,7 @@ def _drawable(i: int, body: Body, meshes: Meshes, messages: list[str]) -> tuple[
             try:
                 pieces.append(_piece(i, shape, meshes))
             except ModelError as error:
-                if not (isinstance(shape.geometry, Mesh) and shape.geometry.filename in meshes.lost):
-                    messages.append(f"body {body.name!r}: {error}")
+                messages.append(f"body {body.name!r}: {error}")
                 missing.append(Piece(i, Box((1.0, 1.0, 1.0)), shape.placement, GREY, 0.5, "shape"))
         if pieces and not missing:
             return pieces, []

@@ -25,9 +25,6 @@ LARGEST_FILE, LARGEST_ALL, MOST_FACES = 50_000_000, 300_000_000, 2_000_000
 #: Most characters of a mesh's file name.
 LONGEST_NAME = 1000
 
-#: What the folder of the meshes is called in Python and on the command line.
-OPTION = "folder= or --folder"
-
 #: Supported formats by file extension.
 FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 
@@ -50,42 +47,19 @@ class Meshes:
         self._folder = None if folder is None else checked_folder(folder)
         self._read: dict[Path, Surface] = {}
         self._bytes = 0
-        #: The names of meshes that are not in the folder.
-        self.lost: dict[str, None] = {}
 
     def surface(self, mesh: Mesh) -> Surface:
         """Return a mesh in the coordinates of its shape, or raise a ModelError."""
-        path = None if self._folder is None else located(mesh.filename, self._folder)
-        if path is None:
-            self.lost[mesh.filename] = None
-            raise ModelError(f"mesh {mesh.filename!r}: is not in the robot's folder; {OPTION} names it")
+        if self._folder is None:
+            raise ModelError(
+                f"mesh {mesh.filename!r}: give folder=, the folder that the robot's files are in"
+            )
+        path = locate(mesh.filename, self._folder)
         if path not in self._read:
             self._read[path] = self._load(path, mesh.filename)
         found = self._read[path]
         faces = found.faces[:, ::-1] if np.prod(mesh.scale) < 0 else found.faces
         return Surface(found.vertices * np.array(mesh.scale), faces, found.rgb)
-
-    def remark(self) -> str:
-        """Return a line on all meshes that are not in the folder, or nothing."""
-        if not self.lost:
-            return ""
-        first, count = next(iter(self.lost)), len(self.lost)
-        them = f"mesh {first!r} is" if count == 1 else f"{count} meshes, such as {first!r}, are"
-        if self._folder is None:
-            return f"{them} not drawn; {OPTION} names the folder of the robot's files"
-        better = next((f for f in map(self._above, self.lost) if f is not None), None)
-        hint = f"{OPTION} names another" if better is None else f"{better} has it: give that as {OPTION}"
-        return f"{them} not in {self._folder}; {hint}"
-
-    def _above(self, filename: str) -> Path | None:
-        """Return the folder above the robot's that has a file of this name, for advice only."""
-        assert self._folder is not None
-        parts = filename.partition("://")[2].split("/")
-        if not all(parts) or ".." in parts:
-            return None
-        tails = [Path(*parts[k:]) for k in range(len(parts) - 1)]
-        folders = self._folder.resolve().parents
-        return next((f for f in folders if any((f / tail).is_file() for tail in tails)), None)
 
     def _load(self, path: Path, name: str) -> Surface:
         kind = path.suffix.lower().lstrip(".")
@@ -110,8 +84,8 @@ class Meshes:
             raise ModelError(f"mesh {name!r}: cannot be read ({type(error).__name__}: {error})") from None
 
 
-def located(filename: str, folder: Path) -> Path | None:
-    """Return the path of a mesh's file inside a folder, None if it is not there, or raise a ModelError.
+def locate(filename: str, folder: Path) -> Path:
+    """Return the path of a mesh's file inside a folder, or raise a ModelError.
 
     `package://name/path` is resolved as name/path, then as path, and so on without leading parts: the
     folder may be that of the package, or one above or below it.
@@ -128,7 +102,11 @@ def located(filename: str, folder: Path) -> Path | None:
     if "\\" in filename or "\0" in filename:
         raise ModelError(f"mesh {filename!r}: expected a path, got a character that is not allowed in one")
     root = folder.resolve()
-    return next((path for c in candidates if (path := _inside(c, root, filename)) is not None), None)
+    for candidate in candidates:
+        path = _inside(candidate, root, filename)
+        if path is not None:
+            return path
+    raise ModelError(f"mesh {filename!r}: is not in the robot's folder; folder= says which that is")
 
 
 def checked_folder(folder: str | Path) -> Path:

@@ -200,7 +200,7 @@ def _moving(poses: Poses) -> Array:
 def _remarks(run: Run, places: list[int], shown: list[int]) -> list[str]:
     found: list[str] = []
     if len(places) > len(shown):
-        found.append(f"{len(shown)} of {len(places)} runs are shown; runs= or --runs chooses others")
+        found.append(f"{len(shown)} of {len(places)} runs are shown; choose others with runs=")
     told = [(e.state, e.t, f"ended at t = {e.t:g} s: {e.reason}") for e in run.endings]
     told += [(h.state, h.t, f"{h.name} at t = {h.t:g} s") for h in run.events]
     for state, _, text in sorted(told, key=lambda x: x[1]):
