@@ -53,10 +53,6 @@ from hinge.model import (
     with_parameters as with_parameters,
     check_inertial_parameters as check_inertial_parameters,
     check_parameters as check_parameters,
-)
-
-# Robots: the coordinates of Pinocchio and MuJoCo
-from hinge.model import (
     pinocchio_map as pinocchio_map,
     mujoco_map as mujoco_map,
     PeerMap as PeerMap,
