@@ -86,15 +86,17 @@ def test_complex_numbers_are_named(verb):
 
 
 @pytest.mark.parametrize("verb", CASES)
-def test_arrays_of_integers_are_named_and_lists_of_them_taken(verb):
+def test_arrays_of_integers_are_taken_as_lists_of_them_are(verb):
     call, right = getattr(dynamics, verb), given(verb)
-    for k, name in enumerate(CASES[verb][0].takes):
-        wrong, words = (
-            [*right[:k], INTEGERS, *right[k + 1 :]],
-            (f"{name}: expected floats", f"got dtype {INTEGERS.dtype}", ".astype(float)"),
-        )
-        fails(partial(call, PENDULUM, *wrong), ArgumentError, *words)
-        call(PENDULUM, *right[:k], [0, 1], *right[k + 1 :])
+    for k in range(len(CASES[verb][0].takes)):
+        for integers in (INTEGERS, np.stack([INTEGERS] * 3)):
+            found, wanted = (
+                call(PENDULUM, *right[:k], x, *right[k + 1 :]) for x in (integers, integers.astype(float))
+            )
+            if verb == "forward_kinematics":
+                found, wanted = ([t.position for t in np.atleast_1d(x)] for x in (found, wanted))
+            assert np.array_equal(found, wanted) and np.asarray(found).dtype == np.float64
+        call(PENDULUM, *right[:k], INTEGERS.tolist(), *right[k + 1 :])
 
 
 @pytest.mark.parametrize("verb", [v for v in CASES if len(CASES[v][0].takes) > 1])
@@ -234,8 +236,11 @@ def test_a_number_is_no_expression():
 
 
 def test_an_unknown_verb_is_named():
-    words = "verb: expected the name of a verb, got 'inverse_kinematics'", "inverse_dynamics", "momentum"
-    fails(lambda: dynamics.compiled(PENDULUM, "inverse_kinematics"), ArgumentError, *words)
+    words = "verb: expected the name of a verb, got 'fly'; use one of inverse_dynamics, ", "momentum"
+    fails(lambda: dynamics.compiled(PENDULUM, "fly"), ArgumentError, *words)
+    words = "got 'forward_dynamic'", "did you mean 'forward_dynamics'"
+    for call in (partial(dynamics.compiled, PENDULUM), lambda verb: dynamics.compile(verb, PENDULUM)):
+        fails(partial(call, "forward_dynamic"), ArgumentError, *words)
 
 
 @pytest.mark.parametrize("structure", [Structure.STEP])

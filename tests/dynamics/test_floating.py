@@ -249,7 +249,7 @@ def test_momentum_and_free_bases_agree_with_pinocchio(name):
 
     robot, model, peer = load_both(example(name), floating=True)
     data, s = model.createData(), random_state(robot, 1, 3)
-    qs, ts = peer.q(s.q), peer.velocity_matrix(s.q)
+    qs, ts = peer.to_q(s.q), peer.velocity_matrix(s.q)
     a, bias = hinge.centroidal_momentum_matrix(robot, s.q), hinge.centroidal_momentum_bias(robot, s.q, s.qd)
     qdd, tau = hinge.floating_inverse_dynamics(robot, s.q, s.qd, s.qdd)
     for k in range(3):
