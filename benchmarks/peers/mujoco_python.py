@@ -13,8 +13,8 @@ import hinge
 from benchmarks.harness import Contender, quickest
 from benchmarks.peers import PeerMissing
 from benchmarks.subjects import States, Subject
-from hinge.model import PeerMap, mujoco_map
-from hinge.spatial import Array, matvec, transpose
+from hinge.model import mujoco_map
+from hinge.spatial import Array, transpose
 
 try:
     import mujoco
@@ -37,7 +37,7 @@ class Mujoco:
         self._subject = subject
         self.model = _model(subject)
         self.data, n = mujoco.MjData(self.model), self.model.nv
-        self._map = _map(subject, self.model)
+        self._map = mujoco_map(subject.robot, self.model)
         self._bias, self._solved, self._jacobian = np.zeros(n), np.zeros((1, n)), np.zeros((6, n))
         self._inverse, self._unit, self._half = np.zeros((n, n)), np.eye(n), np.zeros((6, n))
         self._mass, self._full = np.zeros((n, n)), _full_mass(self.model, self.data)
@@ -56,30 +56,27 @@ class Mujoco:
         """Return the quantity in Hinge's coordinates."""
         one, rows = self._ways(quantity)[-1], zip(*self._arguments(quantity, s), strict=True)
         found = np.array([one(*row).copy() for row in rows])
-        t, q = self._map.velocity_matrix(s.q), s.q
+        q = s.q
         if quantity == "forward_dynamics":
-            return np.linalg.solve(t, (found - self._map.qdd(q, s.qd, 0 * s.qdd))[..., None])[..., 0]
+            return self._map.from_qdd(q, s.qd, found)
         if quantity == "inverse_dynamics":
-            return matvec(transpose(t), found)
-        if quantity == "mass_matrix":
-            return transpose(t) @ found @ t
-        if quantity == "mass_matrix_inverse":
-            return np.linalg.solve(t, transpose(np.linalg.solve(t, found)))
+            return self._map.from_tau(q, found)
+        if quantity in ("mass_matrix", "mass_matrix_inverse"):
+            return self._map.from_mass_matrix(q, found)
         turn = np.kron(
             np.eye(2), hinge.forward_kinematics(self._subject.robot, q, self._subject.tip).rotation
         )
         if quantity == "jacobian":
-            return transpose(turn) @ found @ t
+            return self._map.from_jacobian(q, transpose(turn) @ found)
         return transpose(turn) @ np.linalg.inv(found) @ turn
 
     def _arguments(self, quantity: str, s: States) -> tuple[Array, ...]:
         """Return the arrays that a quantity takes, in MuJoCo's coordinates."""
-        q, v = self._map.q(s.q), self._map.qd(s.q, s.qd)
+        q, v = self._map.to_q(s.q), self._map.to_qd(s.q, s.qd)
         if quantity == "forward_dynamics":
-            to = transpose(self._map.velocity_matrix(s.q))
-            return q, v, np.linalg.solve(to, s.tau[..., None])[..., 0]
+            return q, v, self._map.to_tau(s.q, s.tau)
         if quantity == "inverse_dynamics":
-            return q, v, self._map.qdd(s.q, s.qd, s.qdd)
+            return q, v, self._map.to_qdd(s.q, s.qd, s.qdd)
         return (q,)
 
     def _ways(self, quantity: str) -> list[Callable[..., Array]]:
@@ -189,11 +186,6 @@ def _model(subject: Subject) -> Any:
         model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{bit}", 0)
     model.dof_damping[:] = model.dof_frictionloss[:] = 0
     return model
-
-
-def _map(subject: Subject, model: Any) -> PeerMap:
-    names = [model.joint(j).name for j in range(model.njnt)]
-    return mujoco_map(subject.robot, names, model.jnt_qposadr, model.jnt_dofadr, model.nq, model.nv)
 
 
 def _full_mass(model: Any, data: Any) -> Callable[[Array], None]:

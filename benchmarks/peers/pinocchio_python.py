@@ -31,9 +31,7 @@ class PinocchioModel:
         root = (pin.JointModelFreeFlyer(),) if subject.floating else ()
         self.model = model = pin.buildModelFromUrdf(str(subject.path), *root)
         self.tip = model.getFrameId(subject.tip, pin.FrameType.BODY)
-        moving = range(1, model.njoints)
-        names, qs, vs = ([x[i] for i in moving] for x in (model.names, model.idx_qs, model.idx_vs))
-        self._map = pinocchio_map(subject.robot, names, qs, vs, model.nq, model.nv)
+        self._map = pinocchio_map(subject.robot, model)
         matrices = self._map.velocity_matrix(subject.states(2).q)
         self._theirs = np.argmax(matrices[0], axis=1)  # v_pinocchio = qd[theirs]
         self._ours = np.argmax(matrices[0], axis=0)
@@ -43,7 +41,7 @@ class PinocchioModel:
         """Return the arrays that a quantity takes, in Pinocchio's coordinates."""
         names = QUANTITIES[quantity][1:]
         vectors = [getattr(s, name)[:, self._theirs] for name in names]
-        return [np.ascontiguousarray(x) for x in (self._map.q(s.q), *vectors)]
+        return [np.ascontiguousarray(x) for x in (self._map.to_q(s.q), *vectors)]
 
     def back(self, quantity: str, x: Array) -> Array:
         """Return what Pinocchio computed in Hinge's coordinates."""

@@ -19,6 +19,8 @@ from hinge.model import (
     describe as describe,
     check as check,
     neutral as neutral,
+    configuration as configuration,
+    velocity as velocity,
     random_configuration as random_configuration,
     limit_report as limit_report,
 )
@@ -51,6 +53,9 @@ from hinge.model import (
     with_parameters as with_parameters,
     check_inertial_parameters as check_inertial_parameters,
     check_parameters as check_parameters,
+    pinocchio_map as pinocchio_map,
+    mujoco_map as mujoco_map,
+    PeerMap as PeerMap,
 )
 
 # Dynamics: forces and accelerations

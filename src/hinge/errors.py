@@ -1,6 +1,9 @@
-"""Every exception and warning that Hinge raises."""
+"""Every exception and warning that Hinge raises, and the words that their messages share."""
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 #: Longer messages, which quote text of a file, are abbreviated in the middle.
 LONGEST_MESSAGE = 300
@@ -62,3 +65,17 @@ class ModelWarning(UserWarning):
     def __init__(self, message: str, problem: object = None) -> None:
         super().__init__(message)
         self.problem = problem
+
+
+def close_names(name: object, names: Iterable[str], *, most: int = 3) -> list[str]:
+    """Return the names that a mistyped or shortened one may stand for, the closest first."""
+    known = list(names)
+    close = difflib.get_close_matches(str(name), known, n=most)
+    begun = [n for n in known if len(str(name)) > 1 and n.startswith(str(name)) and n not in close]
+    return [*close, *begun][:most]
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+    """Return "did you mean 'a' or 'b'?" for a mistyped name, or nothing."""
+    close = close_names(name, names)
+    return f"did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hinge.algebra import STANDARD
+import hinge
+from hinge.algebra import STANDARD, appendix
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
 START = "## The algebra\n"
 INTRODUCTION = """
-Operators, range ← domain, with the letters of J and of the SOA slides; `hinge.algebra` has them under the
-names in the second column. Block-diagonal ones have one block for each body.
+Operators, range ← domain, with the letters of J and of the SOA slides. `hinge.algebra` has them under the
+names in the second column, `hinge.algebra.appendix` those that begin with `appendix.`. Block-diagonal ones
+have one block for each body.
 """
+
+
+def _place(name: str) -> str:
+    """Return what a letter is called below `hinge.algebra`."""
+    return name if name in hinge.algebra.__all__ else f"appendix.{name}"
+
+
+def test_every_letter_is_where_the_glossary_says():
+    for name, letter in STANDARD.items():
+        home, _, rest = _place(name).rpartition(".")
+        assert getattr(appendix if home else hinge.algebra, rest) is letter
 
 
 def printed() -> str:
@@ -21,9 +34,9 @@ def printed() -> str:
     lines = ["| letter | name | range ← domain | structure | meaning, source |", "|---|---|---|---|---|"]
     for x in operators:
         kind = x.structure.value
-        lines.append(f"| {x} | `{x.name}` | {x.range} ← {x.domain} | {kind} | {x.meaning} |")
+        lines.append(f"| {x} | `{_place(x.name)}` | {x.range} ← {x.domain} | {kind} | {x.meaning} |")
     lines += ["", "| vector | name | space | meaning, source |", "|---|---|---|---|"]
-    lines += [f"| {x} | `{x.name}` | {x.range} | {x.meaning} |" for x in vectors]
+    lines += [f"| {x} | `{_place(x.name)}` | {x.range} | {x.meaning} |" for x in vectors]
     return "\n".join([START + INTRODUCTION, *lines, ""])
 
 

@@ -190,7 +190,7 @@ def test_clear_that_may_not_remove_fails(
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["cache", "wipe"], ["cache", "--wrong"], ["cache", "clear", "--list"]]
+    "arguments", [["nonsense"], ["cache", "wipe"], ["cache", "--wrong"], ["cache", "clear", "--list"]]
 )
 def test_wrong_command_line_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:

@@ -10,9 +10,10 @@ import pytest
 
 import hinge
 from hinge.cli import main
-from hinge.cli.explain import OF_ONE_FRAME, READ_OFF, explained
+from hinge.cli.explain import OF_FREE_BASES, OF_ONE_FRAME, VERBS, WITHOUT, explained
 from hinge.cli.robot_argument import BUILT_IN
-from hinge.dynamics import CATALOGUE, compiled
+from hinge.contents import ENTRIES
+from hinge.dynamics import compiled
 from tests.explain.reading import is_harmless, read
 
 
@@ -44,7 +45,42 @@ def test_a_page_for_a_file(arm, tmp_path, capsys):
     assert capsys.readouterr().out == f"wrote {out}, {len(text.encode()) / 1000:.0f} kB\n"
 
 
-@pytest.mark.parametrize("verb", [*CATALOGUE, *READ_OFF])
+def _every_verb() -> set[str]:
+    """Return the public verbs of dynamics: functions of a robot that are no rooms, classes or tools."""
+    found = {e.name: getattr(hinge, e.name) for e in ENTRIES if e.room == "hinge.dynamics"}
+    return {n for n, f in found.items() if not isinstance(f, type)} - {"compile"}
+
+
+def test_every_verb_is_in_the_list():
+    assert _every_verb() <= {*VERBS, *WITHOUT}
+    assert not {*VERBS} & {*WITHOUT} and {*WITHOUT} <= _every_verb()
+
+
+def test_verbs_that_split_the_coordinates():
+    found = explained("hybrid_dynamics", None, [], "body", False)
+    assert found.robot.name == "panda" and found.binding.prescribed == {"joint7"}
+    assert explained("hybrid_dynamics", None, [], "body", False, ["joint2"]).binding.prescribed == {"joint2"}
+    for verb in OF_FREE_BASES:
+        found = explained(verb, None, [], "body", False)
+        base = [j.name for j in found.robot.joints if j.type.kind == "free"]
+        assert found.robot.name == "spacecraft"
+        assert found.binding.prescribed == {j.name for j in found.robot.joints if j.nv} - {*base}
+
+
+@pytest.mark.parametrize(
+    "verb", ["hybrid_dynamics", "generalized_jacobian", "centroidal_momentum", "partitioned"]
+)
+def test_a_page_of_verbs_with_several_results(verb, tmp_path, capsys):
+    out = tmp_path / "page.html"
+    robot = ["--robot", "chain:2"] if verb != "generalized_jacobian" else []
+    assert main(["explain", verb, *robot, "--html", str(out)]) == 0
+    text = out.read_text(encoding="utf-8")
+    is_harmless(read(text), text)
+    assert main(["explain", verb, *robot]) == 0
+    assert "wrote" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in OF_FREE_BASES])
 def test_every_verb_is_found(verb):
     found = explained(verb, "double_pendulum", [], "body", False)
     if verb in OF_ONE_FRAME:
@@ -68,7 +104,19 @@ def test_frames_and_axes():
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        (["fly"], "verb: expected a verb, got 'fly'; the verbs are inverse_dynamics"),
+        (["fly"], "VERB: expected a verb, got 'fly'; the verbs are inverse_dynamics"),
+        (["forward_dynamic"], "got 'forward_dynamic'; did you mean 'forward_dynamics' or "),
+        (
+            ["inverse_kinematics"],
+            "VERB: inverse_kinematics is a search, not an expression; explain forward_k",
+        ),
+        (["mass_matrix", "--prescribed", "joint1"], "--prescribed: mass_matrix does not split coordinates"),
+        (["hybrid_dynamics", "--prescribed", "joint11"], "no joint 'joint11'; did you mean 'joint1'"),
+        (["generalized_jacobian", "--robot", "panda"], "--robot: expected a robot on a free base for gen"),
+        (
+            ["generalized_jacobian", "--prescribed", "left_shoulder"],
+            "--prescribed: generalized_jacobian has all joints but the base prescribed",
+        ),
         (
             ["mass_matrix", "--robot", "nowhere.urdf"],
             "--robot: expected a file or a built-in robot, got nowhere.urdf; the built-in robots are panda",
@@ -111,4 +159,4 @@ def test_help_has_all_verbs(capsys):
     with pytest.raises(SystemExit):
         main(["explain", "--help"])
     shown = capsys.readouterr().out
-    assert all(verb in shown for verb in [*CATALOGUE, *READ_OFF])
+    assert all(verb in shown for verb in VERBS)

@@ -47,7 +47,30 @@ def test_each_help_has_an_example(name, hinge_command):
     assert done.code == 0 and f"\n  hinge {name}" in done.out
 
 
-@pytest.mark.parametrize("words", [(), ("fly",), ("info",), ("info", "panda", "--fast"), ("cache", "eat")])
+def test_alone_it_lists_the_commands(hinge_command):
+    done = hinge_command()
+    assert done == hinge_command("--help") and done.code == 0 and done.err == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "wanted"),
+    [
+        ("sim", "got 'sim'; did you mean 'simulate'?"),
+        ("chek", "got 'chek'; did you mean 'check' or "),
+        ("fly", "got 'fly'; the commands are info, check, "),
+    ],
+)
+def test_an_unknown_command_is_told_what_it_may_mean(word, wanted, hinge_command):
+    done = hinge_command(word)
+    assert done.code == 2 and wanted in done.err
+
+
+def test_an_unknown_option_is_told_what_it_may_mean(hinge_command):
+    done = hinge_command("info", "panda", "--flaoting")
+    assert done.code == 2 and done.err.endswith("unknown: --flaoting; did you mean '--floating'?\n")
+
+
+@pytest.mark.parametrize("words", [("fly",), ("info",), ("info", "panda", "--fast"), ("cache", "eat")])
 def test_a_wrong_command_line_is_code_2(words, hinge_command):
     done = hinge_command(*words)
     assert done.code == 2 and done.out == "" and done.err.startswith("usage: hinge")

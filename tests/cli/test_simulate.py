@@ -6,6 +6,7 @@ import os
 import signal
 from argparse import Namespace
 from select import select
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import hinge
 from hinge.cli import bench
 from hinge.cli.progress import Bar, amount, line, span
 from hinge.cli.start import every
+from hinge.errors import CommandLineError
 from tests.cli.command import refused, start
 
 DAMPED = """<robot name="damped"><link name="base"/>
@@ -120,6 +122,30 @@ def test_a_damper_takes_energy_unless_it_is_left_out(tmp_path, hinge_command):
 def test_another_gravity(hinge_command):
     still = ("--q0", "neutral", "--gravity", 0, 0, 0, "--json")
     assert hinge_command("simulate", "double_pendulum", *still, *SHORT).data["energy"]["largest_kinetic"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "wanted"),
+    [
+        (("--qd0", "-1e-2"), "qd0", [-0.01]),
+        (("--q0", "-1E-2,-.5"), "q0", [-0.01, -0.5]),
+        (("--q0", "-1.e+0", "-2"), "q0", [-1.0, -2.0]),
+    ],
+)
+def test_negative_numbers_are_no_options(words, key, wanted, hinge_command, monkeypatch):
+    monkeypatch.setattr("hinge.cli.simulate.start_of", seen := Mock(side_effect=CommandLineError("enough")))
+    done = hinge_command("simulate", "double_pendulum", *words, *SHORT)
+    assert done.err == "hinge simulate: error: enough\n"
+    robot, q0, qd0 = seen.call_args.args
+    assert robot.nq == 2
+    assert {"q0": q0, "qd0": qd0}[key].tolist() == wanted
+
+
+def test_a_small_gravity(hinge_command):
+    found = hinge_command(
+        "simulate", "double_pendulum", "--q0", "2", "--gravity", 0, 0, "-1e-3", "--json", *SHORT
+    )
+    assert 0 < found.data["energy"]["largest_kinetic"] < 1e-3
 
 
 def test_how_much_is_kept(hinge_command):

@@ -94,18 +94,12 @@ def _row(label: str, case: Projected, model: pin.Model | None = None) -> list[fl
 def pinocchio_differences(case: Projected, model: pin.Model) -> dict[str, float]:
     """Return the differences to Pinocchio's mimic joints."""
     robot, s, data = case.robot, case.state, model.createData()
-    places = [(model.names[i], model.idx_qs[i], model.idx_vs[i]) for i in range(1, model.njoints)]
-    peer = pinocchio_map(robot, *zip(*places, strict=True), model.nq, model.nv)
-    q, v, t = peer.q(s.q), peer.qd(s.q, s.qd), peer.velocity_matrix(s.q)
-    a = peer.qdd(s.q, s.qd, s.qdd)
+    peer = pinocchio_map(robot, model)
+    q, v, a = peer.to_q(s.q), peer.to_qd(s.q, s.qd), peer.to_qdd(s.q, s.qd, s.qdd)
     taus = np.stack([pin.rnea(model, data, *x) for x in zip(q, v, a, strict=True)])
-    masses: list[np.ndarray] = []
-    for x in q:
-        m = np.triu(pin.crba(model, data, x))
-        masses.append(m + np.triu(m, 1).T)
-    mass = np.swapaxes(t, -1, -2) @ np.stack(masses) @ t
+    mass = peer.from_mass_matrix(s.q, np.stack([pin.crba(model, data, x) for x in q]))
     return {
-        "pin inverse": relative(peer.tau(s.q, taus), case.forces(s.qdd)),
+        "pin inverse": relative(peer.from_tau(s.q, taus), case.forces(s.qdd)),
         "pin mass": relative_mass(mass, case.mass),
     }
 

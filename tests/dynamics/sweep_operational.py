@@ -51,7 +51,7 @@ def pinocchio_difference(path: Path, floating: bool, frames: list[str], axes: st
     s = states(robot, frames)
     data, ids = model.createData(), [model.getFrameId(f, pin.FrameType.BODY) for f in frames]
     theirs: list[Array] = []
-    for q in peer.q(s.q):
+    for q in peer.to_q(s.q):
         pin.computeJointJacobians(model, data, q)
         pin.updateFramePlacements(model, data)
         j = np.concatenate([pin.getFrameJacobian(model, data, k, reference)[LINEAR_FIRST] for k in ids])

@@ -162,8 +162,11 @@ def test_bad_arguments_are_refused_by_name():
         hinge.floating_inverse_dynamics(robot, s.q, s.qd, s.qdd, base_force=np.zeros(3))
     with pytest.raises(ArgumentError, match="base_force"):
         hinge.floating_inverse_dynamics(robot, s.q, s.qd, s.qdd, base_force=np.zeros((2, 6)))
-    with pytest.raises(ArgumentError, match="frame: expected the name of one frame or body, got list"):
-        hinge.generalized_jacobian(robot, s.q, ["left_hand"])
+    hands = ["left_hand", "right_hand"]
+    both = np.concatenate([hinge.generalized_jacobian(robot, s.q, hand) for hand in hands], axis=-2)
+    assert np.allclose(hinge.generalized_jacobian(robot, s.q, hands), both)
+    with pytest.raises(ArgumentError, match=r"frame: expected the name of a frame or body, .* got int"):
+        hinge.generalized_jacobian(robot, s.q, 3)
     with pytest.raises(ArgumentError, match="expressed"):
         hinge.generalized_jacobian(robot, s.q, robot.bodies[-1].name, expressed="moon")
 
@@ -246,7 +249,7 @@ def test_momentum_and_free_bases_agree_with_pinocchio(name):
 
     robot, model, peer = load_both(example(name), floating=True)
     data, s = model.createData(), random_state(robot, 1, 3)
-    qs, ts = peer.q(s.q), peer.velocity_matrix(s.q)
+    qs, ts = peer.to_q(s.q), peer.velocity_matrix(s.q)
     a, bias = hinge.centroidal_momentum_matrix(robot, s.q), hinge.centroidal_momentum_bias(robot, s.q, s.qd)
     qdd, tau = hinge.floating_inverse_dynamics(robot, s.q, s.qd, s.qdd)
     for k in range(3):

@@ -221,5 +221,5 @@ def test_forces_agree_with_pinocchio_on_a_free_flyer():
     close(again, s.qdd, 1e-8)
     for k in range(3):
         t = peer.velocity_matrix(q[k])
-        theirs = t.T @ pin.rnea(model, data, peer.q(q[k]), t @ qd[k], t @ qdd[k])
+        theirs = t.T @ pin.rnea(model, data, peer.to_q(q[k]), t @ qd[k], t @ qdd[k])
         close(found[k], theirs[6:])

@@ -133,14 +133,14 @@ def test_mujoco_has_the_same_springs_and_dampers(tmp_path):
     path = tmp_path / "m.xml"
     path.write_text(MODEL)
     robot, model = load(path), mujoco.MjModel.from_xml_path(str(path))
-    peer = mujoco_map(robot, ["a", "b", "c"], model.jnt_qposadr, model.jnt_dofadr, model.nq, model.nv)
+    peer = mujoco_map(robot, model)
     s, data = random_state(robot, 7, 20), mujoco.MjData(model)
     own, qdd = (
         hinge.passive_force(robot, s.q, s.qd),
         hinge.forward_dynamics(robot, s.q, s.qd, s.tau, passive=True),
     )
     for k in range(20):
-        data.qpos[:], data.qvel[:] = peer.q(s.q[k]), peer.qd(s.q[k], s.qd[k])
+        data.qpos[:], data.qvel[:] = peer.to_q(s.q[k]), peer.to_qd(s.q[k], s.qd[k])
         data.qfrc_applied[:] = s.tau[k]
         mujoco.mj_forward(model, data)
         assert np.allclose(own[k], data.qfrc_passive, rtol=1e-10, atol=1e-10)

@@ -12,6 +12,7 @@ import pytest
 import hinge
 from hinge.errors import FormatError, ModelWarning
 from hinge.io import parse_urdf
+from hinge.io.loading import BUILT_IN
 from tests.errors.broken_urdf import (
     CASES,
     MAX_MEGABYTES,
@@ -122,6 +123,18 @@ def test_xacro_file_is_refused_by_its_name(tmp_path: Path) -> None:
     path.write_bytes(robot(link("a")))
     with pytest.raises(FormatError, match="expand it first"):
         hinge.load(path)
+
+
+def test_a_robot_that_comes_with_hinge_is_named_to_who_loads_it_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in BUILT_IN:
+        assert getattr(hinge.robots, name)().nv > 0
+        with pytest.raises(FormatError, match=rf"^{name}: .* no such file; .* is hinge.robots.{name}\(\)$"):
+            hinge.load(name)
+    with pytest.raises(FormatError, match="No such file"):
+        hinge.load("pandas")
 
 
 @pytest.mark.parametrize("name", DOUBTFUL)

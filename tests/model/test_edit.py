@@ -29,7 +29,7 @@ from hinge.model import (
 )
 from hinge.robots import chain, panda, puma560, quadruped, random_inertia, random_tree, spacecraft
 from hinge.robots.random_trees import _placement
-from hinge.spatial import Transform, matvec, rotation, transpose
+from hinge.spatial import Inertia, Transform, matvec, rotation, transpose
 from hinge.testing import random_state
 
 EVERY = list(joints.JOINT_TYPES)
@@ -417,6 +417,26 @@ def test_attach_leaves_the_hosts_motion_as_it_was(robot, s):
 def test_attach_is_rigid_unless_a_joint_is_given():
     new = attach(chain(2), chain(2), "tip", prefix="tool_")
     assert new.nv == 3 and new.joint("tool_joint1").type.kind == "fixed"
+
+
+def test_a_payload_is_attached_as_a_body():
+    robot, inertia = chain(2), Inertia.from_com(2.0, [0.1, 0.2, 0.3], np.diag([0.3, 0.4, 0.5]))
+    for other, name in ((inertia, "payload"), (Body("cup", inertia), "cup")):
+        new = attach(robot, other, "tip", rotation=TURN, position=SHIFT, prefix="a_")
+        hook = new.joint(f"a_{name}_joint")
+        assert new.nv == robot.nv and hook.type.kind == "fixed" and hook.parent == robot.frame("tip").body
+        assert new.mass == pytest.approx(robot.mass + 2.0)
+        close(new.body(f"a_{name}").inertia.matrix(), inertia.matrix())
+        place = Transform.place(TURN, SHIFT) @ robot.frame("tip").placement
+        same_pose(hook.transform(np.zeros(0)), place)
+    twice = attach(attach(robot, inertia, "tip"), inertia, "tip", prefix="second_")
+    assert twice.body_names[-2:] == ("payload", "second_payload")
+    with pytest.raises(ModelError, match=r"both have a body or frame 'payload'; give prefix="):
+        attach(attach(robot, inertia, "tip"), inertia, "tip")
+    with pytest.raises(
+        ArgumentError, match=r"other: expected a Robot, or a Body or Inertia as payload, got float"
+    ):
+        attach(robot, 2.0, "tip")
 
 
 def test_only_a_robot_on_one_joint_can_be_attached():

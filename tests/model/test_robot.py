@@ -260,6 +260,21 @@ def test_describe_shows_spans_of_coordinates():
     assert re.search(r"link2 +joint2 +revolute +7 +6 +1$", text, re.MULTILINE)
 
 
+def test_a_notebook_shows_a_table_of_every_body(robot):
+    text = robot._repr_html_()
+    assert text.count("<tr>") == len(robot.bodies) + 1 and f"nq = {robot.nq}" in text
+    for part in (*robot.bodies, *robot.joints):
+        assert part.name in text
+
+
+def test_a_notebook_shows_names_of_files_as_text_and_no_end_of_bodies():
+    name = "<script>alert('&')</script>"
+    text = assemble(name, bodies(name), [Joint(name, Fixed(), None, name)])._repr_html_()
+    assert "<script" not in text and text.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;") == 3
+    text = chain(300)._repr_html_()
+    assert text.count("<tr>") == 101 and "… and 200 more" in text
+
+
 def test_describe_takes_a_robot_without_bodies():
     assert describe(assemble("none", [], [])).startswith("none: 0 bodies")
 

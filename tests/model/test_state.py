@@ -2,17 +2,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hinge.errors import ArgumentError
+from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import (
     as_configuration,
     as_tangent,
     as_vector,
     assemble,
     carry_state,
+    configuration,
     difference,
+    embed_couplings,
     integrate,
     neutral,
     random_configuration,
+    velocity,
 )
 from hinge.reference import forward_kinematics
 from hinge.robots import chain, panda, quadruped, random_tree
@@ -33,7 +36,7 @@ BAD = {
     "a scalar": (lambda n: 1.0, r"expected shape \(…, \d+\), got"),
     "complex": (lambda n: np.zeros(n, complex), "expected real numbers .*, got dtype complex128"),
     "strings": (lambda n: ["1"] * n, "expected real numbers .*, got dtype"),
-    "booleans": (lambda n: np.zeros(n, bool), "expected floats .*, got dtype bool"),
+    "booleans": (lambda n: np.zeros(n, bool), "expected real numbers .*, got dtype bool"),
     "objects": (lambda n: np.array([None] * n), "expected real numbers .*, got dtype object"),
     "ragged": (lambda n: [[0.0] * n, [0.0]], "expected an array .*, but conversion failed"),
     "nothing": (lambda n: None, "expected real numbers .*, got dtype object"),
@@ -59,6 +62,77 @@ def test_neutral_places_every_joint_at_its_neutral(robot):
     assert q.shape == (robot.nq,)
     for j in robot.joints:
         assert_allclose(q[j.q_slice], j.type.neutral())
+
+
+def test_a_state_by_names_has_the_rest_neutral_and_at_rest(robot):
+    q, qd = random_configuration(robot, 3), np.arange(1.0, robot.nv + 1)
+    for j in robot.joints:
+        moved, moving = (
+            configuration(robot, {j.name: q[j.q_slice]}),
+            velocity(robot, {j.name: qd[j.qd_slice]}),
+        )
+        for other in robot.joints:
+            same = other is j
+            assert_allclose(moved[other.q_slice], q[j.q_slice] if same else other.type.neutral())
+            assert_allclose(moving[other.qd_slice], qd[j.qd_slice] if same else 0.0)
+    assert_allclose(configuration(robot, {j.name: q[j.q_slice] for j in robot.joints}), q)
+    assert_allclose(configuration(robot, {}), neutral(robot))
+
+
+def test_a_state_by_names_takes_numbers_and_batches():
+    robot = panda()
+    assert configuration(robot, {"joint4": -1.5})[3] == -1.5 and velocity(robot, {"joint4": 2})[3] == 2
+    found = configuration(
+        robot, {"joint1": np.linspace(0, 1, 5)[:, None], "joint2": 3, "joint3": [[[1]], [[2]]]}
+    )
+    assert found.shape == (2, 5, 7)
+    assert_allclose(found[1, :, :3], np.stack([np.linspace(0, 1, 5), [3.0] * 5, [2.0] * 5], -1))
+
+
+def test_a_state_by_wrong_names_or_values_is_refused():
+    robot = panda()
+    for wrong, error, words in (
+        (
+            {"joint44": 1},
+            UnknownNameError,
+            "joints: robot 'panda' has no joint 'joint44'; did you mean 'joint4'",
+        ),
+        (
+            {"joint1": [1, 2]},
+            ArgumentError,
+            r"joints\['joint1'\]: expected shape \(…, 1\), got \(2,\); a rev",
+        ),
+        ({"joint1": "a"}, ArgumentError, r"joints\['joint1'\]: expected real numbers"),
+        ([1.0], ArgumentError, "joints: expected {joint name: value}, got list"),
+        (
+            {"joint1": np.zeros((2, 1)), "joint2": np.zeros((3, 1))},
+            ArgumentError,
+            r"joints\['joint1'\], joints\['joint2'\]: batch shapes do not broadcast",
+        ),
+    ):
+        for f in (configuration, velocity):
+            with pytest.raises(error, match=words):
+                f(robot, wrong)
+    robot = quadruped()
+    base = robot.joint_names[0]
+    with pytest.raises(ArgumentError, match=r"\]: expected a quaternion .*, got length 2; normalise it"):
+        configuration(robot, {base: [2, 0, 0, 0, 0, 0, 0]})
+
+
+def test_a_follower_has_no_coordinate_to_be_given():
+    from hinge.model import Coupling
+
+    r = chain(2)
+    robot = embed_couplings(assemble("c", r.bodies, r.joints, couplings=[Coupling(*r.joint_names[::-1])]))
+    with pytest.raises(
+        ArgumentError, match=f"got '{r.joint_names[1]}', which follows another joint; give its"
+    ):
+        configuration(robot, {r.joint_names[1]: 1.0})
+
+
+def test_integers_are_numbers():
+    assert as_configuration(R, np.zeros(R.nq, np.int64)).dtype == np.float64
+    assert as_tangent(R, np.ones(R.nv, np.uint8), "qd").dtype == np.float64
 
 
 @pytest.mark.parametrize(("size", "shape"), [((), ()), (3, (3,)), ((2, 4), (2, 4)), (0, (0,))])

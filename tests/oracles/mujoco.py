@@ -36,9 +36,7 @@ def load_both(path: Path, root: Path) -> tuple[Robot, mujoco.MjModel, PeerMap]:
         values[:] = 0
     for values in (model.tendon_damping, model.tendon_armature):
         values[model.tendon_num != 1] = 0  # those of one joint are read
-    names = [_name(model, "JOINT", j) or f"joint{j}" for j in range(model.njnt)]
-    peer = mujoco_map(robot, names, model.jnt_qposadr, model.jnt_dofadr, model.nq, model.nv)
-    return robot, model, peer
+    return robot, model, mujoco_map(robot, model)
 
 
 def compare(path: Path, root: Path, *, states: int = 20) -> Row:
@@ -74,12 +72,12 @@ def differences(robot: Robot, model: mujoco.MjModel, peer: PeerMap, s: State) ->
     tau = reference.inverse_dynamics(robot, s.q, s.qd, s.qdd) - passive
     mass = reference.mass_matrix(robot, s.q)
     t = peer.velocity_matrix(s.q)
-    theirs = _mujoco(model, peer, s, tip, np.linalg.solve(transpose(t), tau[..., None])[..., 0])
+    theirs = _mujoco(model, peer, s, tip, peer.to_tau(s.q, tau))
     qdd = reference.forward_dynamics(robot, s.q, s.qd, tau + passive)
-    qacc = peer.qdd(s.q, s.qd, qdd)
+    qacc = peer.to_qdd(s.q, s.qd, qdd)
     off = matvec(transpose(t) @ theirs["mass"], qacc - theirs["forward"])
     return {
-        "inverse": relative(tau, peer.tau(s.q, theirs["inverse"])),
+        "inverse": relative(tau, peer.from_tau(s.q, theirs["inverse"])),
         "mass": relative_mass(mass, transpose(t) @ theirs["mass"] @ t),
         "forward": relative(qacc, theirs["forward"]),
         "residual": relative(tau + off, tau),
@@ -92,7 +90,7 @@ def differences(robot: Robot, model: mujoco.MjModel, peer: PeerMap, s: State) ->
 def _mujoco(model: mujoco.MjModel, peer: PeerMap, s: State, tip: int, tau: Array) -> dict[str, np.ndarray]:
     """Return MuJoCo's answers in its own coordinates; `tau` too is in these."""
     data, found = mujoco.MjData(model), dict[str, list[np.ndarray]]()
-    q, qd, qdd = peer.q(s.q), peer.qd(s.q, s.qd), peer.qdd(s.q, s.qd, s.qdd)
+    q, qd, qdd = peer.to_q(s.q), peer.to_qd(s.q, s.qd), peer.to_qdd(s.q, s.qd, s.qdd)
     for k in range(len(q)):
         data.qpos[:], data.qvel[:], data.qacc[:] = q[k], qd[k], qdd[k]
         mujoco.mj_inverse(model, data)

@@ -25,9 +25,7 @@ def load_both(path: Path, *, floating: bool) -> tuple[Robot, pin.Model, PeerMap]
     robot = read_urdf(path, floating=floating, strict=None)
     root = (pin.JointModelFreeFlyer(),) if floating else ()
     model = pin.buildModelFromUrdf(str(path), *root)
-    joints = [(model.names[i], model.idx_qs[i], model.idx_vs[i]) for i in range(1, model.njoints)]
-    names, qs, vs = zip(*joints, strict=True) if joints else ((), (), ())
-    return robot, model, pinocchio_map(robot, names, qs, vs, model.nq, model.nv)
+    return robot, model, pinocchio_map(robot, model)
 
 
 def compare(path: Path, *, floating: bool, states: int = 20) -> Row:
@@ -77,7 +75,7 @@ def differences(
 def _pinocchio(model: pin.Model, peer: PeerMap, s: State, tip: str, tau: np.ndarray) -> dict[str, np.ndarray]:
     """Return Pinocchio's answers in Hinge's coordinates."""
     data, frame = model.createData(), model.getFrameId(tip, pin.FrameType.BODY)
-    q, t = peer.q(s.q), peer.velocity_matrix(s.q)
+    q, t = peer.to_q(s.q), peer.velocity_matrix(s.q)
     found: dict[str, list[np.ndarray]] = {}
     for k in range(len(s.q)):
         v, a = t[k] @ s.qd[k], t[k] @ s.qdd[k]

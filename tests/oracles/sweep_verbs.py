@@ -216,7 +216,7 @@ def pinocchio(
 
     data, frame = model.createData(), model.getFrameId(tip, pin.FrameType.BODY)
     frames = (pin.ReferenceFrame.LOCAL, pin.ReferenceFrame.WORLD, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-    q, t = peer.q(s.q), peer.velocity_matrix(s.q)
+    q, t = peer.to_q(s.q), peer.velocity_matrix(s.q)
     place, own = model.frames[frame], np.array(model.gravity.linear)
     loads = [pin.Force.Zero() for _ in range(model.njoints)]
     loads[place.parentJoint] = place.placement.act(pin.Force(pushes(tip)["external"][tip][SWAPPED]))
@@ -291,8 +291,8 @@ class MuJoCo:
             self.body = int(self.tip.removeprefix("body"))
         self.own = self.model.opt.gravity.copy()
         s, peer = self.s, self.peer
-        self.t, self.q, self.qd = peer.velocity_matrix(s.q), peer.q(s.q), peer.qd(s.q, s.qd)
-        self.qdd, self.drift = peer.qdd(s.q, s.qd, s.qdd), peer.qdd(s.q, s.qd, 0 * s.qdd)
+        self.t, self.q, self.qd = peer.velocity_matrix(s.q), peer.to_q(s.q), peer.to_qd(s.q, s.qd)
+        self.qdd, self.drift = peer.to_qdd(s.q, s.qd, s.qdd), peer.to_qdd(s.q, s.qd, 0 * s.qdd)
         self.force = np.linalg.solve(transpose(self.t), self.tau[..., None])[..., 0]
 
     def answers(self) -> dict[str, Array]:

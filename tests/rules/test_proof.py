@@ -87,20 +87,20 @@ def test_a_refusal_is_certified_too():
 def test_a_proof_reads_down_to_the_axioms():
     decision = decide(psi @ K @ H @ phi, phi - psi)
     text = str(decision)
-    assert text.startswith("ψ K H φ = φ − ψ\n  proved on trees, by\n    (")
+    assert text.startswith("ψ K H φ = φ − ψ\n  proved on trees, by\n    rule ")
     assert "which unfolds to" in text and "definition of" in text
     names = {a.name for _, a, _ in decision.certificate}
     assert all(f"{name} [" in text for name in names)
     lemmas = decision.unfolded().splitlines()
-    assert lemmas[-1].startswith("  ψ K H φ = φ − ψ   from (")
+    assert lemmas[-1].startswith("  ψ K H φ = φ − ψ   from rule ")
     assert any("definition of" in line for line in lemmas)
     known = set()
     for line in lemmas[:-1]:
-        number, rest = line.strip().split(" ", 1)
+        rule, rest = line.strip().split(": ", 1)
         sources = rest.split("   from ")[1]
-        assert {s for s in sources.split(", ") if s.startswith("(") and s[1:-1].isdigit()} <= known
-        known.add(number)
-    assert {f"({r.number})" for r in decision.rules} <= known
+        assert {s for s in sources.split(", ") if s.startswith("rule ")} <= known
+        known.add(rule)
+    assert {f"rule {r.number}" for r in decision.rules} <= known
 
 
 @by_name(SOME[::6])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from collections.abc import Generator, Sequence
@@ -17,7 +18,14 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Protocol, cast
 
-from hinge.errors import ArgumentError, CommandLineError, HingeError, ModelWarning, UnknownNameError
+from hinge.errors import (
+    ArgumentError,
+    CommandLineError,
+    HingeError,
+    ModelWarning,
+    UnknownNameError,
+    did_you_mean,
+)
 
 DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
@@ -32,7 +40,10 @@ COMMANDS = {
     "explain": "show the derivation of a verb's algorithm for a robot",
     "bench": "time dynamics for a robot on this machine",
     "cache": "show or clear the on-disk cache of compiled code",
+    "completion": "print what lets a shell complete these commands",
 }
+#: Negative numbers, one or several with commas, which argparse would take for options.
+_NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)[\d.,eE+\-infa]*")
 
 
 class Command(Protocol):
@@ -56,13 +67,45 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the `hinge` command with these arguments, or the process's own, and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     try:
-        arguments, unknown = _parser(given).parse_known_args(given)
+        parser = _parser(given)
+        if not given:
+            parser.print_help()
+            return DONE
+        _refuse_unknown(given[0], parser)
+        arguments, unknown = parser.parse_known_args(list(map(_as_value, given)))
         if unknown:
-            arguments.parser.error(f"unknown: {' '.join(unknown)}")
+            hint = did_you_mean(unknown[0].partition("=")[0], flags_of(arguments.parser))
+            arguments.parser.error(f"unknown: {' '.join(unknown)}{hint and '; ' + hint}")
         return _run(arguments)
     except KeyboardInterrupt as stop:
         sys.stderr.write(f"hinge: {stop}\n" if str(stop) else "hinge: interrupted\n")
         return INTERRUPTED
+
+
+def command_of(name: str) -> Command:
+    """Return the sub-command of this name."""
+    return cast("Command", import_module(f"hinge.cli.{name}"))
+
+
+def flags_of(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the options of a parser."""
+    return [flag for action in actions_of(parser) for flag in action.option_strings if flag.startswith("--")]
+
+
+def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the arguments of a parser, which argparse itself shows nowhere."""
+    return parser._actions  # pyright: ignore[reportPrivateUsage]
+
+
+def _as_value(word: str) -> str:
+    """Return a word as argparse must see it: one that begins with a blank is no option."""
+    return f" {word}" if _NEGATIVE.fullmatch(word) else word
+
+
+def _refuse_unknown(word: str, parser: argparse.ArgumentParser) -> None:
+    if not word.startswith("-") and word not in COMMANDS:
+        hint = did_you_mean(word, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+        parser.error(f"COMMAND: expected a command, got {word!r}; {hint}")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -114,7 +157,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         if name not in given[:1]:
             commands.add_parser(name, help=summary)
             continue
-        command = cast("Command", import_module(f"hinge.cli.{name}"))
+        command = command_of(name)
         sub = commands.add_parser(
             name,
             help=summary,

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-from hinge.algebra import B, Q, f_ext, leaves
+from hinge.algebra import B, Q, f_ext
 from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
-from hinge.dynamics import CATALOGUE, Compiled, compiled
-from hinge.errors import CommandLineError, HingeError
+from hinge.dynamics import CATALOGUE, SEVERAL, Compiled, compiled, expression
+from hinge.errors import CommandLineError, HingeError, did_you_mean
 from hinge.explain import page
+from hinge.model import Robot
 
 #: Verbs computed from the result of another one.
-READ_OFF = {"potential_energy": "composite_inertia", "center_of_mass": "composite_inertia"}
+READ_OFF = {
+    "potential_energy": "composite_inertia",
+    "center_of_mass": "composite_inertia",
+    "floating_inverse_dynamics": "hybrid_dynamics",
+    "sample_velocities": "from_quasi_velocities",
+    "base_parameters": "inertial_regressor",
+}
+#: Verbs that are no operator expression, and what they are.
+WITHOUT = {
+    "inverse_kinematics": "is a search, not an expression; explain forward_kinematics or jacobian",
+    "elastic_energy": "is a sum over the joints, not an expression; explain passive_force",
+}
+VERBS = (*CATALOGUE, *SEVERAL, *READ_OFF)
 
 DESCRIPTION = f"""\
 Show a verb for a robot: the operator expression, the derivation step by step with its identities,
@@ -23,25 +37,30 @@ the sweeps over the bodies, the cost of one evaluation, and the compiled code.
   hinge explain forward_dynamics                                  for the built-in panda, as text
   hinge explain mass_matrix --robot arm.urdf --html mass.html     for a file, as a page for a browser
   hinge explain jacobian --robot spacecraft --frame left_hand     for a frame of the robot
+  hinge explain hybrid_dynamics --prescribed joint4               where joint4 moves as told
 
 The page is one file that needs no network; it shows proofs, pictures and the generated code as well.
 
 verbs:
-{fill(", ".join([*CATALOGUE, *READ_OFF]), 96, initial_indent="  ", subsequent_indent="  ")}
+{fill(", ".join(VERBS), 96, initial_indent="  ", subsequent_indent="  ")}
 """
 
 #: Verbs of one frame; other verbs of frames take all bodies by default.
-OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias")
+OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias", "generalized_jacobian")
+#: Verbs of robots on a free base.
+OF_FREE_BASES = ("floating_inverse_dynamics", "generalized_jacobian", "disturbance_jacobian")
+#: The robots that are taken for these and for other verbs unless one is given.
+FREE, FIXED = "spacecraft", "panda"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `hinge explain`."""
-    parser.add_argument("verb", help="the verb, such as forward_dynamics; see the list above")
+    parser.add_argument("verb", metavar="VERB", help="the verb, such as forward_dynamics; see the list above")
     parser.add_argument(
         "--robot",
-        default="panda",
         metavar="ROBOT",
-        help=f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N (default: panda)",
+        help=f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N (default: {FIXED}, or {FREE} for verbs of "
+        "robots on a free base)",
     )
     add_floating(parser)
     parser.add_argument(
@@ -53,6 +72,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "(default: the last body for Jacobians, all bodies for velocities and accelerations)",
     )
     parser.add_argument(
+        "--prescribed",
+        nargs="+",
+        default=[],
+        metavar="JOINT",
+        help="joints whose motion is given, for verbs that split the coordinates "
+        "(default: all but a free base, or the last joint)",
+    )
+    parser.add_argument(
         "--expressed", default="body", choices=["body", "world", "world-aligned"], help="axes of frames"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of HTML to this file")
@@ -62,7 +89,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the explanation, or write it as a page."""
     try:
         found = explained(
-            arguments.verb, arguments.robot, arguments.frame, arguments.expressed, arguments.floating
+            arguments.verb,
+            arguments.robot,
+            arguments.frame,
+            arguments.expressed,
+            arguments.floating,
+            arguments.prescribed,
         )
         if arguments.html is None:
             sys.stdout.write(f"{found.explain()}\n")
@@ -78,23 +110,56 @@ def run(arguments: argparse.Namespace) -> None:
     sys.stdout.write(f"wrote {arguments.html}, {len(text.encode()) / 1000:.0f} kB\n")
 
 
-def explained(verb: str, robot: str, frames: list[str], expressed: str, floating: bool) -> Compiled:
+def explained(
+    verb: str,
+    robot: str | None,
+    frames: Sequence[str],
+    expressed: str,
+    floating: bool,
+    prescribed: Sequence[str] = (),
+) -> Compiled:
     """Return the compiled verb of a command line."""
     name = READ_OFF.get(verb, verb)
-    if name not in CATALOGUE:
-        verbs = ", ".join([*CATALOGUE, *READ_OFF])
-        raise CommandLineError(f"verb: expected a verb, got {verb!r}; the verbs are {verbs}")
-    letters = leaves(CATALOGUE[name])
-    if frames and B not in letters:
+    if verb not in VERBS:
+        raise CommandLineError(f"VERB: {_instead(verb)}")
+    parts = expression(name)
+    if frames and B not in parts.letters:
         raise CommandLineError(f"--frame: {verb} takes no frame; leave it out")
-    if expressed != "body" and Q not in letters:
+    if prescribed and not parts.splits:
+        raise CommandLineError(f"--prescribed: {verb} does not split coordinates; leave it out")
+    if expressed != "body" and Q not in parts.letters:
         raise CommandLineError(f"--expressed: {verb} takes no axes; leave it out")
     if expressed == "world" and name.startswith("classical"):
         raise CommandLineError(
             "--expressed: expected 'body' or 'world-aligned', got 'world', which moves the origin"
         )
-    found = robot_of(robot, floating=floating, argument="--robot")
-    if not frames and B in letters and f_ext not in letters:
-        names = [b.name for b in found.bodies]
-        frames = names[-1:] if name in OF_ONE_FRAME else names
-    return compiled(found, name, tuple(frames), expressed)  # pyright: ignore[reportArgumentType] - checked by argparse
+    usual = FREE if verb in OF_FREE_BASES else FIXED
+    found = robot_of(robot or usual, floating=floating, argument="--robot")
+    if not frames and B in parts.letters and f_ext not in parts.letters:
+        frames = found.body_names[-1:] if name in OF_ONE_FRAME else found.body_names
+    active = _active(found, verb, prescribed) if parts.splits else ()
+    return compiled(found, name, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
+
+
+def _instead(verb: str) -> str:
+    if verb in WITHOUT:
+        return f"{verb} {WITHOUT[verb]}"
+    hint = did_you_mean(verb, VERBS) or f"the verbs are {', '.join(VERBS)}"
+    return f"expected a verb, got {verb!r}; {hint}"
+
+
+def _active(robot: Robot, verb: str, prescribed: Sequence[str]) -> tuple[str, ...]:
+    """Return the joints whose motion is given: all but a free base, or the last one, unless told."""
+    base = [j.name for j in robot.joints if j.parent is None and j.type.kind == "free"]
+    moving = [j.name for j in robot.independent if j.nv]
+    others = tuple(name for name in moving if name not in base)
+    if verb not in OF_FREE_BASES:
+        return tuple(robot.joint(name).name for name in prescribed) or (others if base else others[-1:])
+    if len(base) != 1:
+        raise CommandLineError(
+            f"--robot: expected a robot on a free base for {verb}, got {robot.name!r}; take {FREE}, or give "
+            "--floating with a file"
+        )
+    if prescribed:
+        raise CommandLineError(f"--prescribed: {verb} has all joints but the base prescribed; leave it out")
+    return others

@@ -26,6 +26,7 @@ TIMES, BYTES = 1000, 200_000_000
 
 def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array | str:
     """Parse numbers separated by spaces or commas, or one of these names."""
+    words = [word.strip() for word in words]
     if len(words) == 1 and words[0] in names:
         return words[0]
     parts = [p for word in words for p in word.split(",") if p]

@@ -61,7 +61,7 @@ from hinge.algebra import (
     x_n,
     zero,
 )
-from hinge.errors import ArgumentError
+from hinge.errors import ArgumentError, did_you_mean
 
 __all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
 
@@ -350,7 +350,7 @@ def _instead(verb: str) -> str:
         bare = str(verb).removeprefix(prefix)
         if bare != verb and bare in WITH_OPTIONS:
             return f"use hinge.dynamics.expression({bare!r}, {option}=True)"
-    return f"use one of {', '.join(VERBS)}"
+    return did_you_mean(verb, VERBS) or f"use one of {', '.join(VERBS)}"
 
 
 def every_expression() -> Iterator[Parts]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, precision
-from hinge.dynamics.cached import checked_axes, compiled, one_name
+from hinge.dynamics.cached import Frames, checked_axes, compiled, names_of
 from hinge.dynamics.expressions import expression
 from hinge.dynamics.hybrid import hybrid_dynamics
 from hinge.errors import ArgumentError
@@ -62,14 +62,16 @@ def floating_inverse_dynamics(
     )
 
 
-def generalized_jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
+def generalized_jacobian(
+    robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
+) -> Array:
     """Return J* (…, 6, nv − 6): a frame's velocity is J* q̇ₐ when the base is free and momentum is zero.
 
-    J* = Jₐ − Jₚ 𝓜ₚₚ⁻¹ 𝓜ₚₐ; q̇ₐ are the rates of all joints but the base, in their order. `expressed` as in
-    `velocities`.
+    J* = Jₐ − Jₚ 𝓜ₚₚ⁻¹ 𝓜ₚₐ; q̇ₐ are the rates of all joints but the base, in their order. Of n frames
+    it is (…, 6n, nv − 6). `expressed` as in `velocities`.
     """
     _, others = _base_and_others(robot)
-    names, axes = (one_name(frame),), checked_axes(expressed)
+    names, axes = names_of(robot, frame), checked_axes(expressed)
     return compiled(robot, "generalized_jacobian", names, axes, prescribed=others)(q)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from hinge.algebra import Leaf, Node, One
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import external_forces, precision
-from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, one_name, program
+from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, program
 from hinge.dynamics.expressions import CATALOGUE, WITH_OPTIONS, Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import CALLED, base_inputs
@@ -131,11 +131,7 @@ class Verb:
         return expression(self.name, passive=chosen.get("passive", False), base="base" in chosen)
 
     def _frame(self, given: Mapping[str, Any]) -> Frames:
-        if "frame" not in self.choices:
-            return ()
-        return (
-            one_name(given["frame"]) if self._types.parameters["frame"].annotation is str else given["frame"]
-        )
+        return given["frame"] if "frame" in self.choices else ()
 
     def _axes(self, given: Mapping[str, Any]) -> Expressed:
         if "expressed" not in self.choices:

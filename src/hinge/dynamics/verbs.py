@@ -217,25 +217,34 @@ def classical_accelerations(
 
 @verb
 def jacobian(
-    robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body", out: Array | None = None
+    robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body", out: Array | None = None
 ) -> Array:
-    """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13)."""
+    """Return J (…, 6, nv): the frame's spatial velocity is J qd, J = Bᵀ φᵀ Hᵀ, JPL 88-11 (3.13).
+
+    Of n frames, or with None of all bodies, J is (…, 6n, nv), one below the other.
+    """
     ...
 
 
 @verb
 def jacobian_bias(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
+    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
 ) -> Array:
-    """Return the frame's spatial acceleration (…, 6) when qdd = 0, so that it is J qdd + bias."""
+    """Return the frame's spatial acceleration (…, 6) when qdd = 0, so that it is J qdd + bias.
+
+    Of n frames, or with None of all bodies, it is (…, n, 6).
+    """
     ...
 
 
 @verb
 def classical_jacobian_bias(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: PointAxes = "body"
+    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: Frames, *, expressed: PointAxes = "body"
 ) -> Array:
-    """Return the frame's classical acceleration (…, 6) when qdd = 0; "body" or "world-aligned"."""
+    """Return the frame's classical acceleration (…, 6) when qdd = 0, or (…, n, 6) of n frames.
+
+    `expressed` "body" or "world-aligned".
+    """
     ...
 
 

@@ -11,6 +11,9 @@ from hinge.io.urdf import robot_of
 from hinge.io.xml import parse, read_bytes
 from hinge.model import Robot
 
+#: Robots of `hinge.robots` that take no arguments, for the message to those who load one by its name.
+BUILT_IN = ("double_pendulum", "panda", "puma560", "quadruped", "spacecraft")
+
 
 def load(
     path: str | Path,
@@ -37,6 +40,11 @@ def load(
     if couplings not in ("record", "embed"):
         raise ArgumentError(f"couplings: expected 'record' or 'embed', got {couplings!r}")
     path = Path(path)
+    if str(path) in BUILT_IN and not path.exists():
+        raise FormatError(
+            f"cannot be read: there is no such file; the one that comes with Hinge is hinge.robots.{path}()",
+            source=str(path),
+        )
     data = read_bytes(path)
     if path.suffix == ".xacro":
         urdf = f"{path.stem.removesuffix('.urdf')}.urdf"

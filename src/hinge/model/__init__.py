@@ -10,7 +10,6 @@ from hinge.model.actuator import (
 )
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed
-from hinge.model.conventions import PeerMap, mujoco_map, pinocchio_map
 from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
@@ -29,8 +28,18 @@ from hinge.model.parameters import (
     with_parameters,
 )
 from hinge.model.parts import Body, Coupling, Frame, Joint
+from hinge.model.peer_map import PeerMap
+from hinge.model.peers import mujoco_map, pinocchio_map
 from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
-from hinge.model.state import carry_state, difference, integrate, neutral, random_configuration
+from hinge.model.state import (
+    carry_state,
+    configuration,
+    difference,
+    integrate,
+    neutral,
+    random_configuration,
+    velocity,
+)
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,
@@ -75,6 +84,7 @@ __all__ = [
     "checked_out",
     "checked_robot",
     "common_batch",
+    "configuration",
     "describe",
     "detach",
     "difference",
@@ -105,6 +115,7 @@ __all__ = [
     "release_couplings",
     "reroot",
     "stacked",
+    "velocity",
     "with_inertial_parameters",
     "with_parameters",
 ]

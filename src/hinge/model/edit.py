@@ -19,12 +19,12 @@ from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, assemble
 from hinge.model.vectors import as_vector
-from hinge.spatial import ArrayLike, Transform
+from hinge.spatial import ArrayLike, Inertia, Transform
 
 
 def attach(
     robot: Robot,
-    other: Robot,
+    other: Robot | Body | Inertia,
     to: str,
     *,
     joint: JointType | None = None,
@@ -37,7 +37,10 @@ def attach(
     `rotation` and `position` place the joint's inner frame in `to`. The joint replaces the one
     between `other` and the world and takes its name ("<body>_joint" if that is taken); `prefix` is
     prepended to all names of `other`.
+
+    A payload is a `Body`, or an `Inertia` about the origin of `to`, which becomes a body called "payload".
     """
+    other = _as_robot(other)
     roots = [j for j in other.joints if j.parent is None]
     if len(roots) != 1:
         raise ModelError(
@@ -56,6 +59,18 @@ def attach(
         old.outer,
     )
     return _combine(robot.name, robot, part, {old.name: hook})
+
+
+def _as_robot(other: Robot | Body | Inertia) -> Robot:
+    """Return a robot as it is, and a payload as a robot of one body."""
+    if isinstance(other, Robot):
+        return other
+    body = Body("payload", other) if isinstance(other, Inertia) else other
+    if not isinstance(body, Body):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"other: expected a Robot, or a Body or Inertia as payload, got {type(other).__name__}"
+        )
+    return assemble(body.name, [body], [Joint(f"{body.name}_joint", Fixed(), None, body.name)])
 
 
 def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str = "") -> Robot:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hinge.errors import ModelError, UnknownNameError
+from hinge.errors import ModelError, UnknownNameError, close_names, did_you_mean
 from hinge.model.joints import Follower
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.readonly import frozen, numbers
+from hinge.model.table import in_html, rows_of
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order, find_loop
 
@@ -160,9 +160,19 @@ class Robot:
         """Whether a free joint hangs a body on the world."""
         return any(j.parent is None and j.type.kind == "free" for j in self.joints)
 
+    @property
+    def summary(self) -> str:
+        """The robot in one line: name, bodies, nq, nv, base."""
+        base = "floating" if self.is_floating else "fixed"
+        return f"{self.name}: {len(self.bodies)} bodies, nq = {self.nq}, nv = {self.nv}, {base} base"
+
     def __repr__(self) -> str:
         base = "floating" if self.is_floating else "fixed"
         return f"<Robot {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {base} base>"
+
+    def _repr_html_(self) -> str:
+        """Return a table of bodies and joints, which notebooks show."""
+        return in_html(self.summary, rows_of(self.bodies, self.joints, self.tree.depth))
 
 
 def assemble(
@@ -234,7 +244,7 @@ def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint
     for joint in joints:
         for role, body in (("parent", joint.parent), ("child", joint.child)):
             if body is not None and body not in index:
-                close = difflib.get_close_matches(body, index, n=1)
+                close = close_names(body, index, most=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise ModelError(f"joint {joint.name!r}: its {role} body {body!r} does not exist{hint}")
         if joint.child in carrier:
@@ -308,8 +318,7 @@ def _refuse_twice(what: str, names: Iterable[str]) -> None:
 def _look_up(what: str, name: str, index: dict[str, int], robot: str) -> int:
     if name in index:
         return index[name]
-    close = difflib.get_close_matches(str(name), index, n=3)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else _listing(index)
+    hint = did_you_mean(name, index) or _listing(index)
     raise UnknownNameError(f"robot {robot!r} has no {what} {name!r}; {hint}")
 
 

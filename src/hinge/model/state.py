@@ -1,19 +1,29 @@
-"""Configurations of a whole robot: neutral, random, integrate, difference, carry_state.
+"""Configurations of a whole robot: neutral, by names, random, integrate, difference, carry_state.
 
 q (…, nq) is a point, v (…, nv) a tangent vector; leading dimensions broadcast.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import index
+from typing import Literal
 
 import numpy as np
 
-from hinge.errors import ArgumentError
+from hinge.errors import ArgumentError, UnknownNameError
+from hinge.model.checks import TOLERANCE
 from hinge.model.joints import Follower, released
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
-from hinge.model.vectors import as_configuration, as_tangent, checked_robot, common_batch, stacked
+from hinge.model.vectors import (
+    as_configuration,
+    as_tangent,
+    as_vector,
+    checked_robot,
+    common_batch,
+    stacked,
+)
 from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 
 
@@ -23,6 +33,60 @@ def neutral(robot: Robot) -> Array:
     Followers are at the positions given by their leaders.
     """
     return stacked([j.type.neutral() for j in robot.independent])
+
+
+def configuration(robot: Robot, joints: Mapping[str, ArrayLike]) -> Array:
+    """Return the configuration (…, nq) with some joints, by name, at given places and all others neutral.
+
+    The value of a joint is (…, its nq), or a number if its nq is one; leading dimensions are batches. For
+    example `configuration(robot, {"shoulder": 0.5, "ball": [1, 0, 0, 0]})`.
+    """
+    found = _by_names(robot, joints, "nq")
+    return stacked([found.get(j.name, j.type.neutral()) for j in robot.independent])
+
+
+def velocity(robot: Robot, joints: Mapping[str, ArrayLike]) -> Array:
+    """Return the velocity (…, nv) with some joints, by name, at given rates and all others at rest.
+
+    Values as for `configuration`, (…, nv of the joint). Forces and gains (…, nv) can be written so as well.
+    """
+    found = _by_names(robot, joints, "nv")
+    return stacked([found.get(j.name, np.zeros(j.nv)) for j in robot.independent])
+
+
+def _by_names(robot: Robot, joints: Mapping[str, ArrayLike], size: Literal["nq", "nv"]) -> dict[str, Array]:
+    """Return the values of joints as arrays (…, nq) or (…, nv), or raise an error that names the joint."""
+    checked_robot(robot)
+    if not isinstance(joints, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"joints: expected {{joint name: value}}, got {type(joints).__name__}")
+    found: dict[str, Array] = {}
+    for name, value in joints.items():
+        try:
+            j = robot.joint(name)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"joints: {error}") from None
+        if j.follows:
+            raise ArgumentError(
+                f"joints: expected joints with coordinates of their own, got {name!r}, which follows another "
+                "joint; give its leader"
+            )
+        n, label = getattr(j, size), f"joints[{name!r}]"
+        given = np.asarray(value)[..., None] if n == 1 and np.ndim(value) == 0 else value
+        found[name] = as_vector(given, label, n, f"a {j.type.kind} joint has {size} = {n}")
+        if size == "nq" and j.type.has_quaternion:
+            _refuse_long_quaternions(found[name], label)
+    common_batch({f"joints[{n!r}]": x for n, x in found.items()})
+    return found
+
+
+def _refuse_long_quaternions(q: Array, label: str) -> None:
+    norms = np.linalg.norm(q[..., :4], axis=-1)
+    wrong = np.flatnonzero(np.abs(norms - 1) > TOLERANCE)
+    if len(wrong):
+        raise ArgumentError(
+            f"{label}: expected a quaternion w x y z of length one, got length {norms.flat[wrong[0]]:.6g}; "
+            "normalise it"
+        )
 
 
 def random_configuration(

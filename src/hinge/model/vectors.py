@@ -43,11 +43,6 @@ def as_vector(x: ArrayLike, name: str, size: int, reason: str, *, dtype: DTypeLi
         raise ArgumentError(
             f"{name}: expected an array of shape (…, {size}), but conversion failed: {error}"
         ) from None
-    if a.dtype.kind in "iub" and isinstance(x, np.ndarray):
-        raise ArgumentError(
-            f"{name}: expected floats of shape (…, {size}), got dtype {a.dtype}, which rounds; convert with "
-            f"{name}.astype(float)"
-        )
     if a.dtype.kind not in "fiu":
         raise ArgumentError(f"{name}: expected real numbers of shape (…, {size}), got dtype {a.dtype}")
     if a.ndim > MOST_DIMENSIONS:

@@ -78,8 +78,8 @@ class Decision:
         lines: list[str] = []
         for rule in ancestry(self.rules):
             sources = ", ".join(dict.fromkeys(_source_name(u) for u in rule.proof))
-            lines.append(f"  ({rule.number}) {rule_text(rule, numbered=False)}   from {sources}")
-        used = ", ".join(f"({r.number})" for r in self.rules)
+            lines.append(f"  {rule_text(rule)}   from {sources}")
+        used = ", ".join(f"rule {r.number}" for r in self.rules)
         return "\n".join([*lines, f"  {self.left} = {self.right}   from {used}"])
 
 
@@ -118,13 +118,12 @@ def _uncompleted(theory: Theory) -> Table:
     return table
 
 
-def rule_text(rule: Rule, *, numbered: bool = True) -> str:
-    """Return a rule as an equation in Unicode."""
+def rule_text(rule: Rule) -> str:
+    """Return a rule of a table as its number there and an equation in Unicode."""
     first = rule.lhs[0]
     left = Polynomial(first.range, rule.lhs[-1].domain, {rule.lhs: 1})
     right = Polynomial(left.range, left.domain, rule.rhs)
-    text = f"{left.expression()} = {right.expression()}"
-    return f"({rule.number}) {text}" if numbered else text
+    return f"rule {rule.number}: {left.expression()} = {right.expression()}"
 
 
 def _unfolded(
@@ -144,4 +143,4 @@ def _unfolded(
 
 
 def _source_name(use: Use) -> str:
-    return str(use.source) if isinstance(use.source, Axiom) else f"({use.source.number})"
+    return str(use.source) if isinstance(use.source, Axiom) else f"rule {use.source.number}"

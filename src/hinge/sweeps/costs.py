@@ -100,7 +100,7 @@ class Cost:
     operations: int
 
     def __str__(self) -> str:
-        parts = [_counted(self.solves, "dense solve")] if self.solves else []
+        parts = [_counted(self.solves, "dense solve") + " of cubic cost"] if self.solves else []
         parts += [_counted(self.quadratic, "operator") + " of quadratic cost"] if self.quadratic else []
         parts += [
             _counted(self.passes, "sweep"),

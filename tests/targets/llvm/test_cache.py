@@ -31,6 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the directory of an empty cache in its usual place below a home of its own."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
+    (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     return tmp_path / "caches" / "hinge" / "objects-v1"
@@ -437,6 +438,22 @@ def test_each_platform_has_its_place(
         monkeypatch.setenv(name, value.format(tmp_path))
     monkeypatch.setattr(sys, "platform", platform)
     assert cache.location() == tmp_path / expected / "hinge" / "objects-v1"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="HOME says nothing on Windows")
+@pytest.mark.parametrize("chosen", [None, "~/mine"])
+@pytest.mark.parametrize("home", ["", "relative", "{}/not/there"])
+def test_without_a_home_nothing_is_made(
+    home: str, chosen: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", home.format(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    if chosen is not None:
+        monkeypatch.setenv("HINGE_CACHE_DIR", chosen)
+    assert_off("the home directory is unknown; set HINGE_CACHE_DIR")
+    assert not cache.store(KEY, PAYLOAD, "label")
+    assert [p.name for p in tmp_path.iterdir()] == ["home"]
 
 
 @posix

@@ -211,6 +211,8 @@ def _places() -> tuple[Path, ...]:
     chosen = os.environ.get("HINGE_CACHE_DIR")
     try:
         if chosen:
+            if Path(chosen).parts[:1] == ("~",):
+                _home()
             return (Path(chosen).expanduser().absolute(),)
         ours = _user_caches() / "hinge"
     except RuntimeError:
@@ -225,9 +227,14 @@ def _user_caches() -> Path:
         "darwin": (None, "Library/Caches"),
     }.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
     chosen = os.environ.get(name, "") if name else ""
-    path = Path(chosen) if os.path.isabs(chosen) else Path.home() / usual
-    if not path.is_absolute():
-        raise RuntimeError("HOME is not an absolute path")
+    return Path(chosen) if os.path.isabs(chosen) else _home() / usual
+
+
+def _home() -> Path:
+    """Return the home directory, which is never made; a RuntimeError if there is none."""
+    path = Path.home()
+    if os.environ.get("HOME") == "" or not path.is_absolute() or not path.is_dir():
+        raise RuntimeError("HOME is not the absolute path of a directory")
     return path
 
 
