@@ -17,6 +17,7 @@ from benchmarks import (
     simulate,
     single,
     threads,
+    verbs,
 )
 
 QUESTIONS: dict[str, command.Question] = {
@@ -33,6 +34,7 @@ QUESTIONS: dict[str, command.Question] = {
     "operational": operational.tables,
     "operations": operations.tables,
     "simulate": simulate.tables,
+    "verbs": verbs.tables,
 }
 
 if __name__ == "__main__":

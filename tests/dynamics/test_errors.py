@@ -366,3 +366,52 @@ def test_the_rest_of_such_a_robot_works():
         "robot: expected a mass above zero, got 0 for 'empty'",
         "give its bodies mass",
     )
+
+
+# Calls after the first, which go straight into the code.
+
+
+@pytest.mark.parametrize("verb, name", [("force_correction", "force"), ("jacobian_solve", "velocity")])
+@pytest.mark.parametrize("odd", [None, {}, 1.0, "much", [[1.0], [2.0, 3.0]], np.zeros(5), [0] * 7, object()])
+def test_what_is_no_vector_at_a_frame_is_named_in_every_call(verb, name, odd):
+    call, robot = getattr(hinge, verb), robots.panda()
+    for _ in range(2):
+        fails(lambda: call(robot, np.zeros(7), odd, "link7"), ArgumentError, f"{name}: expected")
+        call(robot, np.zeros(7), np.zeros(6), "link7")
+
+
+def test_what_an_array_like_raises_is_told():
+    class Broken:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("broken")
+
+    robot = robots.panda()
+    hinge.jacobian_solve(robot, np.zeros(7), np.zeros(6), "link7")
+    call = partial(hinge.jacobian_solve, robot, np.zeros(7), Broken(), "link7")
+    fails(call, ArgumentError, "velocity: expected", "broken")
+
+
+def test_an_unknown_argument_is_named_before_a_missing_one():
+    f = compiled(H @ phi @ M @ phi.T @ H.T @ qd)
+    fails(lambda: f(Q, qdd=ZERO), ArgumentError, "qdd: not in the expression; expected the arguments q, qd")
+    fails(lambda: f(Q, x_typo=ZERO), ArgumentError, "x_typo: not in the expression")
+
+
+def test_a_batch_beyond_all_memory_is_refused():
+    q = np.broadcast_to(np.zeros(2), (2**58, 2))
+    call = partial(hinge.mass_matrix, PENDULUM, q)
+    fails(call, ArgumentError, "q: expected a batch whose results fit into memory, got one of shape")
+
+
+def test_a_batch_without_coordinates_has_nothing_to_do():
+    b = Builder("rock")
+    b.body("stone", inertia=robots.solid_rod(1.0, 0.2, 0.02, (0, 0, 0.1)))
+    robot = b.build()
+    assert robot.nv == 0
+    for threads in (1, None):
+        hinge.set_threads(threads)
+        found = hinge.mass_matrix(robot, np.zeros((2**40, 0)))
+        assert found.shape == (2**40, 0, 0)
+        out = np.empty((2**40, 0, 0))
+        assert hinge.mass_matrix(robot, np.zeros((2**40, 0)), out=out) is out
+    hinge.set_threads(None)

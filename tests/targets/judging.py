@@ -339,9 +339,8 @@ def _on(f: Compiled, target: str, **options: Any) -> Compiled:
     """Return what was compiled as another target runs it: the passes before the target's are shared."""
     found = copy(f)
     found._options = {"target": target, "shape": None, "lanes": None, **options}
-    found._programs = {}
-    for name in ("entry", "node_entry", "_flat_entry"):
-        found.__dict__.pop(name, None)
+    found._programs, found._entries = {}, {}
+    found.__dict__.pop("flat_entry", None)
     return found
 
 

@@ -63,6 +63,7 @@ def compile(
         checked_target("target", target)
     if isinstance(expressions, str):
         expressions = expression(expressions)
+    readout = expressions.readout if isinstance(expressions, Parts) else None
     if isinstance(expressions, Parts):
         expressions, blocks = expressions.expressions, {**expressions.blocks, **(blocks or {})}
     form = expressions if isinstance(expressions, Derivation) else None
@@ -81,7 +82,8 @@ def compile(
             "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
         )
     form = replace(form, blocks=shown) if form and blocks else form
-    return Compiled(given, binding, blocks=shown, derivation=form, target=target, shape=shape, lanes=lanes)
+    options = {"target": target, "shape": shape, "lanes": lanes}
+    return Compiled(given, binding, blocks=shown, derivation=form, readout=readout, **options)
 
 
 def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> dict[str, Expr]:

@@ -61,7 +61,12 @@ from hinge.algebra import (
     x_n,
     zero,
 )
+<<<<<<< HEAD
 from hinge.errors import ArgumentError, did_you_mean
+=======
+from hinge.errors import ArgumentError
+from hinge.sweeps import Readout
+>>>>>>> speed
 
 __all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
 
@@ -190,10 +195,14 @@ CATALOGUE: dict[str, Expr] = {
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The parts of a verb's value: expressions, and operators that are returned as blocks."""
+    """The parts of a verb's value: expressions, and operators that are returned as blocks.
+
+    `readout` is a formula of these that gives what the verb shows.
+    """
 
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
+    readout: Readout | None = None
 
     @cached_property
     def letters(self) -> set[Leaf]:

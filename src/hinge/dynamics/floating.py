@@ -6,13 +6,20 @@ is hybrid dynamics with the base passive and all other joints active, p and a be
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, precision
+<<<<<<< HEAD
 from hinge.dynamics.cached import Frames, checked_axes, compiled, names_of
+=======
+from hinge.dynamics.cached import CALLS, checked_axes, compiled, one_name
+>>>>>>> speed
 from hinge.dynamics.expressions import expression
-from hinge.dynamics.hybrid import hybrid_dynamics
+from hinge.dynamics.hybrid import RESULTS, hybrid_dynamics
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_vector, checked_robot, common_batch
 from hinge.spatial import Array, ArrayLike
@@ -38,6 +45,11 @@ def floating_inverse_dynamics(
     7.5.1: derived to (7.25)–(7.31), the base being all that is passive. `external`, `gravity` and `passive`
     as in `inverse_dynamics`.
     """
+    plain = base_force is None and external is None and gravity is None and passive is False
+    key = ("floating_inverse_dynamics", robot)
+    known = CALLS.look(key) if plain and type(q) is np.ndarray and q.dtype == np.float64 else None
+    if known is not None:
+        return known(q, qd, qdd)
     base, others = _base_and_others(robot)
     dtype = precision(q, qd, qdd, *([] if base_force is None else [base_force]))
     given = np.zeros(6, dtype)
@@ -48,7 +60,9 @@ def floating_inverse_dynamics(
     tau = np.zeros((*given.shape[:-1], robot.nv), dtype)
     tau[..., base.qd_slice] = given
     parts = expression("hybrid_dynamics", passive=passive)
-    compiled(robot, parts, external_forces(external)[0], prescribed=others)  # code of its own
+    f = compiled(robot, parts, external_forces(external)[0], prescribed=others)  # code of its own
+    if plain:
+        CALLS.put(key, _without_force(f.entry_for(finish=RESULTS), robot.nv))
     return hybrid_dynamics(
         robot,
         q,
@@ -62,17 +76,37 @@ def floating_inverse_dynamics(
     )
 
 
+<<<<<<< HEAD
 def generalized_jacobian(
     robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
 ) -> Array:
+=======
+def _without_force(entry: Callable[..., Any], size: int) -> Callable[..., Any]:
+    """Return hybrid dynamics as a function of q, qd, qdd, all forces that are given being zero."""
+    zero = np.zeros(size)
+    return lambda q, qd, qdd: entry(q, qd, qdd, zero)
+
+
+def generalized_jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
+>>>>>>> speed
     """Return J* (…, 6, nv − 6): a frame's velocity is J* q̇ₐ when the base is free and momentum is zero.
 
     J* = Jₐ − Jₚ 𝓜ₚₚ⁻¹ 𝓜ₚₐ; q̇ₐ are the rates of all joints but the base, in their order. Of n frames
     it is (…, 6n, nv − 6). `expressed` as in `velocities`.
     """
+<<<<<<< HEAD
     _, others = _base_and_others(robot)
     names, axes = names_of(robot, frame), checked_axes(expressed)
     return compiled(robot, "generalized_jacobian", names, axes, prescribed=others)(q)
+=======
+    key = ("generalized_jacobian", robot, frame, expressed)
+    known = CALLS.look(key)
+    if known is None:
+        _, others = _base_and_others(robot)
+        names, axes = (one_name(frame),), checked_axes(expressed)
+        known = CALLS.put(key, compiled(robot, "generalized_jacobian", names, axes, prescribed=others).entry)
+    return known(q)
+>>>>>>> speed
 
 
 def disturbance_jacobian(robot: Robot, q: ArrayLike) -> Array:
@@ -80,8 +114,12 @@ def disturbance_jacobian(robot: Robot, q: ArrayLike) -> Array:
 
     The base's qd is [ω; v] of the outer frame of its joint, in its own axes.
     """
-    _, others = _base_and_others(robot)
-    return compiled(robot, "disturbance_jacobian", prescribed=others)(q)
+    key = ("disturbance_jacobian", robot)
+    known = CALLS.look(key)
+    if known is None:
+        _, others = _base_and_others(robot)
+        known = CALLS.put(key, compiled(robot, "disturbance_jacobian", prescribed=others).entry)
+    return known(q)
 
 
 def _base_and_others(robot: Robot) -> tuple[Joint, tuple[str, ...]]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import Expr, Leaf, One, Space, g, letters_of
+from hinge.algebra import Expr, Leaf, One, Space, f_ext, g, letters_of, x_n
 from hinge.binding import RobotBinding, hides_fixed_bodies
-from hinge.dynamics.arguments import precision, shaped
-from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector
+from hinge.dynamics.arguments import WHY, precision, shaped
+from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector, refuse_endless
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, common_batch
+from hinge.model import Robot, as_configuration, as_vector, common_batch
 from hinge.pipeline import Compilation, Derivation
 from hinge.spatial import Array, ArrayLike
-from hinge.sweeps import Code
+from hinge.sweeps import Code, Readout
 from hinge.targets import Executable, listing
 
 __all__ = ["Compiled"]
+
+#: From results, the only one or a dict of them, to what a function returns.
+Finish: TypeAlias = Callable[[Any], Any]
+#: The caller's names of vectors at one node.
+NODE_VECTORS = {f_ext.name: "force", x_n.name: "velocity"}
 
 
 class Compiled:
@@ -41,11 +46,12 @@ class Compiled:
         *,
         blocks: Mapping[str, Expr] | None = None,
         derivation: Derivation | None = None,
+        readout: Readout | None = None,
         target: str | None = None,
         shape: str | None = None,
         lanes: int | None = None,
     ) -> None:
-        self.given, self.binding = given, binding
+        self.given, self.binding, self.readout = given, binding, readout
         self.blocks: Mapping[str, Expr] = blocks or {}
         self._form = derivation
         self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
@@ -54,6 +60,7 @@ class Compiled:
         self._values = Inputs(binding, self._letters)
         self._compilations: dict[bool, Compilation] = {}
         self._programs: dict[Compilation, Executable] = {}
+        self._entries: dict[tuple[bool, Finish | None], Callable[..., Any]] = {}
         self._refuse_single_bodies()
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
@@ -84,7 +91,7 @@ class Compiled:
         if own_gravity not in self._compilations:
             binding = replace(self.binding, own_gravity=own_gravity)
             self._compilations[own_gravity] = Compilation(
-                self.given, binding, self.blocks, self._form, str(self)
+                self.given, binding, self.blocks, self._form, str(self), self.readout
             )
         return self._compilations[own_gravity]
 
@@ -127,17 +134,21 @@ class Compiled:
         """
         if qd is not None:
             vectors["qd"] = qd
-        if out is None and vectors.keys() == self._names.keys():
-            return self.entry(q, *[vectors[name] for name in self._names])
+        if vectors.keys() == self._names.keys():
+            arrays = [vectors[name] for name in self._names]
+            if out is None:
+                return self.entry(q, *arrays)
+            if self._is_one:
+                return self.entry(q, *arrays, out=out)
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
 
-    @property
+    @cached_property
     def _first(self) -> str:
-        return next(iter(self.given))
+        return next(iter(self.given if self.readout is None else self.signature.results))
 
-    @property
+    @cached_property
     def _is_one(self) -> bool:
-        return len(self.given) == 1 and not self.blocks
+        return len(self.signature.results) == 1
 
     def _one(self, results: dict[str, Array]) -> Any:
         """Return the only result, or all by name."""
@@ -148,15 +159,22 @@ class Compiled:
         """The vectors beside q, in the order of the program, that a call with the robot's gravity takes."""
         return {n: None for n in self.signature.inputs if n != "q"}
 
-    @cached_property
+    @property
     def entry(self) -> Callable[..., Any]:
-        """The fast path for plain arrays, made once."""
-        return self._fast_path(str(self))
+        """The fast path for plain arrays."""
+        return self.entry_for()
 
-    @cached_property
-    def node_entry(self) -> Callable[..., Any]:
-        """The same for one node, whose vectors have no dimension of nodes."""
-        return self._fast_path(str(self), one_node=True)
+    def entry_for(self, *, one_node: bool = False, finish: Finish | None = None) -> Callable[..., Any]:
+        """Return the fast path for plain arrays, of one state or a batch; each is made once.
+
+        With `one_node` what belongs to the only node has no dimension of nodes. `finish` makes of the results
+        what the function returns.
+        """
+        found = self._entries.get((one_node, finish))
+        if found is None:
+            made = self._fast_path(one_node, finish)
+            found = self._entries.setdefault((one_node, finish), made)
+        return found
 
     def takes(self, name: str) -> bool:
         """Tell whether a call with the robot's gravity takes a vector of this name."""
@@ -166,10 +184,16 @@ class Compiled:
         """Return the value of a call, by the fast path for plain arrays; rows, such as inertias, are flat."""
         if vectors.keys() != self._names.keys():
             return self._one(self.evaluate(q, {n: self._values.in_rows(n, v) for n, v in vectors.items()}))
-        return self._flat_entry(q, *[vectors[name] for name in self._names])
+        return self.flat_entry(q, *[vectors[name] for name in self._names])
+
+    @property
+    def vectors(self) -> tuple[str, ...]:
+        """The vectors beside q that a call with the robot's gravity takes, in order."""
+        return tuple(self._names)
 
     @cached_property
-    def _flat_entry(self) -> Callable[..., Any]:
+    def flat_entry(self) -> Callable[..., Any]:
+        """The fast path for plain arrays in which rows are flat, made once."""
         if not all(x.domain is One for x in map(self._letters.__getitem__, self._names)):
             return self._at_flat
         return self.program().entry(
@@ -194,6 +218,7 @@ class Compiled:
     ) -> dict[str, Array]:
         """Return every output by name; `called` are the caller's names of inputs, for messages."""
         given = dict(vectors)
+        self._refuse_unknown(given)
         program = self.program("gravity" not in given)
         shapes = program.signature.results
         dtype = precision(q, *given.values())
@@ -203,18 +228,25 @@ class Compiled:
                 arrays[name] = self._values.take(name, given, dtype)
         for name in [n for n in given if self._values.is_empty(n)]:
             self._values.take(name, given, dtype)
-        if given:
-            wanted = ", ".join(["q", *self._argument_names()])
-            raise ArgumentError(f"{', '.join(given)}: not in the expression; expected the arguments {wanted}")
+        self._refuse_unknown(given, known=())
         names = {n: (called or {}).get(n, self._argument_name(n)) for n in arrays}
         batch = common_batch({names[n]: v for n, v in arrays.items() if n == "q" or v.ndim > 1})
+        refuse_endless(batch, shapes, dtype)
         to = checked_results(out, self._shapes, batch, dtype)
         shown = program(arrays, to and {n: x.reshape(batch + shapes[n]) for n, x in to.items()})
-        found = {name: shaped(x, self._spaces[name]) for name, x in shown.items()}
+        found = {name: self._shaped(name, x) for name, x in shown.items()}
         for name, x in (to or {}).items():
             if not np.shares_memory(x, found[name]):
                 x[...] = found[name]
         return to or found
+
+    def _refuse_unknown(self, given: Mapping[str, ArrayLike], known: Iterable[str] | None = None) -> None:
+        """Refuse arguments that are no letters of the expressions, nor gravity."""
+        unknown = [n for n in given if n not in ((*self._letters, "gravity") if known is None else known)]
+        if unknown:
+            wanted = ", ".join(["q", *self._argument_names()])
+            shown = ", ".join(unknown)
+            raise ArgumentError(f"{shown}: not in the expression; expected the arguments {wanted}")
 
     @cached_property
     def _spaces(self) -> dict[str, tuple[Space, Space]]:
@@ -224,37 +256,48 @@ class Compiled:
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of results: vectors of nodes or bodies are in rows of six."""
         results = self.signature.results
-        return {n: shaped(np.empty(shape), self._spaces[n]).shape for n, shape in results.items()}
+        return {n: self._shaped(n, np.empty(shape)).shape for n, shape in results.items()}
 
-    def at(self, *args: ArrayLike) -> Any:
+    def _shaped(self, name: str, x: Array) -> Array:
+        return x if self.readout is not None else shaped(x, self._spaces[name])
+
+    def at(self, *args: ArrayLike, out: Any = None) -> Any:
         """Return the value of a call: q first, then vectors in the program's order."""
         names = list(self._names)
         if len(args) != 1 + len(names):
             wanted = ", ".join(["q", *names])
             raise TypeError(f"{self._first}(): expected the arrays {wanted}, got {len(args)} arguments")
-        return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True))))
+        to = {self._first: out} if self._is_one else out
+        return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True)), out=to))
 
-    def _fast_path(self, doc: str = "", *, one_node: bool = False) -> Callable[..., Any]:
-        """Return `at` as a function with a fast path for plain arrays, of one state or a batch.
-
-        With `one_node` vectors of the only node have no dimension of nodes.
-        """
-        at, shapes = self.at, self._shapes
+    def _fast_path(self, one_node: bool, finish: Finish | None) -> Callable[..., Any]:
+        at, shapes = (self._at_one_node if one_node else self.at), self._shapes
         if one_node:
-            at = self._at_one_node
-            shapes = {n: s[1:] if is_of_nodes(self.given[n]) else s for n, s in shapes.items()}
+            shapes = {n: s[1:] if self._is_at_nodes(n) else s for n, s in shapes.items()}
+        fallback = at if finish is None else _finished(at, finish)
         letters = [self._letters[n] for n in self._names]
         if not all(is_vector(x) or (one_node and is_of_nodes(x)) for x in letters):
-            return at
-        return self.program().entry(at, list(shapes.values()), name=self._first, doc=doc)
+            return fallback
+        name, doc = self._first, str(self)
+        return self.program().entry(fallback, list(shapes.values()), name=name, doc=doc, finish=finish)
 
-    def _at_one_node(self, q: ArrayLike, *args: ArrayLike) -> Array:
+    def _is_at_nodes(self, name: str) -> bool:
+        """Tell whether a result has a dimension of nodes, which is its first."""
+        return self.readout is not None or is_of_nodes(self.given[name])
+
+    def _at_one_node(self, q: ArrayLike, *args: ArrayLike) -> Any:
         given = [
-            np.asarray(x)[..., None, :] if is_of_nodes(self._letters[n]) else x
+            as_vector(x, NODE_VECTORS.get(n, n), 6, WHY[6], dtype=precision(q, x))[..., None, :]
+            if is_of_nodes(self._letters[n])
+            else x
             for n, x in zip(self._names, args, strict=True)
         ]
-        found = self.at(q, *given)
-        return found[..., 0, :] if is_of_nodes(self.given[self._first]) else found
+        found = self.evaluate(q, dict(zip(self._names, given, strict=True)))
+        return self._one({n: self.of_one_node(n, x) for n, x in found.items()})
+
+    def of_one_node(self, name: str, x: Array) -> Array:
+        """Return a result without the dimension of nodes."""
+        return np.take(x, 0, axis=x.ndim - len(self._shapes[name])) if self._is_at_nodes(name) else x
 
     def _argument_name(self, name: str) -> str:
         """Return the caller's name of an input."""
@@ -291,3 +334,12 @@ class Compiled:
 
     def __str__(self) -> str:
         return f"{', '.join(self.given)} for {self.robot.name!r}"
+
+
+def _finished(at: Callable[..., Any], finish: Finish) -> Callable[..., Any]:
+    """Return a function of arrays followed by what makes of its results what is returned."""
+
+    def call(*args: ArrayLike) -> Any:
+        return finish(at(*args))
+
+    return call

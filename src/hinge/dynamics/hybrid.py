@@ -8,7 +8,8 @@ of the two is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -76,7 +77,7 @@ def hybrid_dynamics(
         more["gravity"] = gravity
     f = _form(robot, parts, nodes, choice)
     if listed and isinstance(choice, frozenset):
-        CALLS.put(key, f)
+        CALLS.put(key, f.direct)
     return f(q, qd, qdd, tau, out, **more)
 
 
@@ -100,6 +101,11 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
     S_aa = 𝓜_aa − 𝓜_ap 𝓜_pp⁻¹ 𝓜_pa is the inertia that the active coordinates see, S_ap = 𝓜_ap 𝓜_pp⁻¹,
     S_pp = 𝓜_pp⁻¹. `prescribed` as in `hybrid_dynamics`, but one set for all states.
     """
+    listed = type(prescribed) in (list, tuple)
+    key = ("partitioned", robot, tuple(prescribed)) if listed else ()
+    known = CALLS.look(key) if listed else None
+    if known is not None:
+        return known(q)
     choice = _choice(checked_robot(robot), prescribed)
     held = _held(robot, choice) if isinstance(choice, frozenset) else choice
     if held.ndim != 1:
@@ -109,13 +115,25 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
         )
     active, passive = np.flatnonzero(held), np.flatnonzero(~held)
     if isinstance(choice, frozenset) and has_own_code(robot, _PARTITIONED, (), choice):
-        found = compiled(robot, _PARTITIONED, prescribed=choice).evaluate(q, {})
-        return Partition(found["S_aa"], found["S_ap"], found["S_pp"], active, passive)
+        f = _of_own_code(compiled(robot, _PARTITIONED, prescribed=choice).entry, active, passive)
+        return (CALLS.put(key, f) if listed else f)(q)
     f = compiled(robot, _PARTITIONED, prescribed=None)
     found = f.evaluate(q, {"held": held.astype(precision(q))})
     parts = {"S_aa": (active, active), "S_ap": (active, passive), "S_pp": (passive, passive)}
     aa, ap, pp = (found[name][..., rows[:, None], columns] for name, (rows, columns) in parts.items())
     return Partition(aa, ap, pp, active, passive)
+
+
+def _of_own_code(
+    entry: Callable[..., Any], active: NDArray[np.intp], passive: NDArray[np.intp]
+) -> Callable[[ArrayLike], Partition]:
+    """Return the partition as a function of q, for a set that has code of its own."""
+
+    def call(q: ArrayLike) -> Partition:
+        found = entry(q)
+        return Partition(found["S_aa"], found["S_ap"], found["S_pp"], active.copy(), passive.copy())
+
+    return call
 
 
 def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
@@ -158,6 +176,8 @@ def coordinates(robot: Robot, joints: Prescribed, called: str) -> Mask:
 #: The caller's names of inputs and results.
 _CALLED = {**ARGUMENTS, "held": "prescribed"}
 _RESULTS: tuple[str, ...] = ("accelerations", "forces")
+#: From the results by name to qdd and tau.
+RESULTS = itemgetter(*_RESULTS)
 
 
 def _form(robot: Robot, parts: Parts, nodes: tuple[str, ...], choice: frozenset[str] | Mask) -> _Form:
@@ -172,7 +192,12 @@ class _Form:
     """Hybrid dynamics for one set of joints."""
 
     def __init__(self, f: Compiled) -> None:
-        self.f, self.entry = f, f.entry
+        self.f, self.entry = f, f.entry_for(finish=RESULTS)
+
+    @property
+    def direct(self) -> Callable[..., tuple[Array, Array]]:
+        """The quickest function of plain arrays q, qd, qdd, tau."""
+        return self.entry
 
     def __call__(
         self,
@@ -185,8 +210,7 @@ class _Form:
     ) -> tuple[Array, Array]:
         """Return qdd and tau."""
         if out is None and not more:
-            found = self.entry(q, qd, qdd, tau)
-            return found["accelerations"], found["forces"]
+            return self.entry(q, qd, qdd, tau)
         return self._evaluated(q, {"qd": qd, "qdd": qdd, "tau": tau, **more}, out)
 
     def _evaluated(self, q: ArrayLike, vectors: Mapping[str, ArrayLike], out: Any) -> tuple[Array, Array]:
@@ -203,6 +227,19 @@ class _Switched(_Form):
     def __init__(self, f: Compiled, held: Mask) -> None:
         super().__init__(f)
         self.held = held
+        self._given = np.ascontiguousarray(held, np.float64)
+
+    @property
+    def direct(self) -> Callable[..., tuple[Array, Array]]:
+        """The same, for which what is not given is made zero first."""
+        return self._quickly
+
+    def _quickly(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike) -> tuple[Array, Array]:
+        held = self.held
+        for x in (qdd, tau):
+            if not (type(x) is np.ndarray and x.dtype == np.float64 and x.shape == held.shape and x.size):
+                return self(q, qd, qdd, tau)
+        return self.entry(q, qd, np.where(held, qdd, 0.0), np.where(held, 0.0, tau), self._given)
 
     def __call__(
         self,
@@ -222,6 +259,5 @@ class _Switched(_Form):
         qdd, tau = np.where(self.held, given[0], zero), np.where(self.held, zero, given[1])
         held = self.held.astype(dtype)
         if out is None and not more and size:
-            found = self.entry(q, qd, qdd, tau, held)
-            return found["accelerations"], found["forces"]
+            return self.entry(q, qd, qdd, tau, held)
         return self._evaluated(q, {"qd": qd, "qdd": qdd, "tau": tau, "held": held, **more}, out)

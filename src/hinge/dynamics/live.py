@@ -6,7 +6,7 @@ it, and forces act at all bodies. So one set of compiled programs serves every c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from hinge.algebra import inertias
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, flattened, precision
-from hinge.dynamics.cached import compiled
+from hinge.dynamics.cached import CALLS, compiled
 from hinge.dynamics.expressions import Parts, expression
+from hinge.dynamics.function import Compiled
 from hinge.dynamics.hybrid import Mask, Prescribed, coordinates
 from hinge.dynamics.payloads import Payload, checked_inertia, checked_placement
 from hinge.dynamics.verbs import forward_kinematics, velocities
+from hinge.dynamics.views import VIEWS
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model import (
     Body,
@@ -34,9 +36,19 @@ from hinge.model import (
     inertial_parameters,
     neutral,
 )
-from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot, unskew
+from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot
 
 __all__ = ["Live"]
+
+#: Vectors of verbs, in the order of a call, where verbs that skip none of them take as many as they have.
+_VECTORS = ("qd", "qdd", "tau")
+
+
+def _parts(verb: str) -> Parts:
+    """Return what a verb computes, as it shows it."""
+    view = VIEWS.get(verb)
+    return expression(verb) if view is None else view.parts
+
 
 #: The default of fields that are derived from the robot.
 _UNSET: Any = None
@@ -151,10 +163,13 @@ class Live:
         count. `external` and `gravity` as in `hinge.inverse_dynamics`, at any frames.
         """
         driven = self._split(tau, "tau", free=True)
-        moved = np.zeros(self.robot.nv, driven.dtype) if qdd is None else self._split(qdd, "qdd")
-        found = self.call(
-            "hybrid_dynamics", q, qd=qd, qdd=moved, tau=driven, external=external, gravity=gravity
-        )
+        moved = self._still(driven.dtype) if qdd is None else self._split(qdd, "qdd")
+        if external is None and gravity is None:
+            found = self._quickly("hybrid_dynamics", q, qd, moved, driven)
+        else:
+            found = self.call(
+                "hybrid_dynamics", q, qd=qd, qdd=moved, tau=driven, external=external, gravity=gravity
+            )
         return found["accelerations"], found["forces"]
 
     def forward_dynamics(
@@ -180,31 +195,52 @@ class Live:
     ) -> Array:
         """Return the forces tau (…, nv) for accelerations, taken to be zero where coordinates are frozen."""
         moved = self._split(qdd, "qdd", free=True)
+        if external is None and gravity is None:
+            return self._quickly("inverse_dynamics", q, qd, moved)
         return self.call("inverse_dynamics", q, qd=qd, qdd=moved, external=external, gravity=gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return the mass matrix (…, nv, nv) of all coordinates, the frozen ones too."""
-        return self.call("mass_matrix", q)
+        return self._quickly("mass_matrix", q)
 
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return ½ q̇ᵀ 𝓜 q̇ (…) in J, payloads included."""
-        return self.call("kinetic_energy", q, qd=qd)
+        return self._quickly("kinetic_energy", q, qd)
 
     def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Return the momentum [angular about the world's origin; linear] (…, 6), payloads included."""
-        return self.call("momentum", q, qd=qd)
+        return self._quickly("momentum", q, qd)
 
     def potential_energy(self, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
         """Return −g · Σ mᵢ cᵢ (…) in J, payloads included, zero at the world's origin."""
-        moment = unskew(self.call("composite_inertia", q)[..., :3, 3:])
+        moment = self._quickly("first_moment", q)
         down = gravity_of(self.robot, gravity, dtype=moment.dtype)
         common_batch({"gravity": down, "q": moment})
         return -dot(down, moment)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass (…, 3) in world coordinates, payloads included."""
-        x = self.call("composite_inertia", q)
-        return unskew(x[..., :3, 3:]) / x[..., 5, 5, None]
+        return self._quickly("center_of_mass", q)
+
+    def _quickly(self, verb: str, q: ArrayLike, *vectors: ArrayLike) -> Any:
+        """Return a verb without options: straight into its code if the arrays are plain."""
+        known = CALLS.look((Live, verb, self.robot))
+        if known is None:
+            known = CALLS.put((Live, verb, self.robot), self._way(verb, len(vectors)))
+        for x in (q, *vectors):
+            if type(x) is not np.ndarray or x.dtype != np.float64:
+                return self.call(_parts(verb), q, **dict(zip(_VECTORS, vectors, strict=False)))
+        return known(self._inputs, q, *vectors)
+
+    def _way(self, verb: str, given: int) -> Callable[..., Any]:
+        """Return a verb as a function of `_inputs` and of arrays, of which `given` come after q."""
+        f = self._program(_parts(verb))
+        own, entry = f.vectors[given:], f.flat_entry
+        return lambda inputs, q, *vectors: entry(q, *vectors, *[inputs[n] for n in own])
+
+    def _program(self, parts: Parts, nodes: tuple[str, ...] = (), expressed: Expressed = "body") -> Compiled:
+        active = None if parts.splits else ()
+        return compiled(self.robot, parts, nodes, expressed, prescribed=active, parameters=(inertias.name,))
 
     def call(
         self,
@@ -230,14 +266,7 @@ class Live:
         chosen = tuple(nodes) if external is None else ()
         if "f_ext" in given and not chosen:
             chosen = self._bodies
-        f = compiled(
-            self.robot,
-            parts,
-            chosen,
-            expressed,
-            prescribed=None if parts.splits else (),
-            parameters=(inertias.name,),
-        )
+        f = self._program(parts, chosen, expressed)
         dtype = precision(q, *given.values())
         own = self._inputs if dtype is np.float64 else {n: x.astype(dtype) for n, x in self._inputs.items()}
         given |= {n: x for n, x in own.items() if f.takes(n)}
@@ -259,10 +288,30 @@ class Live:
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""
+        kept = self._kept[free]
+        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == kept.shape:
+            return x if self._keeps_all[free] else np.where(kept, x, 0.0)
         why = f"nv = {self.robot.nv} of robot {self.robot.name!r}"
         given = as_vector(x, name, self.robot.nv, why, dtype=precision(x))
         common_batch({name: given, "held": self.held})
-        return np.where(self.held != free, given, given.dtype.type(0))
+        return np.where(kept, given, given.dtype.type(0))
+
+    @cached_property
+    def _kept(self) -> tuple[Mask, Mask]:
+        """The coordinates that are frozen, and those that are free."""
+        return self.held, ~self.held
+
+    @cached_property
+    def _keeps_all(self) -> tuple[bool, bool]:
+        return bool(self._kept[0].all()), bool(self._kept[1].all())
+
+    @cached_property
+    def _zero(self) -> Array:
+        return np.zeros(self.robot.nv)
+
+    def _still(self, dtype: Any) -> Array:
+        """Return no accelerations."""
+        return self._zero if dtype == np.float64 else np.zeros(self.robot.nv, dtype)
 
     def _on_bodies(self, external: External) -> Array:
         """Return forces at frames as forces on all bodies (…, bodies, 6) in their own frames."""

@@ -6,7 +6,7 @@
 The positions after `robot` are arrays, each the letter of its name unless `@verb(force=f_ext)` says
 otherwise. `frame` and `expressed` choose frames and axes; `external`, `gravity`, `base`, `passive` and `out`
 mean the same in all verbs. A function that returns a dataclass has its fields filled by the parts of the
-expression.
+expression; what others show beside the value of an expression is in `views`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,20 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from hinge.algebra import Leaf, Node, One
+from hinge.algebra import Leaf, Node
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import external_forces, precision
+<<<<<<< HEAD
 from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, program
 from hinge.dynamics.expressions import CATALOGUE, WITH_OPTIONS, Parts, expression
 from hinge.dynamics.function import Compiled
+=======
+from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, one_name, program
+from hinge.dynamics.expressions import CATALOGUE, VERBS, WITH_OPTIONS, Parts, expression
+from hinge.dynamics.function import Compiled, Finish
+>>>>>>> speed
 from hinge.dynamics.moving import CALLED, base_inputs
+from hinge.dynamics.views import VIEWS
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_vector, checked_robot, common_batch
 from hinge.spatial import Array, ArrayLike
@@ -70,13 +77,15 @@ class Verb:
         self.at_nodes = {n for n, x in letters.items() if x.range is Node}
         self.choices = tuple(n for n in CHOICES if n in parameters)
         self.options = {n: x for n, x in OPTIONS.items() if n in parameters}
-        self._is_direct = self.name in CATALOGUE and not self.at_nodes
+        self._view = VIEWS.get(self.name)
+        is_known = self.name in VERBS or self._view is not None
+        self._is_direct = is_known and not self.at_nodes
         self.defaults = {n: p.default for n, p in parameters.items() if p.default is not Parameter.empty}
         self._names, self._given = set(parameters), f
         self._forms: dict[tuple[Hashable, ...], Form] = {}
         self._dispatcher: Dispatcher | None = None
         self.function = self._python = self._checking(f)
-        if self.name in CATALOGUE:
+        if is_known:
             self._dispatcher = dispatcher(self._python, self.choices)
             self.function = self._dispatcher.function
             ROWS.append(self._dispatcher.forget)
@@ -108,6 +117,8 @@ class Verb:
     def _value(self, given: dict[str, Any], key: tuple[Hashable, ...]) -> Any:
         """Return the value of the verb for all its arguments by name; `key` is what the call is known by."""
         robot, q = checked_robot(given["robot"]), given["q"]
+        if self._view is not None and self._view.check is not None:
+            self._view.check(robot)
         chosen = {n: given[n] for n in self.options if given[n] is not self.options[n]}
         parts = self._expression(chosen)
         frame: Frames = self._frame(given)
@@ -117,15 +128,30 @@ class Verb:
         vectors = {x: given[n] for n, x in self.arrays.items()}
         vectors |= {self.arrays[n]: _at_frames(robot, q, given[n], n, frame) for n in self.at_nodes}
         f = program(Key(best_target(), robot, parts, nodes, axes))
+        entry = f.entry_for(one_node=isinstance(frame, str), finish=self._finish(frame))
+        if chosen.keys() <= {"passive", "out"}:
+            self._introduce(robot, entry, given | {"expressed": axes})
         if not chosen.keys() <= {"passive"}:
             return self._slowly(f, frame, q, vectors | forces, chosen)
-        entry = f.node_entry if isinstance(frame, str) else f.entry
         if self._is_direct:
             CALLS.put(key, entry)
-        self._introduce(robot, entry, given | {"expressed": axes})
-        return self._shown(f, entry(q, *vectors.values()))
+        return entry(q, *vectors.values())
+
+    def _finish(self, frame: Frames) -> Finish | None:
+        """Return what makes of the results what the verb returns, if that is not an array."""
+        if self._view is not None:
+            return self._view.one if isinstance(frame, str) else self._view.several
+        return None if self.name in CATALOGUE else self._as_dataclass
+
+    @cached_property
+    def _as_dataclass(self) -> Finish:
+        made = cast("Any", self._types.return_annotation)
+        assert is_dataclass(made)
+        return lambda found: made(**found)
 
     def _expression(self, chosen: Mapping[str, Any]) -> Parts:
+        if self._view is not None:
+            return self._view.parts
         if self.name not in WITH_OPTIONS:
             return expression(self.name)
         return expression(self.name, passive=chosen.get("passive", False), base="base" in chosen)
@@ -172,17 +198,8 @@ class Verb:
         out = {self.name: chosen["out"]} if "out" in chosen else None
         found = f.evaluate(q, given, called=ARGUMENTS, out=out)
         if self.name not in f.given:
-            return self._shown(f, found)
-        e = f.given[self.name]
-        return found[self.name][..., 0, :] if one and (e.range, e.domain) == (Node, One) else found[self.name]
-
-    def _shown(self, f: Compiled, found: Any) -> Any:
-        """Return a value as the type that the signature declares: a dataclass of the parts, or an array."""
-        if self.name in f.given:
-            return found
-        made = self._types.return_annotation
-        assert is_dataclass(made)
-        return cast("Any", made)(**found)
+            return self._as_dataclass(found)
+        return f.of_one_node(self.name, found[self.name]) if one else found[self.name]
 
 
 class Form:

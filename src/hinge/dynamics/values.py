@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -84,6 +86,13 @@ class Inputs:
         for down, across in zip(self.binding.blocks(x.range), self.binding.blocks(x.domain), strict=True):
             found[np.ix_([p for p in down if p >= 0], [p for p in across if p >= 0])] = False
         return found
+
+
+def refuse_endless(batch: tuple[int, ...], shapes: Mapping[str, tuple[int, ...]], dtype: Any) -> None:
+    """Refuse a batch, such as one that was broadcast from one state, of which no memory holds the results."""
+    count = sum(map(prod, shapes.values())) * np.dtype(dtype).itemsize
+    if prod(batch) * count > sys.maxsize:
+        raise ArgumentError(f"q: expected a batch whose results fit into memory, got one of shape {batch}")
 
 
 def checked_results(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import mul
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,9 +12,8 @@ from hinge.dynamics.arguments import External
 from hinge.dynamics.cached import Frames
 from hinge.dynamics.moving import BaseMotion
 from hinge.dynamics.signatures import verb
-from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot, common_batch, gravity_of
-from hinge.spatial import Array, ArrayLike, Transform, dot, transpose, unskew
+from hinge.model import Robot, common_batch, gravity_of
+from hinge.spatial import Array, ArrayLike, dot
 
 __all__ = [
     "accelerations",
@@ -148,20 +148,13 @@ def inertial_regressor(
 
 
 @verb
-def _forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Array:
-    """Return the motion transforms (…, 6 n, 6) from the world to frames, one below the other."""
-    ...
-
-
 def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:
     """Return the transform from world to frame coordinates: its `.rotation` and `.position` are the pose.
 
     `frame` is a name, which gives one `Transform`, or several, or None for all bodies in their order, which
     give a list of them.
     """
-    x = _forward_kinematics(robot, q, frame)
-    found = [_pose(x[..., k : k + 6, :]) for k in range(0, x.shape[-2], 6)]
-    return found[0] if isinstance(frame, str) else found
+    ...
 
 
 @verb
@@ -257,6 +250,8 @@ def kinetic_energy(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 def potential_energy(robot: Robot, q: ArrayLike, *, gravity: ArrayLike | None = None) -> Array:
     """Return −Σ g · (mᵢ cᵢ) (…) in J, zero at the world's origin."""
     moment = _first_moment(robot, q)
+    if gravity is None and moment.ndim == 1:
+        return moment.dtype.type(-sum(map(mul, robot.gravity.tolist(), moment.tolist())))
     down = gravity_of(robot, gravity, dtype=moment.dtype)
     common_batch({"gravity": down, "q": moment})
     with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
@@ -269,28 +264,13 @@ def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     ...
 
 
+@verb
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
     """Return the centre of mass (…, 3) in world coordinates."""
-    if checked_robot(robot).mass == 0:
-        raise ArgumentError(
-            f"robot: expected a mass above zero, got 0 for {robot.name!r}; give its bodies mass"
-        )
-    return _first_moment(robot, q) / robot.mass
-
-
-@verb
-def _composite_inertia(robot: Robot, q: ArrayLike) -> Array:
-    """Return E₀ φ M φᵀ E₀ᵀ (…, 6, 6), the inertia of all bodies at the world's origin."""
     ...
 
 
+@verb
 def _first_moment(robot: Robot, q: ArrayLike) -> Array:
-    """Read Σ mᵢ cᵢ off the composite inertia [I h×; −h× m] of everything at the world."""
-    return unskew(_composite_inertia(robot, q)[..., :3, 3:])
-
-
-def _pose(x: Array) -> Transform:
-    """Read (E, r) off a motion transform [E 0; −E r× E]."""
-    e = x[..., :3, :3]
-    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
-        return Transform(e, -unskew(transpose(e) @ x[..., 3:, :3]))
+    """Return Σ mᵢ cᵢ (…, 3) in world coordinates."""
+    ...

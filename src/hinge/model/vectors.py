@@ -63,7 +63,8 @@ def checked_out(out: object, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
         )
     if not found.flags.writeable:
         raise ArgumentError("out: expected a writable array, got a read-only one")
-    if any(stride == 0 and size > 1 for stride, size in zip(found.strides, found.shape, strict=True)):
+    sizes = zip(found.strides, found.shape, strict=True)
+    if found.size and any(stride == 0 and size > 1 for stride, size in sizes):
         raise ArgumentError("out: expected memory for every result, got an array with overlapping entries")
     return found
 

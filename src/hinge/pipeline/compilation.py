@@ -23,7 +23,7 @@ from hinge.algebra import Expr, letters_of
 from hinge.errors import ArgumentError
 from hinge.pipeline.building import build, in_order
 from hinge.pipeline.derivations import Derivation, derive
-from hinge.sweeps import Binding, Code, Program, trace
+from hinge.sweeps import Binding, Code, Program, Readout, trace
 from hinge.targets import Executable
 
 
@@ -32,7 +32,8 @@ class Compilation:
     """The passes from expressions to code for one model.
 
     `blocks` are block-diagonal operators whose blocks are results too, taken as they stand; `form` is a
-    derivation to use instead of the one that a search finds.
+    derivation to use instead of the one that a search finds. `readout` is a formula of this package that
+    shows the values in another form.
     """
 
     given: Mapping[str, Expr]
@@ -40,6 +41,7 @@ class Compilation:
     blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
     form: Derivation | None = None
     label: str = ""
+    readout: Readout | None = None
 
     @cached_property
     def derived(self) -> Derivation:
@@ -70,7 +72,7 @@ class Compilation:
     @cached_property
     def traced(self) -> Code:
         """The kernels at each body of the model."""
-        return trace(self.verified, self.binding)
+        return trace(self.verified, self.binding, self.readout)
 
     @cached_property
     def ordered(self) -> Code:
@@ -102,4 +104,10 @@ class Compilation:
         if model is None:
             return None
         form = {} if self.form is None else self.form.expressions
-        return repr((dict(self.given), dict(form), dict(self.blocks), model))
+        found = repr((dict(self.given), dict(form), dict(self.blocks), model))
+        return found if self.readout is None else f"{_name(self.readout)} of {found}"
+
+
+def _name(readout: Readout) -> str:
+    """Return the name of a formula of this package, whose text does not change while it runs."""
+    return f"{readout.__module__}.{readout.__qualname__}"

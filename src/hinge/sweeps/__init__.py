@@ -22,6 +22,7 @@ from hinge.sweeps.program import (
     read_off,
     verify_program,
 )
+from hinge.sweeps.readout import Readout
 from hinge.sweeps.tracing import trace
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Pass",
     "Program",
     "ProgramOutput",
+    "Readout",
     "Result",
     "ScalarOutput",
     "Site",

@@ -221,10 +221,12 @@ def _source(graph: Graph, x: Any) -> Source:
 def _frontier(graph: Graph) -> set[int]:
     """Return the uniform nodes that run-time nodes read, and those that may divide by zero."""
     known, found = graph.known, set[int]()
-    for index, (op, *args) in enumerate(graph.nodes):
-        if known[index] == RUN and op != "input":
-            found.update(i for i in args if known[i] == BOUND)
-        elif op == "div":
+    for index, (node, when) in enumerate(zip(graph.nodes, known, strict=True)):
+        if when == RUN and node[0] != "input":
+            for i in node[1:]:
+                if known[i] == BOUND:
+                    found.add(i)
+        elif node[0] == "div":
             found.add(index)
     return found
 

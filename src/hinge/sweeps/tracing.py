@@ -9,7 +9,9 @@ nothing reads, are never computed.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +22,7 @@ from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Kernel, apply
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
-from hinge.sweeps.code_rules import checked_program, checked_trace
+from hinge.sweeps.code_rules import checked_code, checked_program, checked_trace
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.program import (
@@ -40,6 +42,7 @@ from hinge.sweeps.program import (
     edges,
     operand,
 )
+from hinge.sweeps.readout import Readout, read_out
 from hinge.sweeps.slots import Memory, as_entry
 from hinge.tree import WORLD
 
@@ -49,18 +52,34 @@ SINGLE = (None, World)
 TOTAL = leaf("total", One, One)
 
 
-def trace(program: Program, binding: Binding) -> Code:
+def trace(program: Program, binding: Binding, readout: Readout | None = None) -> Code:
     """Return a program as straight-line code for a bound model.
 
-    Zeros and ones among the model's numbers are folded into the kernels.
+    Zeros and ones among the model's numbers are folded into the kernels. `readout` is a formula of the
+    outputs whose values are the results in their place; what it does not read is not computed.
     """
-    return checked_trace(_Tracer(checked_program(program), binding).run(), program, binding)
+    with without_garbage():
+        code = _Tracer(checked_program(program), binding, readout).run()
+    return checked_trace(code, program, binding) if readout is None else checked_code(code)
+
+
+@contextmanager
+def without_garbage() -> Iterator[None]:
+    """Keep the collector of cycles from looking at the many objects of a trace, all of which are in use."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @dataclass
 class _Tracer:
     program: Program
     binding: Binding
+    readout: Readout | None = None
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
 
@@ -83,6 +102,8 @@ class _Tracer:
                 case Apply():
                     self._apply(stage, k)
         results = tuple(Result(o.name, self._result(o)) for o in self.program.outputs)
+        if self.readout is not None:
+            results = read_out(self.readout, results, self.memory, len(self.program.stages))
         live = bytearray(self.memory.slots)
         _mark(live, (x for r in results for x in r.values.flat))
         calls = tuple(reversed(list(self._living(live))))

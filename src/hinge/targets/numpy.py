@@ -109,10 +109,16 @@ class NumpyProgram:
         return Signature.of(self.code)
 
     def entry(
-        self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
+        self,
+        fallback: Callable[..., Any],
+        shapes: Sequence[tuple[int, ...]],
+        *,
+        name: str,
+        doc: str,
+        finish: Callable[[Any], Any] | None = None,
     ) -> Callable[..., Any]:
         """Return the fallback: this target has no fast path."""
-        del shapes, name, doc
+        del shapes, name, doc, finish
         return fallback
 
     def listing(self, language: str) -> str:

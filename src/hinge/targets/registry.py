@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hinge.errors import ArgumentError
+from hinge.targets.forks import survive_forks
 from hinge.targets.native import LLVM
 from hinge.targets.numpy import NUMPY
 from hinge.targets.signature import Executable
@@ -17,6 +18,7 @@ from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 TARGETS: dict[str, Target] = {target.name: target for target in (LLVM, NUMPY)}
 #: The environment variable that names the target where a call does not.
 VARIABLE = "HINGE_TARGET"
+survive_forks()
 
 
 def best_target() -> str:

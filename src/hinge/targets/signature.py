@@ -80,11 +80,18 @@ class Executable(Protocol):
         ...
 
     def entry(
-        self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
+        self,
+        fallback: Callable[..., Any],
+        shapes: Sequence[tuple[int, ...]],
+        *,
+        name: str,
+        doc: str,
+        finish: Callable[[Any], Any] | None = None,
     ) -> Callable[..., Any]:
         """Return a function of one state's arrays in the order of the inputs, with results of these shapes.
 
-        Arguments without a fast path go to the fallback.
+        Arguments without a fast path go to the fallback. `finish` makes of the results, the only one or a
+        dict of them, what the function returns; the fallback has done so.
         """
         ...
 

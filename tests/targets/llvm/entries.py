@@ -102,10 +102,10 @@ def kernels(one=None, scratch=0, wide=None, long=100, most=10_000):
 
 def make(
     run=axpy, inputs=(3, 3), outputs=((3,),), names=("c",), scratch=0, fallback=marked, name="axpy",
-    doc="Return 2 a + b.", wide=None, **limits,
+    doc="Return 2 a + b.", wide=None, finish=None, **limits,
 ):  # fmt: skip
     given = kernels(run, scratch, wide, **limits)
-    return make_entry(given, inputs, outputs, names, fallback, name=name, doc=doc)
+    return make_entry(given, inputs, outputs, names, fallback, name=name, doc=doc, finish=finish)
 
 
 def went_back(entry, *args, **kwargs):

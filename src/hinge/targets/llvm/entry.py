@@ -30,6 +30,8 @@ from hinge.targets.llvm.trampoline_entry import HEAD, KERNELS, MOST
 
 Words = NDArray[np.int64]
 
+#: The keyword for an array to write into.
+_OUT = sys.intern("out")
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 
 
@@ -93,11 +95,13 @@ def make_entry(
     *,
     name: str,
     doc: str,
+    finish: Callable[[Any], Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a builtin function that runs a kernel on one state or a batch, else the fallback.
 
     Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
-    dictionary of new arrays by name if there is not just one output.
+    dictionary of new arrays by name if there is not just one output, or what `finish` makes of either. An
+    array for the only output may come as keyword `out`.
 
     The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of
     native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
@@ -110,10 +114,11 @@ def make_entry(
     if native is None or max(len(inputs), len(outputs)) > MOST:
         return _plain(fallback, name, doc)
     keys = tuple(sys.intern(n) for n in names)
-    head = (id(fallback), kernels.words.ctypes.data, ALONE.ctypes.data)
+    last = 0 if finish is None else id(finish)
+    head = (id(fallback), last, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT))
     words = _describe(head, native.addresses, inputs, outputs, keys)
     method = _method(native.entry, name, doc)
-    return _builtin(method, Owner((words, fallback, keys, kernels, method)))
+    return _builtin(method, Owner((words, fallback, keys, kernels, method, finish)))
 
 
 def _method(function: int, name: str, doc: str) -> _MethodDef:
@@ -138,7 +143,8 @@ class Dispatching(Owner):
 class Dispatch:
     """A function of a subject (such as a robot) and arrays that calls the subject's entry directly.
 
-    `function` is that function; unknown subjects go to the fallback, and so do keywords other than `choices`.
+    `function` is that function; unknown subjects go to the fallback, and so do keywords other than `choices`
+    and, if the fallback has it, `out`, which goes to the entry if that can write into it.
     These are arguments of the fallback, the first perhaps by position after the arrays, that select an entry
     together with the subject. The dispatch holds references to the last few entries introduced. `doc` begins
     with the signature.
@@ -153,7 +159,8 @@ class Dispatch:
         if native is not None:
             names, defaults, counts = _choices(fallback, choices)
             head = (ctypes.addressof(self._table), id(fallback), *native.choosing, *counts)
-            words = _words(*head, *map(_id, names), *map(_id, defaults))
+            written = id(_OUT) if _OUT in signature(fallback).parameters else 0
+            words = _words(*head, *map(_id, names), *map(_id, defaults), written, id(None))
             method = _method(native.dispatch, fallback.__name__, doc)
             owned = (words, fallback, self._table, self._kept, names, defaults, method, fallback.__module__)
             self.function = _builtin(method, Dispatching(owned), fallback.__module__)
@@ -210,7 +217,7 @@ def _plain(fallback: Callable[..., Any], name: str, doc: str) -> Callable[..., A
 
 
 def _describe(
-    head: tuple[int, int, int],
+    head: tuple[int, ...],
     addresses: Sequence[int],
     inputs: Sequence[int],
     outputs: Sequence[tuple[int, ...]],
@@ -218,7 +225,8 @@ def _describe(
 ) -> Words:
     """Return the words that the native function reads (see `trampoline_entry`)."""
     records = HEAD + len(inputs) + len(outputs)
-    words = [*head, len(inputs), len(outputs), records, *addresses, *inputs, *map(prod, outputs)]
+    sizes = list(map(prod, outputs))
+    words = [*head, len(inputs), len(outputs), records, sum(sizes), *addresses, *inputs, *sizes]
     dimensions: list[int] = []
     for key, shape in zip(keys, outputs, strict=True):
         words += [id(key), len(shape), records + 3 * len(outputs) + len(dimensions) + 1]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache as remember
+from threading import RLock
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +14,30 @@ from llvmlite import binding as llvm
 
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.host import Host, chosen_level, made_for, this_host
+
+#: Held around compilation, in all programs.
+COMPILING = RLock()
+
+
+def _lock_of_llvmlite() -> AbstractContextManager[Any]:
+    """Return the lock that llvmlite takes around every call into LLVM, also when it frees an engine."""
+    return getattr(getattr(llvm.ffi, "lib", None), "_lock", None) or nullcontext()
+
+
+def _before_fork() -> None:
+    """Wait until no other thread compiles: in the child nobody would give its locks back."""
+    COMPILING.acquire()
+    _lock_of_llvmlite().__enter__()
+
+
+def _after_fork() -> None:
+    """Give the locks back, in the parent and in the child, where this thread is the one that has them."""
+    _lock_of_llvmlite().__exit__(None, None, None)
+    COMPILING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def _new_machine(host: Host, level: int) -> Any:
@@ -27,8 +54,9 @@ _kept_machine = remember(_new_machine)
 def assembled(text: str, host: Host | None = None, level: int | None = None) -> tuple[bytes, float]:
     """Return a module as an object file, and the seconds that took."""
     started = perf_counter()
-    module, machine = _parsed(text, host or this_host(), level)
-    return machine.emit_object(module), perf_counter() - started
+    with COMPILING:
+        module, machine = _parsed(text, host or this_host(), level)
+        return machine.emit_object(module), perf_counter() - started
 
 
 def kept_or_assembled(text: str, label: str) -> bytes:
@@ -43,8 +71,9 @@ def kept_or_assembled(text: str, label: str) -> bytes:
 
 def assembly(text: str, host: Host | None = None, level: int | None = None) -> str:
     """Return a module as assembly for people."""
-    module, machine = _parsed(text, host or this_host(), level)
-    return machine.emit_assembly(module)
+    with COMPILING:
+        module, machine = _parsed(text, host or this_host(), level)
+        return machine.emit_assembly(module)
 
 
 def _parsed(text: str, host: Host, level: int | None) -> tuple[Any, Any]:
@@ -66,7 +95,8 @@ class Loaded:
 
 def loaded(code: bytes, function: str = "run") -> Loaded:
     """Load an object file with this function into memory."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return Loaded(engine, engine.get_function_address(function))
+    with COMPILING:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return Loaded(engine, engine.get_function_address(function))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hinge.sweeps import Code
+from hinge.targets.llvm.host import LEVEL
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
@@ -27,10 +28,16 @@ SHAPES: tuple[Shape, ...] = ("U", "H", "R")
 #: Limits by number of operations: always unrolled; unrolled unless loops save much; with loops (above it only
 #: the time to compile matters).
 FEW, MOST_UNROLLED, MOST_HYBRID = 500, 4000, 16000
+#: LLVM's level of optimisation by shape. Code of shape R is so large that the time to compile it is what
+#: matters: without optimisation that is a fifth, and the code takes up to twice as long.
+LEVELS: dict[Shape, int] = {"U": LEVEL, "H": LEVEL, "R": 0}
 #: Loops save much if the code with loops has at most this share of all operations: it then stays in the
 #: processor's caches.
 WORTH_LOOPS = 0.6
 
+#: Vectors that are spilled lie on the stack: aligned to cache lines, none of them straddles two, whatever the
+#: stack's position at the call.
+ALIGNED = "alignstack(64)"
 SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 %start, i64 %stop"
 
 
@@ -102,6 +109,6 @@ def _text(w: Writer) -> str:
     parts = [
         *w.globals,
         *w.declared,
-        f"define void @run({SIGNATURE}) nounwind {widths} {{\nentry:\n{body}\n}}\n",
+        f"define void @run({SIGNATURE}) nounwind {ALIGNED} {widths} {{\nentry:\n{body}\n}}\n",
     ]
     return "\n".join(parts)

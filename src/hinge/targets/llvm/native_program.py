@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -23,9 +21,9 @@ from hinge.sweeps import Code
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.batch import aligned, apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import Kernels, make_entry
-from hinge.targets.llvm.host import made_for, this_host
-from hinge.targets.llvm.machine import Loaded, assembled, assembly, loaded
-from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
+from hinge.targets.llvm.host import chosen_level, made_for, this_host
+from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly, loaded
+from hinge.targets.llvm.module import LEVELS, SHAPES, Module, Shape, choose_shape, write_module
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import run_parts, split, threads
 from hinge.targets.signature import Signature, Source
@@ -33,8 +31,9 @@ from hinge.targets.tally import note_code
 
 Array = NDArray[Any]
 
-#: A thread gets at least this many floating-point operations: waking it costs some ten microseconds.
-LEAST_WORK = 500_000
+#: A thread gets at least this many floating-point operations, some 300 µs of work: to get to the threads
+#: through Python, to wake them and to wait for them takes 50 to 250 µs.
+LEAST_WORK = 6_000_000
 #: The GIL is released from so many operations on: to reacquire it may take long if other threads wait for it.
 LONG_WORK = 100_000
 RUN = ctypes.CFUNCTYPE(
@@ -98,21 +97,6 @@ class Piece:
             return aligned(self.facts.scratch * self.facts.width, self.facts.dtype)
 
 
-class _Lock:
-    """The lock around compilation, one for all programs, replaced after a fork."""
-
-    def __init__(self) -> None:
-        self.renew()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.renew)
-
-    def renew(self) -> None:
-        self.held = RLock()
-
-
-_compiling = _Lock()
-
-
 class NativeProgram:
     """Traced code as machine code, called with arrays by name.
 
@@ -163,7 +147,7 @@ class NativeProgram:
 
     def _known_signature(self) -> Signature | None:
         """Return the signature from machine code in memory or in the cache, or None."""
-        with _compiling.held:
+        with COMPILING:
             for width in (self.width("float64"), 1):
                 piece = self._pieces.get(("float64", width)) or self._load("float64", width)
                 if piece is not None:
@@ -193,7 +177,7 @@ class NativeProgram:
         """Return the machine code for W states at once: from memory, from the cache, or compiled now."""
         found = self._pieces.get((dtype, width))
         if found is None:
-            with _compiling.held:
+            with COMPILING:
                 found = self._pieces.get((dtype, width)) or self._load(dtype, width)
                 found = found or self._make(dtype, width)
                 self._keep(found)
@@ -233,7 +217,7 @@ class NativeProgram:
 
     def _make(self, dtype: Dtype, width: int) -> Piece:
         module = self.module(dtype, width)
-        code, seconds = assembled(module.text)
+        code, seconds = assembled(module.text, level=chosen_level(LEVELS[module.shape]))
         facts = Facts(module.shape, width, dtype, module.scratch, seconds, self.signature)
         key = self._key(dtype, width)
         if key is not None:
@@ -244,7 +228,13 @@ class NativeProgram:
     # Calls.
 
     def entry(
-        self, fallback: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *, name: str, doc: str
+        self,
+        fallback: Callable[..., Any],
+        shapes: Sequence[tuple[int, ...]],
+        *,
+        name: str,
+        doc: str,
+        finish: Callable[[Any], Any] | None = None,
     ) -> Callable[..., Any]:
         """Return a builtin function of arrays, in the inputs' order; other arguments go to the fallback."""
         s = self.signature
@@ -256,11 +246,12 @@ class NativeProgram:
             fallback,
             name=name,
             doc=doc,
+            finish=finish,
         )
 
     def _shown(self) -> Kernels:
         """Return the addresses of machine code that all entries share."""
-        with _compiling.held:
+        with COMPILING:
             if self._kernels is None:
                 operations, width = max(1, self.signature.operations), self.width("float64")
                 shared = 2 * max(LEAST_WORK // operations, width)  # the least that is split
@@ -287,7 +278,7 @@ class NativeProgram:
         else:
             results = {n: writable_rows(out[n], len(shape)) for n, shape in signature.results.items()}
             given = [apart(x, results.values()) for x in given]
-        if 0 not in batch:
+        if 0 not in batch and any(x.size for x in results.values()):
             self._fill(dtype, batch, given, list(results.values()))
         if out is None:
             return results

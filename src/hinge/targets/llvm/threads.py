@@ -2,6 +2,9 @@
 
 The number is what `set_threads` was given, else the environment variable HINGE_THREADS, else the cores that
 this process may use, or 1 in a worker process of a pool, which shares the cores with its siblings.
+
+Native code reads a word that says whether it is one. The word is set when this module is loaded, by
+`set_threads`, and when a batch is split: a change of the environment counts from `set_threads(None)` on.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Lock
+from threading import Lock, get_ident
 
 import numpy as np
 
@@ -41,6 +44,7 @@ class _Workers:
     def forget(self) -> None:
         """Drop the pool in the child of a fork, which has none of its parent's threads."""
         self.pool, self.size, self.lock = None, 0, Lock()
+        _busy.clear()
 
 
 _workers = _Workers()
@@ -53,7 +57,15 @@ def set_threads(n: int | None) -> None:
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"n: expected a number of threads from 1 to {MOST}, or None, got {n!r}")
     _workers.asked = n
-    ALONE[0] = n == 1
+    _note_number()
+
+
+def _note_number() -> None:
+    """Set the word that native code reads; where the environment is no number, the Python way says so."""
+    try:
+        ALONE[0] = threads() == 1
+    except ArgumentError:
+        ALONE[0] = 0
 
 
 def threads() -> int:
@@ -76,7 +88,9 @@ def _cores() -> int:
 
 def split(count: int, width: int, least: int) -> Iterator[tuple[int, int]]:
     """Yield parts of a batch for the threads: `least` states or more, all but the last a multiple of W."""
-    n = max(1, min(threads(), count // max(least, width)))
+    available = threads()
+    ALONE[0] = available == 1
+    n = max(1, min(available, count // max(least, width)))
     size = -(-count // n)
     size = -(-size // width) * width
     starts = range(0, count, size)
@@ -88,11 +102,29 @@ def split(count: int, width: int, least: int) -> Iterator[tuple[int, int]]:
         yield start, stop
 
 
+#: The threads that are in `run_parts`, in the middle of which a signal handler may call a verb.
+_busy: set[int] = set()
+
+
 def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) -> None:
-    """Run all parts, the first in this thread, and raise the exception of any of them."""
-    if len(parts) == 1:
-        work(*parts[0])
+    """Run all parts, the first in this thread, and raise the exception of any of them.
+
+    A call in the middle of another one of the same thread works alone: that one may hold locks of the pool.
+    """
+    me = get_ident()
+    if len(parts) == 1 or me in _busy:
+        for part in parts:
+            work(*part)
         return
+    try:
+        _busy.add(me)
+        _share(work, parts)
+    finally:
+        _busy.discard(me)
+
+
+def _share(work: Callable[[int, int], None], parts: list[tuple[int, int]]) -> None:
+    """Run all parts in threads of the pool, the first in this one."""
     pool = _workers.of_size(len(parts) - 1)
     others: list[Future[None]] = []
     try:
@@ -120,3 +152,6 @@ def _wait_for(others: list[Future[None]]) -> None:
             break
     if interrupt is not None:
         raise interrupt
+
+
+_note_number()

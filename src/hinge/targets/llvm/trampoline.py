@@ -18,10 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.targets.llvm import trampoline_batch, trampoline_dispatch, trampoline_entry
+from hinge.targets.llvm import trampoline_batch, trampoline_dispatch, trampoline_entry, trampoline_out
 from hinge.targets.llvm.machine import kept_or_assembled, loaded
 
+_PARTS = trampoline_entry, trampoline_batch, trampoline_out, trampoline_dispatch
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
+_WRITABLE = _PLAIN | 0x400  # NPY_ARRAY_WRITEABLE
 _NDARRAY, _NEW_FROM_DESCR = 2, 94  # places in NumPy's table of functions, the same in all its versions
 _SIZE = tuple.__basicsize__ - ctypes.sizeof(ctypes.c_ssize_t)  # where a tuple has its length
 
@@ -129,13 +131,14 @@ def _text() -> str:
     """Return the native functions as LLVM IR, with the offsets of this interpreter and NumPy filled in."""
     fields = ("type", "data", "nd", "dimensions", "descr", "flags")
     offsets = {n: getattr(_ArrayFields, n).offset for n in fields} | {"item": tuple.__basicsize__}
-    text = "\n".join(part.TEXT for part in (trampoline_entry, trampoline_batch, trampoline_dispatch))
+    text = "\n".join(part.TEXT for part in _PARTS)
     return Template(text).substitute(
         offsets,
         words=Template(_WORDS).substitute(offsets),
         size=_SIZE,
         head=trampoline_entry.HEAD,
         plain=_PLAIN,
+        writable=_WRITABLE,
         most=trampoline_entry.MOST,
         twice=2 * trampoline_entry.MOST,
         rows=trampoline_dispatch.ROWS,

@@ -3,7 +3,8 @@
 The words of a dispatch are
 
     the table, the fallback, PyObject_Vectorcall, PyUnicode_Compare, the type str, the number of arrays,
-    how many choices may come by position, the names of the choices, their default values.
+    how many choices may come by position, the names of the choices, their default values, the name of the
+    keyword for an array to write into or null, and None, which means that there is no such array.
 
 A row of the table is a subject, the value of each choice, and the owner of the entry for them. A choice fits
 a row if it is the very object there, or a str of the same letters: neither can run code of the user's.
@@ -19,6 +20,7 @@ TEXT = """
 define ptr @dispatch(ptr %self, ptr %arguments, i64 %count, ptr %keywords) {
 start:
   %chosen = alloca [2 x ptr]
+  %target = alloca ptr
 $words
   %fallback.at = getelementptr ptr, ptr %words, i64 1
   %call.at = getelementptr ptr, ptr %words, i64 2
@@ -28,6 +30,8 @@ $words
   %names.1.at = getelementptr ptr, ptr %words, i64 8
   %default.0.at = getelementptr ptr, ptr %words, i64 9
   %default.1.at = getelementptr ptr, ptr %words, i64 10
+  %out.at = getelementptr ptr, ptr %words, i64 11
+  %none.at = getelementptr ptr, ptr %words, i64 12
   %chosen.1 = getelementptr ptr, ptr %chosen, i64 1
   %arrays = load i64, ptr %arrays.at
   %places = load i64, ptr %places.at
@@ -41,6 +45,7 @@ defaults:
   %default.1 = load ptr, ptr %default.1.at
   store ptr %default.0, ptr %chosen
   store ptr %default.1, ptr %chosen.1
+  store ptr null, ptr %target
   %placed = icmp ne i64 %extra, 0
   br i1 %placed, label %place, label %named
 
@@ -60,6 +65,8 @@ count.names:
   %items = getelementptr i8, ptr %keywords, i64 $item
   %name.0 = load ptr, ptr %names.0.at
   %name.1 = load ptr, ptr %names.1.at
+  %out = load ptr, ptr %out.at
+  %none = load ptr, ptr %none.at
   br label %names
 
 names:
@@ -74,14 +81,20 @@ name:
   %is.1 = icmp eq ptr %given.name, %name.1
   %not.placed = xor i1 %placed, true
   %is.first = and i1 %is.0, %not.placed
-  %is.choice = or i1 %is.first, %is.1
+  %is.out = icmp eq ptr %given.name, %out
+  %is.either = or i1 %is.first, %is.1
+  %is.choice = or i1 %is.either, %is.out
   br i1 %is.choice, label %take, label %other
 
 take:
   %value.index = add i64 %count, %k
   %value.at = getelementptr ptr, ptr %arguments, i64 %value.index
-  %value = load ptr, ptr %value.at
-  %where = select i1 %is.1, ptr %chosen.1, ptr %chosen
+  %value.given = load ptr, ptr %value.at
+  %is.none = icmp eq ptr %value.given, %none
+  %is.no.array = and i1 %is.out, %is.none
+  %value = select i1 %is.no.array, ptr null, ptr %value.given
+  %where.chosen = select i1 %is.1, ptr %chosen.1, ptr %chosen
+  %where = select i1 %is.out, ptr %target, ptr %where.chosen
   store ptr %value, ptr %where
   %k.next = add i64 %k, 1
   br label %names
@@ -127,6 +140,19 @@ enter:
   %entry.at = getelementptr ptr, ptr %row, i64 3
   %entry = load ptr, ptr %entry.at
   %rest = getelementptr ptr, ptr %arguments, i64 1
+  %array = load ptr, ptr %target
+  %is.new = icmp eq ptr %array, null
+  br i1 %is.new, label %enter.new, label %enter.into
+
+enter.into:
+  %written = call ptr @into(ptr %entry, ptr %rest, ptr %array)
+  %is.written = icmp ne ptr %written, null
+  br i1 %is.written, label %return, label %other
+
+return:
+  ret ptr %written
+
+enter.new:
   %result = tail call ptr @entry(ptr %entry, ptr %rest, i64 %arrays, ptr null)
   ret ptr %result
 

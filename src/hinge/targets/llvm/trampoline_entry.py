@@ -18,8 +18,11 @@ PYTHON = (
     "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
 )  # fmt: skip
 ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
-_NUMBERS = ("wanted", "results", "records")
-WORDS = ("fallback", "kernels", "alone", *_NUMBERS, *ADDRESSES)
+#: Inputs, outputs, the index of the records, and the numbers that one state has in all outputs.
+_NUMBERS = ("wanted", "results", "records", "filled")
+#: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
+#: keyword for an array to write into.
+WORDS = ("fallback", "finish", "kernels", "alone", "out", *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
 #: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
 #: which the GIL is released, and from which threads share them.
@@ -85,7 +88,7 @@ start:
   %outputs = alloca [$most x ptr]
   %arrays = alloca [$most x ptr]
 $words
-{loads("kernels", "wanted", "results", "ndarray", "float64")}
+{loads("finish", "kernels", "wanted", "results", "ndarray", "float64")}
 {kernel_loads("one", "space")}
   %lengths = getelementptr i64, ptr %words, i64 $head
   %right = icmp eq i64 %count, %wanted
@@ -127,15 +130,17 @@ prepare:
 run:
   call void %one(ptr %inputs, ptr %lengths, ptr %outputs, ptr %space, i64 0, i64 1)
   %alone = icmp eq i64 %results, 1
-  br i1 %alone, label %single, label %several
+  %as.it.is = icmp eq ptr %finish, null
+  %direct = and i1 %alone, %as.it.is
+  br i1 %direct, label %single, label %several
 
 single:
   %result = load ptr, ptr %arrays
   ret ptr %result
 
 several:
-  %dictionary = call ptr @collect(ptr %words, ptr %arrays)
-  ret ptr %dictionary
+  %finished = call ptr @finished(ptr %words, ptr %arrays)
+  ret ptr %finished
 
 fail:
   ret ptr null
@@ -188,6 +193,27 @@ yes:
 no:
   call void @drop(ptr %words, ptr %arrays, i64 0, i64 %k)
   ret i1 false
+}}
+
+; Return what a caller gets for the results, or null.
+define internal ptr @finished(ptr %words, ptr %arrays) {{
+start:
+  %given = alloca ptr
+{loads("finish", "PyObject_Vectorcall", "Py_DecRef")}
+  %found = call ptr @collect(ptr %words, ptr %arrays)
+  %as.it.is = icmp eq ptr %finish, null
+  %failed = icmp eq ptr %found, null
+  %done = or i1 %as.it.is, %failed
+  br i1 %done, label %end, label %more
+
+end:
+  ret ptr %found
+
+more:
+  store ptr %found, ptr %given
+  %value = call ptr %PyObject_Vectorcall(ptr %finish, ptr %given, i64 1, ptr null)
+  call void %Py_DecRef(ptr %found)
+  ret ptr %value
 }}
 
 ; Return the only result or a dictionary of all, or null; the arrays are given away or dropped.

@@ -1,0 +1,110 @@
+"""How long does each verb take for one state, from Python, and how much of that is its kernel?"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import hinge
+from benchmarks import command
+from benchmarks.harness import Options, race, repeated
+from benchmarks.subjects import States, one_thread, subject
+from benchmarks.tables import Cell, Table
+from hinge.dynamics.cached import PROGRAMS
+
+#: What a call from Python may take beside its kernel, in µs.
+WANTED = 3.0
+#: How often a kernel runs in one call, so that the call costs nothing.
+TURNS = 500
+
+
+def tables(options: Options) -> Iterator[Table]:
+    """Yield one table: talos, every verb."""
+    one_thread()
+    on = subject("talos")
+    columns = ("verb", "from Python", "kernel", "the rest", f"within {WANTED:g}")
+    table = Table("Every verb, one state of talos: µs from Python, float64", columns)
+    for name, (f, args) in calls(on.robot, on.tip, on.states(1)[0]).items():
+        table.rows.append(_row(name, f, args, options))
+    table.notes.append("kernel: the machine code for one state, called again and again without Python.")
+    yield table
+
+
+def _row(name: str, f: Callable[..., Any], args: tuple[Any, ...], options: Options) -> list[Cell]:
+    hinge.dynamics.forget()
+    for _ in range(3):
+        f(*args)
+    kernel = sum(_kernel(key) for key in PROGRAMS)
+    times = race([repeated(name, f, args)], budget=0.1 * options.budget)
+    call = 1e6 * times[name]
+    return [name, call, kernel, call - kernel, "yes" if call - kernel <= WANTED else "no"]
+
+
+def _kernel(key: Any) -> float:
+    """Return how long the code of a program takes for one state, in µs."""
+    program: Any = next(f for k in [key] if (f := PROGRAMS.get(k))).program()
+    piece, signature = program.piece("float64", 1), program.signature
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=n) for n in signature.inputs.values()]
+    arrays += [np.empty(shape) for shape in signature.results.values()]
+    addresses = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+    strides = (ctypes.c_int64 * len(arrays))()
+    outputs = ctypes.byref(addresses, len(signature.inputs) * ctypes.sizeof(ctypes.c_void_p))
+    space = piece.work_space()
+
+    def run() -> None:
+        piece.run(addresses, strides, outputs, space.ctypes.data, 0, TURNS)
+
+    return 1e6 * race([repeated("kernel", run, ())], budget=0.05)["kernel"] / TURNS
+
+
+def calls(robot: hinge.Robot, tip: str, s: States) -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Return every verb with its arguments."""
+    q, qd, qdd, tau = s.arrays
+    found: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+    for arrays, names in _PLAIN.items():
+        given = tuple({"q": q, "qd": qd, "qdd": qdd, "tau": tau}[n] for n in arrays.split())
+        found |= {n: (getattr(hinge, n), (robot, *given)) for n in names.split()}
+    for arrays, names in _AT_FRAMES.items():
+        given = tuple({"q": q, "qd": qd, "qdd": qdd, "x": np.ones(6)}[n] for n in arrays.split())
+        found |= {n: (getattr(hinge, n), (robot, *given, tip)) for n in names.split()}
+    live, joints = hinge.Live(robot), [j.name for j in robot.joints if j.nv == 1]
+    found["forward_kinematics, all bodies"] = hinge.forward_kinematics, (robot, q)
+    found["velocities, all bodies"] = hinge.velocities, (robot, q, qd)
+    found["hybrid_dynamics"] = _hybrid, (robot, q, qd, tau, qdd, joints)
+    found["partitioned"] = hinge.partitioned, (robot, q, joints)
+    found["Live.forward_dynamics"] = live.forward_dynamics, (q, qd, tau)
+    found["Live.inverse_dynamics"] = live.inverse_dynamics, (q, qd, qdd)
+    found["Live.mass_matrix"] = live.mass_matrix, (q,)
+    found["Live.center_of_mass"] = live.center_of_mass, (q,)
+    return found
+
+
+def _hybrid(robot: hinge.Robot, q: Any, qd: Any, tau: Any, qdd: Any, joints: list[str]) -> Any:
+    return hinge.hybrid_dynamics(robot, q, qd, tau=tau, qdd=qdd, prescribed=joints)
+
+
+#: Verbs by the arrays that they take.
+_PLAIN = {
+    "q qd tau": "forward_dynamics acceleration_shares filter_quantities",
+    "q qd qdd": "inverse_dynamics inertial_regressor floating_inverse_dynamics hinge_forces",
+    "q qd": "bias_force coriolis_force kinetic_energy momentum centroidal_momentum centroidal_momentum_bias "
+    "quasi_velocities passive_force",
+    "q tau": "mass_times mass_solve from_quasi_velocities",
+    "q": "mass_matrix mass_matrix_inverse gravity_force potential_energy center_of_mass "
+    "centroidal_momentum_matrix mass_factors mass_root mass_root_inverse log_determinant "
+    "disturbance_jacobian",
+}
+_AT_FRAMES = {
+    "q": "forward_kinematics jacobian generalized_jacobian operational_inverse_inertia operational_inertia "
+    "consistent_inverse operational_gravity jacobian_row_products jacobian_column_products",
+    "q qd": "velocities jacobian_bias classical_jacobian_bias operational_bias classical_operational_bias",
+    "q qd qdd": "accelerations classical_accelerations",
+    "q x": "force_correction jacobian_solve",
+}
+
+if __name__ == "__main__":
+    command.run({"verbs": tables})
