@@ -9,10 +9,26 @@ import pytest
 
 from hinge.errors import ArgumentError, ModelError
 from hinge.model import Mesh
-from hinge.view import meshes
-from hinge.view.meshes import Meshes, locate
+from hinge.view import mesh_reader
+from hinge.view import meshes as view_meshes
+from hinge.view.mesh_reader import MeshReader
+from hinge.view.meshes import locate
 
 trimesh = pytest.importorskip("trimesh")
+
+
+#: One child process for all tests.
+READER = MeshReader()
+
+
+def Meshes(folder):
+    return view_meshes.Meshes(folder, READER)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ended():
+    yield
+    READER.close()
 
 
 @pytest.fixture
@@ -107,16 +123,16 @@ def test_pipes_are_not_opened(folder):
 
 def test_files_that_are_too_large_are_refused(folder, monkeypatch):
     size = (folder / "meshes" / "box.stl").stat().st_size
-    monkeypatch.setattr(meshes, "LARGEST_FILE", size - 1)
+    monkeypatch.setattr(view_meshes, "LARGEST_FILE", size - 1)
     with pytest.raises(ModelError, match="has more than"):
         Meshes(folder).surface(Mesh("meshes/box.stl"))
-    monkeypatch.setattr(meshes, "LARGEST_FILE", size)
+    monkeypatch.setattr(view_meshes, "LARGEST_FILE", size)
     Meshes(folder).surface(Mesh("meshes/box.stl"))
 
 
 def test_all_files_together_have_a_limit(folder, monkeypatch):
     size = (folder / "meshes" / "box.stl").stat().st_size
-    monkeypatch.setattr(meshes, "LARGEST_ALL", size)
+    monkeypatch.setattr(view_meshes, "LARGEST_ALL", size)
     shelf = Meshes(folder)
     shelf.surface(Mesh("meshes/box.stl"))
     shelf.surface(Mesh("meshes/box.stl", (2.0, 2.0, 2.0)))  # it is read once
@@ -125,7 +141,7 @@ def test_all_files_together_have_a_limit(folder, monkeypatch):
 
 
 def test_too_many_triangles_are_refused(folder, monkeypatch):
-    monkeypatch.setattr(meshes, "MOST_FACES", 11)
+    monkeypatch.setattr(view_meshes, "MOST_FACES", 11)
     with pytest.raises(ModelError, match="expected at most 11 triangles, got 12"):
         Meshes(folder).surface(Mesh("meshes/box.stl"))
 
@@ -148,16 +164,10 @@ def test_collada_is_read(folder):
 
 
 def test_a_missing_reader_is_named(folder, monkeypatch):
-    monkeypatch.setattr("hinge.view.meshes.trimesh", lambda: NoReader)
     (folder / "x.dae").write_bytes(b"<COLLADA/>")
-    with pytest.raises(ModelError, match=r"pycollada, which is not installed; pip install .hinge\[view\]"):
-        Meshes(folder).surface(Mesh("x.dae"))
-
-
-class NoReader:
-    @staticmethod
-    def load_mesh(*_, **__):
-        raise ImportError("collada")
+    monkeypatch.setattr(mesh_reader, "_head", lambda _: {"missing": "collada"})
+    with pytest.raises(ModelError, match=r"collada, which is not installed; pip install .hinge\[view\]"):
+        view_meshes.Meshes(folder).surface(Mesh("x.dae"))
 
 
 def test_a_document_type_is_not_read(folder):
@@ -180,6 +190,14 @@ def test_other_kinds_of_files_are_not_read(folder):
     (folder / "model.zip").write_bytes(b"PK")
     with pytest.raises(ModelError, match=r"expected a file of type .*, got 'zip'"):
         Meshes(folder).surface(Mesh("model.zip"))
+
+
+def test_the_folder_above_that_has_it_is_named(folder):
+    (folder / "urdf").mkdir()
+    with pytest.raises(ModelError, match=rf"folder= \(--folder\) '{folder.resolve()}' has it"):
+        locate("package://robot/meshes/box.stl", folder / "urdf")
+    with pytest.raises(ModelError, match="says which that is"):
+        locate("package://robot/meshes/none.stl", folder / "urdf")
 
 
 def test_without_a_folder_nothing_is_read():

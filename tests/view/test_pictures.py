@@ -10,7 +10,7 @@ import pytest
 import hinge
 from hinge.errors import ArgumentError, MissingExtraError, UnknownNameError
 from hinge.model.joints import Planar, Prismatic, Revolute, Spherical, Universal
-from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
+from hinge.view import plot_energy, plot_joints, plot_path, plot_phase, plot_strip
 from hinge.view.energy import joint_work
 from tests.tiers import daily
 from tests.view.runs import NAMES, short_run
@@ -64,6 +64,45 @@ def test_lines_are_the_numbers_of_the_run():
     (line, _) = figure.axes[0].lines
     np.testing.assert_array_equal(line.get_ydata(), run.qd[:, 2])
     np.testing.assert_array_equal(line.get_xdata(), run.t)
+
+
+def test_the_path_of_a_frame_is_that_of_forward_kinematics():
+    run = short_run("puma560")
+    path = hinge.forward_kinematics(run.robot, run.q, "tool").position
+    figure = plot_path(run, "tool", plane="xz")
+    seen, over_time = figure.axes
+    np.testing.assert_allclose(seen.lines[0].get_xydata(), path[:, [0, 2]], atol=1e-12)
+    for k in range(3):
+        np.testing.assert_allclose(over_time.lines[k].get_ydata(), path[:, k], atol=1e-12)
+    assert "seen along y" in seen.get_title()
+    drawn(figure)
+    many = short_run("double_pendulum", (3,))
+    two = plot_path(many, ["tip", "lower"])
+    assert len(two.axes[0].lines) == 2 * 2 * 3
+    drawn(two)
+    assert len(plot_path(many, "tip", runs=1).axes[0].lines) == 2
+
+
+def test_a_path_ends_where_its_run_ended():
+    run = short_run("double_pendulum")
+    q = run.q.copy()
+    q[5:] = np.nan
+    figure = plot_path(replace(run, q=q), "tip")
+    assert np.isfinite(figure.axes[0].lines[0].get_ydata()).sum() == 5
+    drawn(figure)
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        ("tipp", UnknownNameError, "no frame 'tipp'; did you mean 'tip'"),
+        ([], ArgumentError, "frame: expected the name of a frame or body"),
+        ([3], ArgumentError, "frame: expected names of frames or bodies, got 3"),
+    ],
+)
+def test_a_path_of_nothing_is_refused(frame, error, message):
+    with pytest.raises(error, match=message):
+        plot_path(short_run("double_pendulum"), frame)
 
 
 def test_labels_name_joints_and_units():

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge.errors import ArgumentError, MissingExtraError
+from hinge.errors import ArgumentError, MissingExtraError, UnknownNameError
 from hinge.model import Box, Capsule, Cylinder, Mesh, Shape, Sphere, assemble
 from hinge.sim import Ending, Hit
 from hinge.spatial import Transform, rotation
@@ -58,12 +58,36 @@ def shaped() -> hinge.Robot:
     return assemble("shaped", bodies, joints)
 
 
+def bare(robot: hinge.Robot) -> hinge.Robot:
+    """Return the robot without shapes."""
+    bodies = [replace(b, shapes=()) for b in robot.bodies]
+    return assemble(robot.name, bodies, robot.joints, frames=robot.frames, gravity=robot.gravity)
+
+
 def test_what_a_body_without_shapes_looks_like():
-    robot = hinge.robots.puma560()
+    """Links from joint to joint that are slender, drums along the axes of joints."""
+    robot = bare(hinge.robots.puma560())
     look = appearance(robot, hinge.neutral(robot))
-    assert {p.layer for p in look.pieces} == {"stick", "body"}
+    assert {p.layer for p in look.pieces} == {"stick", "inertia"}
     assert look.messages == ()
     assert 0.5 < look.size < 3.0
+    solids = [p.solid for p in look.pieces if p.layer == "stick"]
+    assert sum(isinstance(s, Cylinder) for s in solids) == robot.nv
+    for solid in solids:
+        assert 0.005 * look.size < solid.radius < 0.03 * look.size
+
+
+def test_ellipsoids_are_no_longer_than_their_bodies():
+    """The identified moments of the first link are those of a body of more than a metre."""
+    for robot in (hinge.robots.panda(), bare(hinge.robots.panda()), hinge.robots.quadruped()):
+        look = appearance(robot, hinge.neutral(robot))
+        long = [2 * p.solid.axes.max() for p in look.pieces if p.layer == "inertia"]
+        assert len(long) >= 7 and max(long) < 0.6 * look.size
+    assert 2 * ellipsoid(robots_link1()).axes.max() > 1.0
+
+
+def robots_link1() -> hinge.Body:
+    return hinge.robots.panda().bodies[1]
 
 
 def test_shapes_are_drawn_and_missing_meshes_replaced(tmp_path):
@@ -72,9 +96,11 @@ def test_shapes_are_drawn_and_missing_meshes_replaced(tmp_path):
     kinds = [
         [type(p.solid).__name__ for p in look.pieces if p.body == i and p.layer == "shape"] for i in range(5)
     ]
-    assert kinds == [["Box"], ["Capsule"], ["Cylinder"], ["Sphere", "Box"], []]
-    assert {p.layer for p in look.pieces if p.body == 4} == {"stick", "body"}
-    assert [m.split(":")[0] for m in look.messages] == ["body 'link4/<b>'", "body 'link5/<b>'"]
+    assert kinds == [["Box"], ["Capsule"], ["Cylinder"], ["Sphere"], []]
+    for i in (3, 4):  # what is lost is shown by a link
+        assert "stick" in {p.layer for p in look.pieces if p.body == i}
+    assert [m.split(":")[0] for m in look.messages] == ["mesh 'none.stl'", "mesh '../none.stl'"]
+    assert look.messages[1].endswith("(body 'link5/<b>')")
     red = look.pieces[0]
     assert red.rgb == (1.0, 0.0, 0.0) and red.opacity == 0.5
 
@@ -117,8 +143,9 @@ def test_switches_show_frames_names_inertias_and_forces():
         options.name_switch.value = True
         assert [x.text for x in puppet.names] == [*robot.body_names, *(f.name for f in robot.frames)]
         assert all(x.visible for x in puppet.names)
-        options.inertia_switch.value = False
-        assert not any(x.visible for x in puppet.layers["body"])
+        assert not any(x.visible for x in puppet.layers["inertia"])
+        options.inertia_switch.value = True
+        assert all(x.visible for x in puppet.layers["inertia"])
         options.weight_switch.value = True
         ends = options.weights.handle.points
         assert (ends[:, 1, 2] < ends[:, 0, 2]).all()
@@ -154,7 +181,8 @@ def test_a_run_is_played_from_poses_made_once(monkeypatch):
 def test_time_goes_on_while_it_plays():
     run = short_run("double_pendulum")
     with play(run, wait=False, port=0) as viewer:
-        viewer.speed.value = "0.1"
+        viewer.speed.value = "0.1×"  # as from the page
+        assert viewer.clock.speed == 0.1 and viewer.speed.label == "speed 0.1×"
         viewer.play()
         assert viewer.play_button.label == "Pause"
         end = time.monotonic() + 10
@@ -176,9 +204,25 @@ def test_a_batch_is_one_robot_and_ghosts():
         viewer.seek(0.1)
         for puppet, place in zip(viewer.puppets, [(2, 1), (0, 0), (1, 1)], strict=True):
             assert misplacement(puppet.nodes, run.robot, run.q[place][5]) < 1e-12
-        opaque = [x.opacity for x in viewer.puppets[0].layers["stick"]]
-        pale = [x.opacity for x in viewer.puppets[1].layers["stick"]]
+        opaque = [x.opacity for x in viewer.puppets[0].layers["shape"]]
+        pale = [x.opacity for x in viewer.puppets[1].layers["shape"]]
         assert set(opaque) == {None} and set(pale) == {0.3}
+
+
+def test_the_path_of_a_frame_is_traced():
+    run = short_run("double_pendulum", (3,))
+    with play(run, wait=False, port=0, trace=["tip", "upper"]) as viewer:
+        path = hinge.forward_kinematics(run.robot, run.q[0], "tip").position
+        handle = viewer.traces.handles[0]
+        np.testing.assert_allclose(handle.points[:, 0], path[:-1], atol=1e-6)
+        np.testing.assert_allclose(handle.points[:, 1], path[1:], atol=1e-6)
+        assert len(viewer.traces.handles) == 3  # "upper" has its frame in the pivot, and does not move
+        viewer.traces.switch.value = False
+        assert not any(x.visible for x in viewer.traces.handles)
+    with pytest.raises(UnknownNameError, match="no frame 'tipp'"):
+        play(run, wait=False, port=0, trace="tipp")
+    with pytest.raises(ArgumentError, match="trace: expected names"):
+        play(run, wait=False, port=0, trace=[3])
 
 
 def test_a_run_that_ended_stays_where_it_was():
@@ -197,11 +241,13 @@ def test_a_run_that_ended_stays_where_it_was():
         ]
 
 
-def test_the_address_is_local_and_a_taken_port_is_left():
+def test_the_address_is_local_and_a_taken_port_is_left(capsys):
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]
         with show(hinge.robots.double_pendulum(), wait=False, port=port) as viewer:
             assert viewer.port != port and viewer.url == f"http://127.0.0.1:{viewer.port}"
+            assert f"port {port} is taken; this is port {viewer.port}" in viewer.messages
+            assert f"port {port} is taken" in capsys.readouterr().out
             with contextlib.closing(socket.create_connection(("127.0.0.1", viewer.port), timeout=5)):
                 pass
         with pytest.raises(OSError):

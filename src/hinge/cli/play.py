@@ -33,6 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--folder", type=Path, metavar="DIRECTORY", help="folder of the robot's meshes (default: none)"
     )
+    parser.add_argument(
+        "--trace",
+        nargs="+",
+        default=(),
+        metavar="FRAME",
+        help="frames or bodies whose paths are drawn (default: none)",
+    )
     add_address(parser)
 
 
@@ -44,7 +51,9 @@ def run(arguments: argparse.Namespace) -> None:
     play(
         load_run(path),
         runs=arguments.runs,
+        trace=arguments.trace,
         folder=arguments.folder,
         host=arguments.host,
         port=arguments.port,
+        allow=arguments.allow,
     )

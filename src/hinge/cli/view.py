@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_address(parser: argparse.ArgumentParser) -> None:
-    """Add --host and --port."""
+    """Add --host, --port and --allow."""
     parser.add_argument(
         "--port", type=int, default=PORT, help=f"port of the viewer, 0 for any free one (default: {PORT})"
     )
@@ -47,6 +47,13 @@ def add_address(parser: argparse.ArgumentParser) -> None:
         "--host",
         default=HOST,
         help="address to listen on: 0.0.0.0 for the whole network (default: this machine)",
+    )
+    parser.add_argument(
+        "--allow",
+        nargs="+",
+        default=(),
+        metavar="HOST[:PORT]",
+        help="further names by which pages may reach the viewer, for tunnels and proxies (default: none)",
     )
 
 
@@ -56,4 +63,4 @@ def run(arguments: argparse.Namespace) -> None:
     wanted = numbers(arguments.q0, "--q0", ("random", "neutral"))
     q, _ = start_of(robot, wanted, "random", states=1, seed=arguments.seed)
     folder = arguments.folder or folder_of(arguments.robot)
-    show(robot, q, folder=folder, host=arguments.host, port=arguments.port)
+    show(robot, q, folder=folder, host=arguments.host, port=arguments.port, allow=arguments.allow)

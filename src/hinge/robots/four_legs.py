@@ -7,6 +7,7 @@ turned, so that q = 0 is the same pose with all frames parallel.
 The thigh's published moments (1983, 2103, 408, xy 245, all in 1e-6 kg m²) break the triangle inequality by
 4 %: no rigid body has them. Taken instead are the nearest that a body can have, those without the negative
 eigenvalue of the matrix of second moments, rounded.
+Shapes are ours, after photographs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from hinge.model import Builder, Robot
 from hinge.model.joints import Free, Revolute
+from hinge.robots.looks import BLUE, DARK, Look, ball, block, drum, rod
 from hinge.spatial import Array, Inertia
 
 _BODY = Inertia.from_com(3.3, (0, 0, 0), np.diag([11253e-6, 36203e-6, 42673e-6]))
@@ -22,12 +24,16 @@ _LENGTH, _WIDTH = 0.38, 0.098
 _ABAD, _THIGH, _SHANK, _KNEE_OFFSET = 0.062, 0.209, 0.195, 0.004
 #: rotor inertia [kg m²], gear ratio
 _ABAD_DRIVE, _HIP_DRIVE, _KNEE_DRIVE = (63e-6, 6.0), (63e-6, 6.0), (63e-6, 9.33)
+_TRUNK: Look = (
+    *block((0.31, 0.16, 0.09), (0, 0, 0.005), BLUE),
+    *block((0.012, 0.13, 0.06), (0.158, 0, 0.01), DARK),
+)
 
 
 def quadruped(*, floating: bool = True) -> Robot:
     """Return the robot with legs FL, FR, HL, HR, three joints each, and a frame "<leg>_foot"."""
     b = Builder("mini_cheetah")
-    b.body("trunk", joint=Free() if floating else None, inertia=_BODY, joint_name="root_joint")
+    b.body("trunk", joint=Free() if floating else None, inertia=_BODY, joint_name="root_joint", shapes=_TRUNK)
     for leg, front, left in (("FL", 1, 1), ("FR", 1, -1), ("HL", -1, 1), ("HR", -1, -1)):
         b.body(
             f"{leg}_hip",
@@ -40,6 +46,8 @@ def quadruped(*, floating: bool = True) -> Robot:
             rotor_inertia=_ABAD_DRIVE[0],
             gear_ratio=_ABAD_DRIVE[1],
             joint_name=f"{leg}_abduction",
+            shapes=drum((-0.03 * front, 0, 0), (0.03 * front, 0, 0), 0.045, DARK)
+            + drum((0, 0, 0), (0, left * _ABAD, 0), 0.04, DARK),
         )
         b.body(
             f"{leg}_thigh",
@@ -52,6 +60,8 @@ def quadruped(*, floating: bool = True) -> Robot:
             rotor_inertia=_HIP_DRIVE[0],
             gear_ratio=_HIP_DRIVE[1],
             joint_name=f"{leg}_hip_pitch",
+            shapes=drum((0, -0.018, 0), (0, 0.018, 0), 0.045, BLUE)
+            + rod((0, 0, -0.01), (0, 0, -_THIGH), 0.02, BLUE),
         )
         b.body(
             f"{leg}_shank",
@@ -62,9 +72,19 @@ def quadruped(*, floating: bool = True) -> Robot:
             rotor_inertia=_KNEE_DRIVE[0],
             gear_ratio=_KNEE_DRIVE[1],
             joint_name=f"{leg}_knee",
+            shapes=_shank(left),
         )
         b.frame(f"{leg}_foot", f"{leg}_shank", position=(0, -left * _KNEE_OFFSET, -_SHANK))
     return b.build()
+
+
+def _shank(left: int) -> Look:
+    foot = (0, -left * _KNEE_OFFSET, -_SHANK)
+    return (
+        drum((0, -0.024, 0), (0, 0.024, 0), 0.024, DARK)
+        + rod((0, 0, 0), foot, 0.011)
+        + ball(foot, 0.019, DARK)
+    )
 
 
 def _mirrored(

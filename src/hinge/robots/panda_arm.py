@@ -3,7 +3,7 @@
 Kinematics: the maker's modified DH table. Inertial parameters identified by Gaz, Cognetti, Oliva,
 Robuffo Giordano and De Luca, "Dynamic identification of the Franka Emika Panda robot with retrieval
 of feasible parameters using penalty-based optimization", IEEE RA-L 2019, in the form that the
-maker's robot description carries. Limits: the maker's data sheet.
+maker's robot description carries. Limits: the maker's data sheet. Shapes: ours, after its outlines.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from hinge.io import DHRow, from_dh
 from hinge.model import Robot
+from hinge.robots.looks import DARK, Look, ball, block, dressed, drum, rod
 from hinge.spatial import Inertia, Transform
 
 #: a [m], alpha [quarter turns], d [m]
@@ -57,6 +58,30 @@ _LIMITS = (
     (-2.8973, 2.8973, 2.61, 12),
 )
 _FLANGE = 0.107
+#: The links as seen, each in the frame of its own joint.
+_LOOKS: dict[str, Look] = {
+    "base": block((0.20, 0.15, 0.07), (-0.04, 0, 0.035)) + drum((0, 0, 0), (0, 0, 0.14), 0.07),
+    "link1": (
+        *drum((0, 0, -0.19), (0, 0, 0), 0.06),
+        *drum((0, -0.07, 0), (0, 0.07, 0), 0.065, DARK),
+        *ball((0, 0, -0.005), 0.07),
+    ),
+    "link2": rod((0, -0.02, 0), (0, -0.19, 0), 0.06),
+    "link3": (
+        *drum((0, 0, -0.125), (0, 0, -0.03), 0.06),
+        *rod((0, 0, -0.04), (0.0825, 0, 0), 0.055),
+        *drum((0.0825, -0.066, 0), (0.0825, 0.066, 0), 0.058, DARK),
+    ),
+    "link4": rod((0, 0, 0), (-0.0825, 0.075, 0), 0.054)
+    + drum((-0.0825, 0.075, 0), (-0.0825, 0.13, 0), 0.056),
+    "link5": (
+        *drum((0, 0, -0.253), (0, 0, -0.20), 0.056),
+        *rod((0, 0, -0.20), (0, 0.03, -0.04), 0.048),
+        *drum((0, -0.056, 0), (0, 0.056, 0), 0.052, DARK),
+    ),
+    "link6": rod((0, 0, 0), (0.088, 0, 0), 0.046),
+    "link7": drum((0, 0, -0.02), (0, 0, 0.085), 0.044) + drum((0, 0, 0.085), (0, 0, _FLANGE), 0.032, DARK),
+}
 
 
 def panda(*, floating: bool = False) -> Robot:
@@ -69,4 +94,5 @@ def panda(*, floating: bool = False) -> Robot:
         inertia = Inertia.from_com(mass, com, central)
         rows.append(DHRow(a=a, alpha=turns * np.pi / 2, d=d, inertia=inertia, physics=physics))
     tool = Transform.place(position=(0, 0, _FLANGE))
-    return from_dh(rows, convention="modified", name="panda", tool=tool, floating=floating)
+    arm = from_dh(rows, convention="modified", name="panda", tool=tool, floating=floating)
+    return dressed(arm, _LOOKS)

@@ -5,7 +5,7 @@ Armstrong, Khatib and Burdick, "The explicit dynamic model and inertial paramete
 arm", ICRA 1986. They could not separate the mass of link 1 and of its Ixx, Iyy, which move nothing:
 here the mass is 0 and Ixx = Iyy = Izz / 2, the least that a body with that Izz can have. The measured
 moments of link 3 break the triangle inequality by a tenth, and are kept as published. Joint
-ranges from Fu, Gonzalez and Lee, "Robotics", 1987.
+ranges from Fu, Gonzalez and Lee, "Robotics", 1987. Shapes: ours; the base's frame is at the shoulder.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from hinge.io import DHRow, from_dh
 from hinge.model import Robot
+from hinge.robots.looks import DARK, Look, ball, block, dressed, drum, rod
 from hinge.spatial import Inertia
 
 #: alpha [deg], a [m], d [m]
@@ -34,6 +35,23 @@ _LINKS = (
     (0.34, (0, 0, 0), (0.30e-3, 0.30e-3, 0.40e-3), 0.179, (-100, 100)),
     (0.09, (0, 0, 0.032), (0.15e-3, 0.15e-3, 0.04e-3), 0.193, (-266, 266)),
 )
+#: The links as seen, each in the frame of its own joint.
+_LOOKS: dict[str, Look] = {
+    "base": drum((0, 0, -0.66), (0, 0, -0.63), 0.17, DARK) + drum((0, 0, -0.63), (0, 0, -0.12), 0.085),
+    "link1": drum((0, 0, -0.12), (0, 0, 0.09), 0.08, DARK) + drum((0, -0.12, 0), (0, 0.18, 0), 0.095),
+    "link2": (
+        *block((0.46, 0.17, 0.09), (0.2, 0, 0.0)),
+        *drum((0, 0, -0.045), (0, 0, 0.045), 0.115),
+        *drum((0.4318, 0, -0.045), (0.4318, 0, 0.045), 0.085),
+    ),
+    "link3": (
+        *drum((0, 0, -0.05), (0, 0, 0.05), 0.075, DARK),
+        *block((0.10, 0.30, 0.09), (-0.0203, -0.13, 0)),
+    ),
+    "link4": drum((0, 0, -0.16), (0, 0, -0.05), 0.045, DARK) + rod((0, 0, -0.06), (0, 0, 0), 0.038),
+    "link5": drum((0, 0, -0.045), (0, 0, 0.045), 0.034, DARK) + ball((0, 0, 0), 0.04),
+    "link6": drum((0, 0, 0.02), (0, 0, 0.06), 0.03, DARK),
+}
 
 
 def puma560(*, floating: bool = False) -> Robot:
@@ -52,4 +70,5 @@ def puma560(*, floating: bool = False) -> Robot:
         )
         for (alpha, a, d), (mass, com, moments, drive, span) in zip(_DH, _LINKS, strict=True)
     ]
-    return from_dh(rows, convention="modified", name="puma560", floating=floating, strict=None)
+    arm = from_dh(rows, convention="modified", name="puma560", floating=floating, strict=None)
+    return dressed(arm, _LOOKS)

@@ -32,6 +32,15 @@ def viser() -> Any:
     return viser
 
 
+def websockets_server() -> Any:
+    """Return the module by which viser serves its page."""
+    try:
+        import websockets.asyncio.server as found
+    except ImportError:
+        raise _missing("the web viewer needs websockets") from None
+    return found
+
+
 def trimesh() -> Any:
     """Return the package that reads meshes; viser depends on it."""
     try:

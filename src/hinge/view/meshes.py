@@ -2,26 +2,26 @@
 
 A robot's file is not trusted: its mesh names may be any path. A path out of the folder, by '..', as an
 absolute path, as a URL or through a symbolic link, is refused, as is a file that is too large or not a
-regular file. A mesh is read from its bytes alone, so that it cannot name further files.
+regular file. A mesh is read from its bytes alone, so that it cannot name further files, and by a child
+process with limits of time and memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
-from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from hinge.errors import ArgumentError, HingeError, ModelError
+from hinge.errors import ArgumentError, ModelError
 from hinge.model import Mesh
-from hinge.spatial import Array
-from hinge.view.extras import trimesh
+from hinge.view.mesh_reader import MeshReader, Surface
 
 #: Most bytes of a file and of all files of a robot, and most triangles of a mesh.
 LARGEST_FILE, LARGEST_ALL, MOST_FACES = 50_000_000, 300_000_000, 2_000_000
+#: How many folders above the robot's are looked at for advice.
+ABOVE = 6
 #: Most characters of a mesh's file name.
 LONGEST_NAME = 1000
 
@@ -31,35 +31,40 @@ FORMATS = ("stl", "obj", "ply", "off", "glb", "dae")
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 
 
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """A triangle mesh: vertices (n, 3) in m, faces (m, 3), and a colour if the file has one."""
-
-    vertices: Array
-    faces: Array
-    rgb: tuple[float, float, float] | None = None
+class AbsentError(ModelError):
+    """A mesh that is not in the robot's folder, or there is no folder."""
 
 
 class Meshes:
-    """The meshes of one robot; each file is read once."""
+    """The meshes of one robot; each file is read once, also one that is refused."""
 
-    def __init__(self, folder: str | Path | None) -> None:
+    def __init__(self, folder: str | Path | None, reader: MeshReader | None = None) -> None:
         self._folder = None if folder is None else checked_folder(folder)
-        self._read: dict[Path, Surface] = {}
+        self._reader = reader or MeshReader()
+        self._read: dict[Path, Surface | str] = {}
         self._bytes = 0
 
     def surface(self, mesh: Mesh) -> Surface:
         """Return a mesh in the coordinates of its shape, or raise a ModelError."""
         if self._folder is None:
-            raise ModelError(
-                f"mesh {mesh.filename!r}: give folder=, the folder that the robot's files are in"
+            raise AbsentError(
+                f"mesh {mesh.filename!r}: give folder= (--folder), the folder that the robot's files are in"
             )
         path = locate(mesh.filename, self._folder)
         if path not in self._read:
-            self._read[path] = self._load(path, mesh.filename)
+            try:
+                self._read[path] = self._load(path, mesh.filename)
+            except ModelError as error:
+                self._read[path] = str(error)
         found = self._read[path]
+        if isinstance(found, str):
+            raise ModelError(found)
         faces = found.faces[:, ::-1] if np.prod(mesh.scale) < 0 else found.faces
         return Surface(found.vertices * np.array(mesh.scale), faces, found.rgb)
+
+    def close(self) -> None:
+        """End the reader."""
+        self._reader.close()
 
     def _load(self, path: Path, name: str) -> Surface:
         kind = path.suffix.lower().lstrip(".")
@@ -72,16 +77,9 @@ class Meshes:
         if kind == "dae" and (b"<!" in data.replace(b"<!--", b"") or b"\0" in data):
             raise ModelError(f"mesh {name!r}: document type declarations are not supported")
         try:
-            return _surface(trimesh().load_mesh(BytesIO(data), file_type=kind))
-        except HingeError:
-            raise
-        except ImportError:
-            raise ModelError(
-                f"mesh {name!r}: COLLADA files need pycollada, which is not installed; "
-                'pip install "hinge[view]"'
-            ) from None
-        except Exception as error:  # a reader may raise anything
-            raise ModelError(f"mesh {name!r}: cannot be read ({type(error).__name__}: {error})") from None
+            return self._reader.read(kind, data, MOST_FACES)
+        except ModelError as error:
+            raise ModelError(f"mesh {name!r}: {error}") from None
 
 
 def locate(filename: str, folder: Path) -> Path:
@@ -106,7 +104,16 @@ def locate(filename: str, folder: Path) -> Path:
         path = _inside(candidate, root, filename)
         if path is not None:
             return path
-    raise ModelError(f"mesh {filename!r}: is not in the robot's folder; folder= says which that is")
+    likely = next((x for x in root.parents[:ABOVE] if _holds(x, candidates)), None)
+    advice = "says which that is" if likely is None else f"{str(likely)!r} has it"
+    raise AbsentError(f"mesh {filename!r}: is not in the robot's folder; folder= (--folder) {advice}")
+
+
+def _holds(folder: Path, candidates: list[str]) -> bool:
+    """Tell whether a folder holds a file by one of these paths, which do not lead out of it."""
+    with contextlib.suppress(OSError, ValueError):
+        return any(".." not in Path(c).parts and (folder / c).is_file() for c in candidates)
+    return False
 
 
 def checked_folder(folder: str | Path) -> Path:
@@ -146,24 +153,3 @@ def _bytes_of(path: Path, name: str) -> bytes:
     if len(data) > LARGEST_FILE:
         raise ModelError(f"mesh {name!r}: has more than {LARGEST_FILE:,} bytes")
     return data
-
-
-def _surface(mesh: Any) -> Surface:
-    vertices, faces = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
-    if not len(faces) or not np.isfinite(vertices).all():
-        raise ModelError("expected triangles with finite corners")
-    if len(faces) > MOST_FACES:
-        raise ModelError(f"expected at most {MOST_FACES:,} triangles, got {len(faces):,}")
-    return Surface(vertices, faces, _color(mesh))
-
-
-def _color(mesh: Any) -> tuple[float, float, float] | None:
-    visual = getattr(mesh, "visual", None)
-    if visual is None or not getattr(visual, "defined", False):
-        return None
-    try:
-        found = visual if hasattr(visual, "main_color") else visual.to_color()
-        r, g, b = (float(x) / 255 for x in found.main_color[:3])
-    except Exception:  # an unreadable colour is ignored
-        return None
-    return r, g, b

@@ -64,13 +64,15 @@ class Options:
         with gui.add_folder("Show", expand_by_default=True):
             self.frame_switch = gui.add_checkbox("frames", False)
             self.name_switch = gui.add_checkbox("names", False)
-            if puppet.layers["inertia"] or puppet.layers["body"]:
+            if puppet.layers["inertia"]:
                 self.inertia_switch = gui.add_checkbox(
                     "inertia",
-                    bool(puppet.layers["body"]),
-                    hint="Solid ellipsoids of the same mass and inertia",
+                    False,
+                    hint="Solid ellipsoids of the same mass and inertia, drawn no longer than their bodies",
                 )
-                self.inertia_switch.on_update(calling(lambda: self._inertia(puppet)))
+                self.inertia_switch.on_update(
+                    calling(lambda: puppet.show("inertia", visible=self.inertia_switch.value))
+                )
             if gravity:
                 self.weight_switch = gui.add_checkbox("weight", False, hint="The weight of each body")
                 self.weight_switch.on_update(calling(refresh))
@@ -81,10 +83,6 @@ class Options:
                 self.effort_switch.on_update(calling(refresh))
         self.frame_switch.on_update(calling(lambda: puppet.show_frames(visible=self.frame_switch.value)))
         self.name_switch.on_update(calling(lambda: puppet.show_names(visible=self.name_switch.value)))
-
-    def _inertia(self, puppet: Puppet) -> None:
-        for layer in ("inertia", "body"):
-            puppet.show(layer, visible=self.inertia_switch.value)
 
     @property
     def wants_weights(self) -> bool:

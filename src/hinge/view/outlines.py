@@ -71,6 +71,14 @@ def plane_axes(plane: str | ArrayLike | None, points: Array, gravity: Array) -> 
     return _signed(directions[:, 0]), _signed(directions[:, 1])
 
 
+def named_direction(eye: Array) -> str:
+    """Return the name of the direction in which one looks from the eye."""
+    k = int(np.abs(eye).argmax())
+    if abs(eye[k]) > 1 - 1e-6:
+        return f"{'−' if eye[k] > 0 else ''}{'xyz'[k]}"
+    return "(" + ", ".join(f"{round(-x, 2) + 0.0:g}" for x in eye) + ")"
+
+
 def _facing(eye: Array, up: Array) -> tuple[Array, Array]:
     right = np.cross(up, eye)
     if np.linalg.norm(right) < 1e-6:

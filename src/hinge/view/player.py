@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from hinge.errors import ArgumentError
 from hinge.sim import Run
 from hinge.spatial import Array
-from hinge.view.appearance import appearance, bounds
+from hinge.view.appearance import appearance
 from hinge.view.batches import Runs, checked_run, chosen, flat, run_gravity
 from hinge.view.callbacks import calling
 from hinge.view.clock import Clock
@@ -22,6 +23,8 @@ from hinge.view.options import Options
 from hinge.view.poses import Poses, body_poses, held, thinned
 from hinge.view.puppet import Puppet
 from hinge.view.server import HOST, PORT, Server
+from hinge.view.stage import set_stage
+from hinge.view.traces import Traces, checked_frames
 
 #: Most frames of a run in the viewer, and frames per second.
 MOST_FRAMES, RATE = 3000, 30
@@ -29,14 +32,14 @@ MOST_FRAMES, RATE = 3000, 30
 MOST_GHOSTS = 8
 #: Opacity of a ghost.
 GHOST = 0.3
-SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4", "10")
+SPEEDS = ("0.1×", "0.25×", "0.5×", "1×", "2×", "4×")
 
 
 class RunViewer(Server):
     """A viewer that plays a run, others of its batch as ghosts; `clock` is the playback state."""
 
     def __init__(
-        self, run: Run, places: list[int], *, folder: str | Path | None, host: str, port: int
+        self, run: Run, places: list[int], trace: list[str], *, folder: str | Path | None, **address: Any
     ) -> None:
         robot = run.robot
         at = thinned(len(run.t), MOST_FRAMES)
@@ -45,7 +48,7 @@ class RunViewer(Server):
         if not np.isfinite(q).all():
             raise ArgumentError("run: expected a motion, got a first state that is not finite")
         look = appearance(robot, q[0, 0], folder)
-        super().__init__(robot.name, host=host, port=port)
+        super().__init__(robot.name, **address)
         self.robot, self.size, self.clock = robot, look.size, Clock(run.t[at])
         self.messages += [*look.messages, *_remarks(run, places, shown)]
         self.poses = body_poses(robot, q)
@@ -58,6 +61,9 @@ class RunViewer(Server):
         self._weights = weights(robot, main, self._gravity)
         self._moments, self._pushes = joint_efforts(robot, main, q[0], tau)
         self._build(run, look, shown, at, efforts=bool(tau.any()))
+        self.traces = Traces(self.viser, robot, self.poses, trace, look.size)
+        self.add_picture_button()
+        self.notes(self.messages)
         self.refresh()
         self._thread = threading.Thread(target=self._turn, name="hinge-player", daemon=True)
         self._thread.start()
@@ -102,12 +108,18 @@ class RunViewer(Server):
             self.clock.seek(t)
             self.refresh()
 
+    def set_speed(self, speed: float) -> None:
+        """Set how fast the run is played; 1 is real time."""
+        with self._lock:
+            self.clock.speed = speed
+            self.speed.label = f"speed {speed:g}×"
+
     def _build(self, run: Run, look: Any, shown: list[int], at: Array, *, efforts: bool) -> None:
         scene = self.viser.scene
         few = thinned(len(at), 60)
         some = Poses(self.poses.positions[:, few], self.poses.rotations[:, few])
-        low, high = bounds(self.robot, list(look.pieces), some)
-        self.look_at(low, high, self._gravity)
+        first = Poses(self.poses.positions[0, 0], self.poses.rotations[0, 0])
+        set_stage(self.viser, self.robot, look, some, self._gravity, first)
         self.puppets = [Puppet(scene, self.robot, look, "/robot")]
         self.puppets += [Puppet(scene, self.robot, look, f"/ghost {p}", fade=GHOST) for p in shown[1:]]
         self._build_timeline()
@@ -120,7 +132,6 @@ class RunViewer(Server):
             efforts="What the joints exert" if efforts else "",
             refresh=self.refresh,
         )
-        self.notes(self.messages)
 
     def _build_timeline(self) -> None:
         gui, times = self.viser.gui, self.clock.times
@@ -129,11 +140,11 @@ class RunViewer(Server):
         self.timeline = gui.add_slider(
             "t [s]", min=first, max=last, step=max((last - first) / 2000, 1e-9), initial_value=first
         )
-        self.speed = gui.add_dropdown("speed", SPEEDS, initial_value="1")
-        self.loop = gui.add_checkbox("again and again", True)
+        self.speed = gui.add_button_group("speed 1×", SPEEDS)
+        self.loop = gui.add_checkbox("loop", True)
         self.play_button.on_click(calling(lambda: self.pause() if self.clock.playing else self.play()))
         self.timeline.on_update(calling(lambda: None if self._own_move else self.seek(self.timeline.value)))
-        self.speed.on_update(calling(lambda: setattr(self.clock, "speed", float(self.speed.value))))
+        self.speed.on_click(calling(lambda: self.set_speed(float(self.speed.value.rstrip("×")))))
         self.loop.on_update(calling(lambda: setattr(self.clock, "loop", self.loop.value)))
 
     def _label(self) -> None:
@@ -171,19 +182,22 @@ def play(
     run: Run,
     *,
     runs: Runs = None,
+    trace: str | Sequence[str] = (),
     folder: str | Path | None = None,
     host: str = HOST,
     port: int = PORT,
+    allow: str | Sequence[str] = (),
     wait: bool = True,
 ) -> RunViewer:
     """Play a run in the browser, and return the viewer when it has ended.
 
     Of a batch the first run is shown, and up to eight more as ghosts; `runs` selects the runs, the first of
-    which is not a ghost. A run that ended early stays at its last state. The other arguments are
-    those of `show`.
+    which is not a ghost. A run that ended early stays at its last state. `trace` names frames or bodies whose
+    paths are drawn. The other arguments are those of `show`.
     """
     checked_run(run)
-    viewer = RunViewer(run, chosen(run, runs), folder=folder, host=host, port=port)
+    frames = checked_frames(run.robot, trace, "trace")
+    viewer = RunViewer(run, chosen(run, runs), frames, folder=folder, host=host, port=port, allow=allow)
     if wait:
         viewer.play()
     viewer.serve(wait=wait)
@@ -200,7 +214,7 @@ def _moving(poses: Poses) -> Array:
 def _remarks(run: Run, places: list[int], shown: list[int]) -> list[str]:
     found: list[str] = []
     if len(places) > len(shown):
-        found.append(f"{len(shown)} of {len(places)} runs are shown; choose others with runs=")
+        found.append(f"{len(shown)} of {len(places)} runs are shown; choose others with runs= (--runs)")
     told = [(e.state, e.t, f"ended at t = {e.t:g} s: {e.reason}") for e in run.endings]
     told += [(h.state, h.t, f"{h.name} at t = {h.t:g} s") for h in run.events]
     for state, _, text in sorted(told, key=lambda x: x[1]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hinge.dynamics import gravity_force
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, checked_robot, neutral, random_configuration
 from hinge.spatial import Array, ArrayLike
-from hinge.view.appearance import appearance, bounds
+from hinge.view.appearance import appearance
 from hinge.view.callbacks import calling
 from hinge.view.forces import joint_efforts, weights
 from hinge.view.options import Options
@@ -20,20 +21,19 @@ from hinge.view.poses import Poses, body_poses
 from hinge.view.puppet import Puppet
 from hinge.view.server import HOST, PORT, Server
 from hinge.view.sliders import STEP, Slider, configuration, sliders
+from hinge.view.stage import set_stage
 
 
 class RobotViewer(Server):
     """A viewer in which sliders move a robot; `q` is their configuration."""
 
-    def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, host: str, port: int) -> None:
+    def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, **address: Any) -> None:
         look = appearance(robot, q, folder)
-        super().__init__(robot.name, host=host, port=port)
+        super().__init__(robot.name, **address)
         self.robot, self.size = robot, look.size
         self.messages += look.messages
         self._lock, self._batch, self._seed = threading.RLock(), False, 0
-        poses = body_poses(robot, q)
-        low, high = bounds(robot, list(look.pieces), poses)
-        self.look_at(low, high, robot.gravity)
+        set_stage(self.viser, robot, look, body_poses(robot, q), robot.gravity)
         self.puppet = Puppet(self.viser.scene, robot, look, "/robot")
         heavy = bool(robot.gravity.any())
         self.options = Options(
@@ -47,6 +47,7 @@ class RobotViewer(Server):
         self.sliders: list[tuple[Slider, Any]] = []
         self._start = [s.start for s in sliders(robot, q)]
         self._build_sliders(q)
+        self.add_picture_button()
         self.notes(self.messages)
         self.refresh()
 
@@ -143,19 +144,21 @@ def show(
     folder: str | Path | None = None,
     host: str = HOST,
     port: int = PORT,
+    allow: str | Sequence[str] = (),
     wait: bool = True,
 ) -> RobotViewer:
     """Show a robot in the browser, with sliders for its joints, and return the viewer when it has ended.
 
     `q` is the initial configuration, by default neutral. Meshes are read only from inside `folder`,
     the folder of the robot's files. The viewer listens on `host`, by default reachable from this machine
-    only, and on `port`, or another one if that is taken; it prints its address. Without `wait` it
-    returns at once, and runs until `stop()`.
+    only, and on `port`, or another one if that is taken; it prints its address. It answers pages of that
+    address alone; `allow` names other hosts, "name" or "name:port", for tunnels and proxies. Without `wait`
+    it returns at once, and runs until `stop()`.
     """
     checked_robot(robot)
     start = as_configuration(robot, neutral(robot) if q is None else q)
     if start.ndim != 1 or not np.isfinite(start).all():
         raise ArgumentError(f"q: expected one finite configuration ({robot.nq},), got shape {start.shape}")
-    viewer = RobotViewer(robot, start, folder=folder, host=host, port=port)
+    viewer = RobotViewer(robot, start, folder=folder, host=host, port=port, allow=allow)
     viewer.serve(wait=wait)
     return viewer

@@ -10,9 +10,12 @@ from hinge.model import Box, Capsule, Cylinder, Robot, Sphere
 from hinge.spatial import Array, Transform, quaternion
 from hinge.view.appearance import Appearance, Piece
 from hinge.view.extras import trimesh
-from hinge.view.meshes import Surface
-from hinge.view.palette import as_bytes
+from hinge.view.mesh_reader import Surface
+from hinge.view.palette import Rgb, as_bytes
 from hinge.view.skeleton import Ellipsoid
+
+#: What is left of a colour of full strength.
+BRIGHTEST = 0.8
 
 
 class Puppet:
@@ -32,9 +35,9 @@ class Puppet:
             )
             for i, b in enumerate(robot.bodies)
         ]
-        self.layers: dict[str, list[Any]] = {"shape": [], "stick": [], "body": [], "inertia": []}
+        self.layers: dict[str, list[Any]] = {"shape": [], "stick": [], "inertia": []}
         for k, piece in enumerate(look.pieces):
-            if fade == 1.0 or piece.layer in ("shape", "stick"):
+            if fade == 1.0 or piece.layer != "inertia":
                 name = f"{self.nodes[piece.body].name}/{piece.layer} {k}"
                 self.layers[piece.layer].append(self._add(name, piece))
         self.show("inertia", visible=False)
@@ -84,7 +87,7 @@ class Puppet:
         alpha = piece.opacity * self._fade
         options = {
             **_pose(piece.placement),
-            "color": as_bytes(piece.rgb),
+            "color": as_bytes(toned(piece.rgb)),
             "opacity": None if alpha >= 1 else alpha,
             "cast_shadow": alpha >= 1,
             "receive_shadow": False,
@@ -108,6 +111,12 @@ class Puppet:
                 return scene.add_mesh_simple(
                     name, solid.vertices, solid.faces, flat_shading=True, side="double", **options
                 )
+
+
+def toned(rgb: Rgb) -> Rgb:
+    """Return a colour that keeps its shades in the strong light of viser: white becomes a light grey."""
+    r, g, b = (BRIGHTEST * x for x in rgb)
+    return r, g, b
 
 
 def _pose(placement: Transform) -> dict[str, Any]:

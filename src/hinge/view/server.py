@@ -1,4 +1,4 @@
-"""The server of the web viewer: address, camera, messages, shutdown."""
+"""The server of the web viewer: address, messages, pictures, shutdown."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import contextlib
 import errno
 import html
 import ipaddress
+import re
 import socket
 import sys
 import threading
 from collections.abc import Generator, Sequence
 from typing import Any
 
-import numpy as np
-
-from hinge.errors import ArgumentError
-from hinge.spatial import Array
+from hinge.errors import ArgumentError, MissingExtraError
 from hinge.view.extras import viser
+from hinge.view.gate import Gate, checked_gate, guarding
 from hinge.view.palette import BLUE, as_bytes
+from hinge.view.png import png
 
 #: Default address, reachable from this machine only.
 HOST, PORT = "127.0.0.1", 8080
@@ -29,17 +29,26 @@ class Server:
     `messages` list what could not be shown. It is also a context manager.
     """
 
-    def __init__(self, title: str, *, host: str, port: int) -> None:
-        free = free_port(host, port)
+    def __init__(self, title: str, *, host: str, port: int, allow: str | Sequence[str]) -> None:
+        gate, free = Gate(host, allow), free_port(host, port)
         package = viser()
-        with _quiet():
+        with _quiet(), guarding(gate):
             self.viser = package.ViserServer(host=host, port=free, label=title, verbose=False)
+        try:
+            checked_gate(gate)
+        except MissingExtraError:
+            self.viser.stop()
+            raise
         self.viser.request_share_url = _refuse_to_share
         self.viser.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=as_bytes(BLUE))
         self._ended = threading.Event()
+        self._file_name = re.sub(r"[^A-Za-z0-9_-]+", "_", title)[:60] or "robot"
         self.host = host
         self.messages: list[str] = []
         self.note: Any = None
+        self.picture_button: Any = None
+        if port not in (0, self.port):
+            self.messages.append(f"port {port} is taken; this is port {self.port}")
         if not _is_local(host):
             self.messages.append(f"everybody who can reach {host} can see this and move it")
 
@@ -108,26 +117,16 @@ class Server:
             style = "margin:0 0.5em;padding-left:1em;font-size:0.8em;overflow-wrap:anywhere"
             self.note = self.viser.gui.add_html(f'<ul style="{style}">{items}{more}</ul>')
 
-    def look_at(self, low: Array, high: Array, gravity: Array) -> None:
-        """Point the camera at a box in the world, gravity downwards; with gravity, add a floor."""
-        up = -gravity / np.linalg.norm(gravity) if gravity.any() else np.array([0.0, 0.0, 1.0])
-        scene, middle = self.viser.scene, (low + high) / 2
-        size = max(float(np.linalg.norm(high - low)), 1e-3)
-        scene.set_up_direction(tuple(float(x) for x in up))
-        if gravity.any() and np.allclose(up, (0, 0, 1)):
-            cell = 10.0 ** np.floor(np.log10(size / 2))
-            floor = (float(middle[0]), float(middle[1]), float(min(low[2], 0.0)))
-            scene.add_grid(
-                "/floor", width=8 * size, height=8 * size, cell_size=cell, section_size=10 * cell,
-                position=floor, fade_distance=8 * size,
-            )  # fmt: skip
-        camera = self.viser.initial_camera
-        back = _aside(up)
-        beside = 0.1 * size * np.cross(up, back)  # the panel is at the right
-        camera.up, camera.look_at = up, middle + beside
-        camera.position = middle + beside + 0.9 * size * back
-        camera.fov = np.radians(50)
-        camera.near, camera.far = size / 200, 100 * size
+    def add_picture_button(self) -> None:
+        """Add a button that saves what a page shows as a PNG file."""
+        self.picture_button = self.viser.gui.add_button("Picture", hint="Save what is seen as a PNG file")
+        self.picture_button.on_click(lambda event: self._picture(event.client))
+
+    def _picture(self, client: Any) -> None:
+        if client is not None:
+            height, width = int(client.camera.image_height), int(client.camera.image_width)
+            seen = client.get_render(height, width, transport_format="png", timeout=60.0)
+            client.send_file_download(f"{self._file_name}.png", png(seen), save_immediately=True)
 
 
 def free_port(host: str, port: int) -> int:
@@ -148,14 +147,6 @@ def free_port(host: str, port: int) -> int:
     except (OSError, UnicodeError) as error:
         raise ArgumentError(f"host: expected an address of this machine, got {host!r} ({error})") from None
     raise AssertionError
-
-
-def _aside(up: Array) -> Array:
-    """Return the direction from the target to the camera: front, right, slightly up."""
-    front = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
-    front = front - (front @ up) * up
-    front = front / np.linalg.norm(front)
-    return 0.75 * front - 0.85 * np.cross(up, front) + 0.45 * up
 
 
 def _is_local(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""A robot as sticks from joint to joint, and bodies as ellipsoids of equal inertia."""
+"""A robot as links from joint to joint, and bodies as ellipsoids of equal inertia."""
 
 from __future__ import annotations
 
@@ -73,3 +73,22 @@ def ellipsoid(body: Body) -> Ellipsoid | None:
     if np.linalg.det(axes) < 0:
         axes = axes * np.array([1.0, 1.0, -1.0])
     return Ellipsoid(np.maximum(lengths, 0.02 * lengths.max()), Transform.place(axes, inertia.com))
+
+
+def capped(solid: Ellipsoid, points: Array, least: float) -> Ellipsoid:
+    """Return an ellipsoid no longer than the points (n, 3) of its body are apart, at least `least`.
+
+    Moments that were identified, rather than computed from a shape, may belong to a body that is far larger.
+    """
+    extent = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+    shrink = min(1.0, max(extent, least) / (2 * float(solid.axes.max())))
+    return Ellipsoid(shrink * solid.axes, solid.placement)
+
+
+def link_points(robot: Robot) -> list[Array]:
+    """Return for each body the points (n, 3) where joints and frames sit, and its centre of mass."""
+    lines = sticks(robot)
+    found = [[b.inertia.com[None]] for b in robot.bodies]
+    for i, ends in zip(lines.bodies.tolist(), lines.ends, strict=True):
+        found[i].append(ends)
+    return [np.concatenate(x) for x in found]

@@ -15,10 +15,10 @@ from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat, run_gravity
 from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
-from hinge.view.outlines import hull, plane_axes, surface_points
+from hinge.view.outlines import hull, named_direction, plane_axes, surface_points
 from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
 from hinge.view.poses import Poses, body_poses
-from hinge.view.skeleton import ellipsoid, sticks
+from hinge.view.skeleton import capped, ellipsoid, link_points, sticks
 
 #: Figures in a row, side by side.
 ACROSS = 6
@@ -39,7 +39,8 @@ def plot_strip(
     is the plane of projection: two axes that point right and up ("xz"), or a vector towards the viewer; by
     default the plane of largest spread of the motion, with gravity downwards. Side by side, or with
     `overlay` in one picture, later instants darker. Shapes that are not meshes are drawn as outlines,
-    `ellipsoids` adds those of inertia. Of a batch the run `run_index` is shown.
+    `ellipsoids` adds those of inertia, drawn
+    no longer than their bodies. Of a batch the run `run_index` is shown.
     """
     checked_run(run)
     place = chosen(run, run_index)[0]
@@ -63,7 +64,7 @@ def plot_strip(
             _figure(ax, flat_lines[k], [x[k] for x in flat_solids], 1.0, corners)
             ax.set_title(f"t = {run.t[at[k]]:.3g} s", fontsize="small")
     _marks(axes, robot, axes_3d)
-    figure.suptitle(f"{robot.name}, seen along {_named(np.cross(axes_3d[:, 0], axes_3d[:, 1]))}")
+    figure.suptitle(f"{robot.name}, seen along {named_direction(np.cross(axes_3d[:, 0], axes_3d[:, 1]))}")
     return figure
 
 
@@ -90,12 +91,14 @@ def _instants(t: Array, q: Array, instants: int | ArrayLike) -> Array:
 def _solids(robot: Robot, poses: Poses, *, ellipsoids: bool) -> list[Array]:
     """Return the points (T, n, 3) of each solid in the world."""
     found: list[Array] = []
+    links = link_points(robot)
+    least = 0.1 * max((float(np.linalg.norm(np.ptp(x, axis=0))) for x in links), default=0.0)
     for i, body in enumerate(robot.bodies):
         shown = [s for s in body.shapes if s.role == "visual"] or list(body.shapes)
         local = [s.placement.inv().point(surface_points(s.geometry)) for s in shown]
-        round_one = ellipsoid(body) if ellipsoids else None
-        if round_one is not None:
-            local.append(surface_points(round_one))
+        solid = ellipsoid(body) if ellipsoids else None
+        if solid is not None:
+            local.append(surface_points(capped(solid, np.concatenate([links[i], *local]), least)))
         found += [poses.points(i, p) for p in local if len(p)]
     return found
 
@@ -168,11 +171,3 @@ def _row(count: int, corners: tuple[Array, Array]) -> tuple[Any, list[Any]]:
     for ax in grid[-1]:
         ax.set_xlabel("[m]", fontsize="small")
     return figure, axes
-
-
-def _named(eye: Array) -> str:
-    """Return the name of the viewing direction."""
-    k = int(np.abs(eye).argmax())
-    if abs(eye[k]) > 1 - 1e-6:
-        return f"{'−' if eye[k] > 0 else ''}{'xyz'[k]}"
-    return "(" + ", ".join(f"{round(-x, 2) + 0.0:g}" for x in eye) + ")"
