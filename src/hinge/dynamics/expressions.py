@@ -61,12 +61,8 @@ from hinge.algebra import (
     x_n,
     zero,
 )
-<<<<<<< HEAD
 from hinge.errors import ArgumentError, did_you_mean
-=======
-from hinge.errors import ArgumentError
 from hinge.sweeps import Readout
->>>>>>> speed
 
 __all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
 

@@ -13,11 +13,7 @@ import numpy as np
 
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import External, external_forces, precision
-<<<<<<< HEAD
-from hinge.dynamics.cached import Frames, checked_axes, compiled, names_of
-=======
-from hinge.dynamics.cached import CALLS, checked_axes, compiled, one_name
->>>>>>> speed
+from hinge.dynamics.cached import CALLS, Frames, checked_axes, compiled, names_of
 from hinge.dynamics.expressions import expression
 from hinge.dynamics.hybrid import RESULTS, hybrid_dynamics
 from hinge.errors import ArgumentError
@@ -76,37 +72,28 @@ def floating_inverse_dynamics(
     )
 
 
-<<<<<<< HEAD
-def generalized_jacobian(
-    robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
-) -> Array:
-=======
 def _without_force(entry: Callable[..., Any], size: int) -> Callable[..., Any]:
     """Return hybrid dynamics as a function of q, qd, qdd, all forces that are given being zero."""
     zero = np.zeros(size)
     return lambda q, qd, qdd: entry(q, qd, qdd, zero)
 
 
-def generalized_jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
->>>>>>> speed
+def generalized_jacobian(
+    robot: Robot, q: ArrayLike, frame: Frames, *, expressed: Expressed = "body"
+) -> Array:
     """Return J* (…, 6, nv − 6): a frame's velocity is J* q̇ₐ when the base is free and momentum is zero.
 
     J* = Jₐ − Jₚ 𝓜ₚₚ⁻¹ 𝓜ₚₐ; q̇ₐ are the rates of all joints but the base, in their order. Of n frames
     it is (…, 6n, nv − 6). `expressed` as in `velocities`.
     """
-<<<<<<< HEAD
-    _, others = _base_and_others(robot)
-    names, axes = names_of(robot, frame), checked_axes(expressed)
-    return compiled(robot, "generalized_jacobian", names, axes, prescribed=others)(q)
-=======
-    key = ("generalized_jacobian", robot, frame, expressed)
+    names = names_of(robot, frame)
+    key = ("generalized_jacobian", robot, names, expressed)
     known = CALLS.look(key)
     if known is None:
         _, others = _base_and_others(robot)
-        names, axes = (one_name(frame),), checked_axes(expressed)
+        axes = checked_axes(expressed)
         known = CALLS.put(key, compiled(robot, "generalized_jacobian", names, axes, prescribed=others).entry)
     return known(q)
->>>>>>> speed
 
 
 def disturbance_jacobian(robot: Robot, q: ArrayLike) -> Array:

@@ -23,15 +23,9 @@ import numpy as np
 from hinge.algebra import Leaf, Node
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import external_forces, precision
-<<<<<<< HEAD
 from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, program
-from hinge.dynamics.expressions import CATALOGUE, WITH_OPTIONS, Parts, expression
-from hinge.dynamics.function import Compiled
-=======
-from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, one_name, program
 from hinge.dynamics.expressions import CATALOGUE, VERBS, WITH_OPTIONS, Parts, expression
 from hinge.dynamics.function import Compiled, Finish
->>>>>>> speed
 from hinge.dynamics.moving import CALLED, base_inputs
 from hinge.dynamics.views import VIEWS
 from hinge.errors import ArgumentError
