@@ -82,8 +82,16 @@ def compile(
             "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
         )
     form = replace(form, blocks=shown) if form and blocks else form
-    options = {"target": target, "shape": shape, "lanes": lanes}
-    return Compiled(given, binding, blocks=shown, derivation=form, readout=readout, **options)
+    return Compiled(
+        given,
+        binding,
+        blocks=shown,
+        derivation=form,
+        readout=readout,
+        target=target,
+        shape=shape,
+        lanes=lanes,
+    )
 
 
 def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> dict[str, Expr]:

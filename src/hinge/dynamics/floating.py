@@ -75,7 +75,11 @@ def floating_inverse_dynamics(
 def _without_force(entry: Callable[..., Any], size: int) -> Callable[..., Any]:
     """Return hybrid dynamics as a function of q, qd, qdd, all forces that are given being zero."""
     zero = np.zeros(size)
-    return lambda q, qd, qdd: entry(q, qd, qdd, zero)
+
+    def call(q: Any, qd: Any, qdd: Any) -> Any:
+        return entry(q, qd, qdd, zero)
+
+    return call
 
 
 def generalized_jacobian(

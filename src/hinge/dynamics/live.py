@@ -236,7 +236,11 @@ class Live:
         """Return a verb as a function of `_inputs` and of arrays, of which `given` come after q."""
         f = self._program(_parts(verb))
         own, entry = f.vectors[given:], f.flat_entry
-        return lambda inputs, q, *vectors: entry(q, *vectors, *[inputs[n] for n in own])
+
+        def call(inputs: Mapping[str, Any], q: Any, *vectors: Any) -> Any:
+            return entry(q, *vectors, *[inputs[n] for n in own])
+
+        return call
 
     def _program(self, parts: Parts, nodes: tuple[str, ...] = (), expressed: Expressed = "body") -> Compiled:
         active = None if parts.splits else ()

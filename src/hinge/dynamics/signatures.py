@@ -139,9 +139,13 @@ class Verb:
 
     @cached_property
     def _as_dataclass(self) -> Finish:
-        made = cast("Any", self._types.return_annotation)
-        assert is_dataclass(made)
-        return lambda found: made(**found)
+        assert is_dataclass(self._types.return_annotation)
+        made: Callable[..., Any] = self._types.return_annotation
+
+        def finish(found: Any) -> Any:
+            return made(**found)
+
+        return finish
 
     def _expression(self, chosen: Mapping[str, Any]) -> Parts:
         if self._view is not None:

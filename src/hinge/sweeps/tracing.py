@@ -10,7 +10,7 @@ nothing reads, are never computed.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +64,7 @@ def trace(program: Program, binding: Binding, readout: Readout | None = None) ->
 
 
 @contextmanager
-def without_garbage() -> Iterator[None]:
+def without_garbage() -> Generator[None]:
     """Keep the collector of cycles from looking at the many objects of a trace, all of which are in use."""
     was_on = gc.isenabled()
     gc.disable()

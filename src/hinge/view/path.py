@@ -37,7 +37,7 @@ def plot_path(
     places = chosen(run, runs)
     places = places[:MOST_RUNS] if runs is None else places
     q = flat(run, run.q)[places]
-    poses, alive = body_poses(run.robot, held(q)), np.isfinite(q).all(-1)
+    poses, alive = body_poses(run.robot, held(q)), np.asarray(np.isfinite(q).all(-1))
     paths = [np.where(alive[..., None], path_of(run.robot, poses, name), np.nan) for name in names]
     axes = np.stack(plane_axes(plane, np.stack(paths), run_gravity(run, places[0])), axis=-1)
     figure = new_figure(9.6, 4.6)

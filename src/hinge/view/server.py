@@ -120,9 +120,10 @@ class Server:
     def add_picture_button(self) -> None:
         """Add a button that saves what a page shows as a PNG file."""
         self.picture_button = self.viser.gui.add_button("Picture", hint="Save what is seen as a PNG file")
-        self.picture_button.on_click(lambda event: self._picture(event.client))
+        self.picture_button.on_click(self._picture)
 
-    def _picture(self, client: Any) -> None:
+    def _picture(self, event: Any) -> None:
+        client = event.client
         if client is not None:
             height, width = int(client.camera.image_height), int(client.camera.image_width)
             seen = client.get_render(height, width, transport_format="png", timeout=60.0)
