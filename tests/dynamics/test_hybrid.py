@@ -367,7 +367,7 @@ def test_wrong_vectors_are_named(prescribed):
         with pytest.raises(ArgumentError, match=rf"{name}: expected shape \(…, 7\), got \(6,\)"):
             call(PANDA, S.q, S.qd, prescribed=prescribed, **given)
         with pytest.raises(ArgumentError, match=rf"{name}: expected .*, got dtype"):
-            call(PANDA, S.q, S.qd, prescribed=prescribed, **{**given, name: np.zeros(7, int)})
+            call(PANDA, S.q, S.qd, prescribed=prescribed, **{**given, name: np.zeros(7, bool)})
         with pytest.raises(ArgumentError, match="batch shapes do not broadcast"):
             many = {"tau": np.zeros((2, 7)), "qdd": np.zeros((3, 7))}
             call(PANDA, S.q, S.qd, prescribed=prescribed, **many)

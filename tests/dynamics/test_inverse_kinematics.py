@@ -175,7 +175,7 @@ def test_the_size_of_a_robot_does_not_matter():
 WRONG = {
     "target": [np.zeros(5), "there", np.full(3, np.nan), 2 * np.eye(4), np.zeros(7), None,
                Transform(2 * np.eye(3), np.zeros(3))],
-    "q0": [np.zeros(3), np.full(7, np.inf), "home", np.zeros(7, dtype=int)],
+    "q0": [np.zeros(3), np.full(7, np.inf), "home", np.zeros(7, dtype=bool)],
     "joints": ["joint1", 3],
     "starts": [0, 1.5, None],
     "seed": [-1, "x"],

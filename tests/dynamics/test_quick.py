@@ -170,7 +170,7 @@ def test_frames_that_are_none_are_named():
         hinge.jacobian(robot, q, robot.bodies[-1].name)
         with pytest.raises(UnknownNameError):
             hinge.jacobian(robot, q, "nowhere")
-        for frame in (None, 3, b"panda_link7", ["panda_link7"], object(), q):
+        for frame in (3, b"panda_link7", [3], object(), q):
             with pytest.raises(ArgumentError, match="frame: "):
                 hinge.jacobian(robot, q, frame)
         for axes in (None, 3, ["body"], object()):
@@ -201,7 +201,7 @@ def test_arrays_of_every_kind(count):
     assert same(hinge.forward_dynamics(robot, q, v[:1], tau), slow(robot, "forward_dynamics", (q, v[0], tau)))
     single = [x.astype("f4") for x in (q, v, tau)]
     assert hinge.forward_dynamics(robot, *single).dtype == np.float32
-    for bad in (v[:, :-1], v[:2], v.astype(int), np.zeros((count, 7, 7))):
+    for bad in (v[:, :-1], v[:2], v.astype(bool), np.zeros((count, 7, 7))):
         with pytest.raises(ArgumentError):
             hinge.forward_dynamics(robot, q, bad, tau)
 

@@ -36,8 +36,8 @@ def test_what_leads_astray_is_refused(case, tmp_path):
 def test_the_limits_are_named(tmp_path, monkeypatch):
     path = tmp_path / "m.xml"
     path.write_text("<mujoco><worldbody><body/></worldbody></mujoco>")
-    monkeypatch.setattr(mjcf_compiler, "SECONDS", 0.001)
-    with pytest.raises(FormatError, match=r"takes more than 0.001 s to compile, the limit; if you trust"):
+    monkeypatch.setattr(mjcf_compiler, "SECONDS", 0.0)
+    with pytest.raises(FormatError, match=r"takes more than 0(\.0)? s to compile, the limit; if you trust"):
         hinge.load(path)
     monkeypatch.setattr(mjcf_compiler, "SECONDS", 20.0)
     monkeypatch.setattr(mjcf_compiler, "BYTES", 1)
