@@ -58,9 +58,9 @@ LEVEL = 1
 VARIABLE = "HINGE_LEVEL"
 
 
-def chosen_level(usual: int = LEVEL) -> int:
+def chosen_level() -> int:
     """Return the level of optimisation, by the environment; results are the same to the last bit."""
-    chosen = os.environ.get(VARIABLE, "") or str(usual)
+    chosen = os.environ.get(VARIABLE, "") or str(LEVEL)
     if chosen not in ("0", "1", "2", "3"):
         raise ArgumentError(f"{VARIABLE}: expected 0, 1, 2 or 3, got {chosen!r}; unset it for {LEVEL}")
     return int(chosen)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from hinge.sweeps import Code
-from hinge.targets.llvm.host import LEVEL
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
@@ -28,9 +27,6 @@ SHAPES: tuple[Shape, ...] = ("U", "H", "R")
 #: Limits by number of operations: always unrolled; unrolled unless loops save much; with loops (above it only
 #: the time to compile matters).
 FEW, MOST_UNROLLED, MOST_HYBRID = 500, 4000, 16000
-#: LLVM's level of optimisation by shape. Code of shape R is so large that the time to compile it is what
-#: matters: without optimisation that is a fifth, and the code takes up to twice as long.
-LEVELS: dict[Shape, int] = {"U": LEVEL, "H": LEVEL, "R": 0}
 #: Loops save much if the code with loops has at most this share of all operations: it then stays in the
 #: processor's caches.
 WORTH_LOOPS = 0.6

@@ -21,9 +21,9 @@ from hinge.sweeps import Code
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.batch import aligned, apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import Kernels, make_entry
-from hinge.targets.llvm.host import chosen_level, made_for, this_host
+from hinge.targets.llvm.host import made_for, this_host
 from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly, loaded
-from hinge.targets.llvm.module import LEVELS, SHAPES, Module, Shape, choose_shape, write_module
+from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import run_parts, split, threads
 from hinge.targets.signature import Signature, Source
@@ -217,7 +217,7 @@ class NativeProgram:
 
     def _make(self, dtype: Dtype, width: int) -> Piece:
         module = self.module(dtype, width)
-        code, seconds = assembled(module.text, level=chosen_level(LEVELS[module.shape]))
+        code, seconds = assembled(module.text)
         facts = Facts(module.shape, width, dtype, module.scratch, seconds, self.signature)
         key = self._key(dtype, width)
         if key is not None:
