@@ -41,7 +41,7 @@ Pages = dict[str, str | bytes]
 
 
 def made(*, run: bool = True) -> Pages:
-    """Return all pages that are made, by path; without `run` those of examples do not show what they print."""
+    """Return all pages that are made, by path; without `run` examples do not show what they print."""
     pages: Pages = {}
     for part in (examples(run), tour(run), notebooks(), derivations(), reference(), borrowed()):
         pages.update(part)
@@ -49,7 +49,7 @@ def made(*, run: bool = True) -> Pages:
 
 
 def examples(run: bool) -> Iterator[tuple[str, str]]:
-    """Yield a page for each file of examples/: what it is about, what it prints, its source; and one for all."""
+    """Yield a page for each file of examples/: what it is about, prints, and is; and one for all."""
     rows: list[tuple[str, str, str]] = []
     for path in sorted((ROOT / "examples").glob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -132,7 +132,10 @@ def notebooks() -> Iterator[tuple[str, str | bytes]]:
 def derivations() -> Iterator[tuple[str, str]]:
     """Yield a page of derivations for each group of verbs."""
     for k, (title, verbs) in enumerate(DERIVED.items(), 1):
-        parts = [f"# Derivations: {title.lower()}", "Each is printed by `hinge.derive` when the site is built."]
+        parts = [
+            f"# Derivations: {title.lower()}",
+            "Each is printed by `hinge.derive` when the site is built.",
+        ]
         for verb in verbs:
             given = {verb: CATALOGUE[verb]} if verb in CATALOGUE else SEVERAL[verb].expressions
             parts += [f"## {verb}", block(str(hinge.derive(given)), "text")]

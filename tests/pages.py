@@ -57,13 +57,8 @@ def made() -> dict[str, str | bytes]:
     return maker()["made"](run=False)
 
 
-def broken(page: Path) -> list[str]:
-    """Return the links of a page that lead nowhere inside of the repository or the site."""
-    text = page.read_text(encoding="utf-8")
-    return [link for link in links(text) if not _leads(page, link)]
-
-
-def _leads(page: Path, link: str) -> bool:
+def leads(page: Path, link: str) -> bool:
+    """Tell whether a link of a page leads somewhere inside of the repository or the site."""
     if re.match(r"\w+:", link):
         return link.startswith("https://")
     path, _, anchor = unquote(link).partition("#")

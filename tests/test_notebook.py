@@ -11,7 +11,8 @@ import pytest
 from tests.pages import DOCS
 
 NOTEBOOK = DOCS / "notebooks" / "first_hour.ipynb"
-#: Runs a notebook, and prints how many cells have shown something. Its own process: kernels leave sockets behind.
+#: Runs a notebook, and prints how many cells have shown something. In a process of its own: kernels leave
+#: sockets behind.
 EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient

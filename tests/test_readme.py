@@ -1,4 +1,4 @@
-"""The README is short and true: its numbers are those of other pages, and what it says is printed is printed."""
+"""The README is short, its numbers are those of other pages, and what pages say is printed is printed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def speed() -> str:
 
 def table(page: str, title: str) -> list[dict[str, str]]:
     """Return the rows of the table below a heading that begins with a title."""
-    section = page.split(f"\n### {title}")[1].split("\n### ")[0]
+    section = page.split(f"\n### {title}")[1].split("\n### ", 1)[0]
     rows = [[c.strip() for c in line.strip("|").split("|")] for line in section.splitlines() if "|" in line]
     return [dict(zip(rows[0], row, strict=True)) for row in rows[2:]]
 
