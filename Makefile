@@ -32,7 +32,7 @@ format: $(VENV)/dev.stamp
 
 # The site, in build/site; links are checked. HINGE_DOCS_RUN=0 does not run the examples for what they print.
 docs: $(VENV)/docs.stamp
-	$(BIN)/python -m mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo open build/site/index.html
 
 bench: $(VENV)/bench.stamp

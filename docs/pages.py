@@ -80,7 +80,7 @@ def printed(path: Path) -> str:
             capture_output=True,
             encoding="utf-8",
             check=True,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(Path(hinge.__file__).parents[1])},
         )
     # The command is shown without its folder.
     return re.sub(r"\S+/hinge ", "hinge ", done.stdout.replace(f"{folder}/", "")).strip()
