@@ -55,9 +55,9 @@ def examples(run: bool) -> Iterator[tuple[str, str]]:
         text = path.read_text(encoding="utf-8")
         first, _, rest = (ast.get_docstring(ast.parse(text)) or "").partition("\n")
         code = re.sub(r'\A""".*?"""\n+', "", text, flags=re.DOTALL)
-        parts = [f"# {title_of(path.stem)}", f"**{first}**", rest.strip(), f"`python examples/{path.name}`"]
-        if run:
-            parts += ["prints", block(printed(path), "text")]
+        parts = [f"# {title_of(path.stem)}", f"**{first}**", rest.strip()]
+        command = f"`python examples/{path.name}`"
+        parts += [f"{command} prints", block(printed(path), "text")] if run else [command]
         parts += ["## The program", block(code.strip(), "python")]
         yield f"examples/{path.stem}.md", "\n\n".join(parts) + "\n"
         rows.append((f"{path.stem}.md", path.name, first))
@@ -80,7 +80,11 @@ def printed(path: Path) -> str:
             capture_output=True,
             encoding="utf-8",
             check=True,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(Path(hinge.__file__).parents[1])},
+            env={
+                **os.environ,
+                "PYTHONIOENCODING": "utf-8",
+                "PYTHONPATH": str(Path(hinge.__file__).parents[1]),
+            },
         )
     # The command is shown without its folder.
     return re.sub(r"\S+/hinge ", "hinge ", done.stdout.replace(f"{folder}/", "")).strip()
@@ -222,7 +226,7 @@ def _pages_of(folder: str, paths: list[str]) -> list[Any]:
     others: list[Any] = [p for p in found if p not in index and p not in rooms]
     if folder == "examples/":
         others = [{title_of(Path(p).stem): p} for p in others]
-    return [*index, *others, *([{"Rooms": rooms}] if rooms else [])]
+    return [*({"Overview": p} for p in index), *others, *([{"Rooms": rooms}] if rooms else [])]
 
 
 def on_config(config: Any) -> Any:

@@ -96,7 +96,13 @@ def test_stars_of_the_table_of_contents_are_replaced():
     assert maker()["expanded"](nav, paths) == [
         {"Examples": [{"A": "examples/01_a.md"}, {"B": "examples/02_b.md"}]},
         "index.md",
-        {"Reference": ["reference/index.md", "reference/x.md", {"Rooms": ["reference/room_y.md"]}]},
+        {
+            "Reference": [
+                {"Overview": "reference/index.md"},
+                "reference/x.md",
+                {"Rooms": ["reference/room_y.md"]},
+            ]
+        },
     ]
 
 
