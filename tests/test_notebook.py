@@ -17,7 +17,8 @@ EXECUTE = """
 import sys, nbformat
 from nbclient import NotebookClient
 notebook = nbformat.read(sys.argv[1], as_version=4)
-NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": sys.argv[2]}}).execute()
+places = {"metadata": {"path": sys.argv[2]}}
+NotebookClient(notebook, timeout=300, record_timing=False, resources=places).execute()
 if len(sys.argv) > 3:
     nbformat.write(notebook, sys.argv[3])
 print(sum(bool(c.get("outputs")) for c in notebook.cells))
