@@ -104,7 +104,7 @@ def test_pages_opened_as_files_can_be_searched(site, tmp_path):
     pytest.importorskip("websockets")
     with Page((site / "index.html").as_uri(), tmp_path, width=1400) as page:
         until(lambda: page.run("document.readyState") == "complete", 30, "the page")
-        page.run("document.querySelector('.md-search__input').focus()")
+        page.run("document.querySelector('#__search').click()")
         page.run(
             "(() => { const x = document.querySelector('.md-search__input'); x.value = 'quasi_velocities';"
             "x.dispatchEvent(new KeyboardEvent('keyup')); x.dispatchEvent(new Event('input')) })()"
