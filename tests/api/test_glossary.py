@@ -10,8 +10,8 @@ GLOSSARY = Path(__file__).parents[2] / "docs" / "glossary.md"
 START = "## The algebra\n"
 INTRODUCTION = """
 Operators, range ← domain, with the letters of J and of the SOA slides; `hinge.algebra` has them under the
-names in the second column, the last seven, of J's appendix, in `hinge.algebra.appendix`. Block-diagonal ones have
-one block for each body.
+names in the second column, the last seven, of J's appendix, in `hinge.algebra.appendix`. Block-diagonal
+ones have one block for each body.
 """
 
 
