@@ -8,7 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # What shares compiled code runs on the same worker (tests/conftest.py).
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadscope --no-loadscope-reorder $(if $(ROOM),--room=$(ROOM)) --durations=30
 
-.PHONY: demo test test-all lint format bench sweep clean
+.PHONY: demo test test-all lint format docs bench sweep clean
 
 demo: $(VENV)/view.stamp
 	$(BIN)/python examples/demo.py
@@ -29,6 +29,11 @@ lint: $(VENV)/dev.stamp
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The site, in build/site; links are checked. HINGE_DOCS_RUN=0 does not run the examples for what they print.
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo open build/site/index.html
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m benchmarks
@@ -56,7 +61,11 @@ $(VENV)/view.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
-	touch $(VENV)/view.stamp $@
+	touch $(VENV)/view.stamp $(VENV)/docs.stamp $@
+
+$(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PIP) --editable '.[view,docs]'
+	touch $@
 
 $(VENV)/bench.stamp: $(VENV)/dev.stamp
 	$(PIP) --editable '.[dev,bench]'

@@ -15,7 +15,14 @@ OTHERS = {
     "io": {"errors", "oracles"},
     "pipeline": {"golden", "test_pipeline.py"},
     "dynamics": {"oracles", "golden"},
-    "__init__": {"examples", "test_readme.py", "test_tour.py"},
+    "__init__": {
+        "examples",
+        "test_notebook.py",
+        "test_pages.py",
+        "test_readme.py",
+        "test_site.py",
+        "test_tour.py",
+    },
     "__main__": {"cli"},
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import runpy
 from pathlib import Path
 
@@ -60,9 +59,3 @@ def test_the_demonstration_keeps_a_run_and_a_picture(tmp_path, capsys):
 def test_an_example_explains_itself(path):
     text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     assert text and len(text.splitlines()) >= 3
-
-
-def test_the_readme_lists_all_examples():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| \[`(\w+)\.py`\]\(examples/(\w+)\.py\)", readme, flags=re.MULTILINE)
-    assert [a for a, _ in listed] == [b for _, b in listed] == list(RUNS)

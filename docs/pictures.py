@@ -1,0 +1,44 @@
+"""Draw the pictures of the guides anew: `python docs/pictures.py` writes them to docs/images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+import hinge
+from hinge import view
+from hinge.algebra import H, M, phi, psi
+from hinge.targets import plot_blocks, random_system
+
+IMAGES = Path(__file__).with_name("images")
+
+
+def blocks() -> None:
+    """Draw operators of a tree as matrices: a chain of two bodies that splits in two."""
+    system = random_system(parents=(-1, 0, 1, 1), seed=1)
+    figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
+    for ax, e in zip(axes, (phi, psi, H @ phi @ M @ phi.T @ H.T), strict=True):
+        plot_blocks(system, e, ax=ax)
+    figure.savefig(IMAGES / "blocks.png", dpi=100)
+
+
+def energy() -> None:
+    """Draw the energy of a double pendulum, and how far RK4 lets it drift."""
+    run = hinge.simulate(hinge.robots.double_pendulum(), [2.0, 1.0], t=6.0, dt=1e-3, record=10)
+    view.plot_energy(run).savefig(IMAGES / "energy.png", dpi=90)
+
+
+def chaos() -> None:
+    """Draw two motions that begin a thousandth apart."""
+    starts = np.array([[2.0, 1.0], [2.001, 1.0]])
+    run = hinge.simulate(hinge.robots.double_pendulum(), starts, t=10.0, dt=1e-3, record=10)
+    view.plot_joints(run, runs=[0, 1], what="q").savefig(IMAGES / "chaos.png", dpi=90)
+
+
+if __name__ == "__main__":
+    mpl.use("Agg")
+    for draw in (blocks, energy, chaos):
+        draw()
