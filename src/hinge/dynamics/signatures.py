@@ -140,7 +140,7 @@ class Verb:
     @cached_property
     def _as_dataclass(self) -> Finish:
         assert is_dataclass(self._types.return_annotation)
-        made: Callable[..., Any] = self._types.return_annotation
+        made = cast("Callable[..., Any]", self._types.return_annotation)
 
         def finish(found: Any) -> Any:
             return made(**found)
