@@ -30,7 +30,8 @@ LOOK = 0.005
 def main(words: list[str]) -> int:
     """Compile the model and save it in MuJoCo's binary format."""
     library, plugins, model, out, seconds, most = words
-    threading.Thread(target=_watch, args=(float(seconds), int(most)), daemon=True).start()
+    bounds = time.monotonic(), float(seconds), int(most)
+    threading.Thread(target=_watch, args=bounds, daemon=True).start()
     mujoco = ctypes.CDLL(library)
     _load_plugins(plugins)
     text = ctypes.c_char_p
@@ -45,6 +46,7 @@ def main(words: list[str]) -> int:
         sys.stdout.buffer.flush()
         return REFUSED
     mujoco.mj_saveModel(found, os.fsencode(out), None, 0)
+    _look(*bounds)  # a small model is done before the thread looks
     return 0
 
 
@@ -55,19 +57,22 @@ def _load_plugins(folder: str) -> None:
             ctypes.CDLL(str(path))
 
 
-def _watch(seconds: float, most: int) -> None:
-    """End the process once it takes too long or too much memory.
+def _watch(start: float, seconds: float, most: int) -> None:
+    while True:
+        _look(start, seconds, most)
+        time.sleep(LOOK)
+
+
+def _look(start: float, seconds: float, most: int) -> None:
+    """End the process if it has taken too long or too much memory.
 
     Neither a busy machine, on which the clock runs ahead, nor many threads, which spend time faster, are
     held against a model.
     """
-    start = time.monotonic()
-    while True:
-        if min(time.monotonic() - start, time.process_time()) > seconds:
-            os._exit(SLOW)
-        if resident() > most:
-            os._exit(LARGE)
-        time.sleep(LOOK)
+    if min(time.monotonic() - start, time.process_time()) > seconds:
+        os._exit(SLOW)
+    if resident() > most:
+        os._exit(LARGE)
 
 
 def resident() -> int:
