@@ -54,6 +54,8 @@ class Ask(Enum):
     NODES = auto()
     #: The set of prescribed coordinates.
     SPLIT = auto()
+    #: The closures of a robot with loops.
+    CLOSURES = auto()
 
 
 @dataclass(frozen=True)

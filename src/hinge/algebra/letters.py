@@ -15,7 +15,9 @@ from hinge.algebra.expression import STANDARD, Expr, Leaf, Structure, identity, 
 from hinge.algebra.space import (
     Active,
     Body,
+    Constraint,
     Joint,
+    Link,
     Node,
     One,
     Parameter,
@@ -28,18 +30,19 @@ from hinge.algebra.space import (
 from hinge.errors import ArgumentError
 
 __all__ = [
-    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Articulated", "B", "D", "Di", "Dik", "Dip", "Dk",
+    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Articulated", "B", "Bc", "D", "Di", "Dik", "Dip", "Dk",
     "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H", "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi",
-    "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "f_ext",
-    "friction", "g", "held", "inertias", "kappa", "loaded", "passive", "phi", "placements", "psi", "psik",
-    "psip", "qd", "qdd", "qdd_a", "rotors", "tau", "tau_j", "tau_p", "v_n",
-    "whole", "x", "x_n",
+    "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "closed", "e_c",
+    "f_ext", "friction", "g", "gamma", "held", "inertias", "kappa", "loaded", "passive", "phi", "placements", "psi", "psik",
+    "psip", "qd", "qdd", "qdd_a", "rotors", "s_c", "tau", "tau_j", "tau_p", "v_n",
+    "whole", "x", "x_c", "x_n",
 ]  # fmt: skip
 
 DIAGONAL, STEP, RESOLVENT, DENSE = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT, Structure.DENSE
 FORCE, MOTION, NUMBER = Carries.FORCE, Carries.MOTION, Carries.NUMBER
 SEES, GATHERS, HAS, MOVES, GAIN = Role.SEES, Role.GATHERS, Role.HAS, Role.MOVES, Role.GAIN
 INERTIA, NODES, SPLIT = frozenset({Ask.INERTIA}), frozenset({Ask.NODES}), frozenset({Ask.SPLIT})
+CLOSURES = frozenset({Ask.CLOSURES})
 
 
 def letter(name: str, to: Space, domain: Space, meaning: str, card: Card | None = None, **more: Any) -> Leaf:
@@ -222,6 +225,27 @@ a_n = letter("a_n", Node, One, "bias accelerations from body to node, a(0) of (2
              unicode="aₙ", latex="a_n")
 v_n = letter("v_n", Node, One, "ω × v of the nodes: classical less spatial acceleration",
              Card(MOTION, NUMBER, asks=NODES), needs=(B.T @ _V,), unicode="vₙ", latex="v_n")
+
+# Closures: joints between two bodies that the tree does not know. Values at the world are functions of both ends.
+closed = letter("closed", Constraint, One, "1 in the rows of closures that hold, 0 in those of open ones",
+                Card(NUMBER, NUMBER), unicode="σᶜ", latex=r"\sigma_c")
+x_c = letter("x_c", Constraint, One, "any vector with a number for each row of the closures",
+             Card(NUMBER, NUMBER), unicode="xᶜ", latex="x_c")
+Bc = letter("Bc", Body, Link, "shift of a force from the ends of closures to their bodies, (3.7)",
+            Card(FORCE, FORCE, HAS, asks=CLOSURES), structure=DIAGONAL, unicode="Bᶜ", latex="B_c")
+_ends, _V_ends = Bc.T @ phi.T @ E0.T, Bc.T @ _V
+_end_at_rest = leaf("end_at_rest", Link, One)
+Ac = letter("Ac", Constraint, Link, "velocities across closures that these prevent, A of (2.1) of part II",
+            Card(NUMBER, MOTION, asks=CLOSURES), structure=DENSE, needs=(_ends, closed),
+            unicode="Aᶜ", latex="A_c")
+s_c = letter("s_c", Link, One, "bias of the spatial accelerations of the ends of closures",
+             Card(MOTION, NUMBER, asks=CLOSURES, at_rest=_end_at_rest - Bc.T @ phi.T @ a), needs=(_V,),
+             unicode="sᶜ", latex="s_c")
+gamma = letter("gamma", Constraint, One, "rate of A at the present velocities",
+               Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, _V_ends, closed),
+               unicode="γ", latex=r"\gamma")
+e_c = letter("e_c", Constraint, One, "errors of closures: what keeps them from being closed",
+             Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, closed), unicode="eᶜ", latex="e_c")
 
 # A base that moves in a given way: its velocity and acceleration, and the bias terms with them.
 V0 = letter("V0", World, One, "velocity of a base that moves in a given way",

@@ -36,6 +36,7 @@ One = Space("One", "numbers: a vector is an operator from One, a scalar leads fr
 Joint = Space("Joint", "hinge coordinates of all joints, nv")
 Body = Space("Body", "a block for each body: of a robot a 6-vector, and one number for each rotor")
 Node = Space("Node", "a 6-vector for each frame that is asked for")
+Link = Space("Link", "a 6-vector for each end of a closure that is on a body")
 World = Space("World", "a 6-vector at the world's origin")
 Constraint = Space("Constraint", "constraint equations")
 Passive = Space("Passive", "hinge coordinates whose force is given")
@@ -45,5 +46,5 @@ Resistance = Space("Resistance", "three numbers for each hinge coordinate: dampi
 Active = Space("Active", "hinge coordinates whose acceleration is prescribed")
 
 _KNOWN = frozenset(
-    {One, Joint, Body, Node, World, Constraint, Passive, Active, Parameter, Placement, Resistance}
+    {One, Joint, Body, Node, Link, World, Constraint, Passive, Active, Parameter, Placement, Resistance}
 )

@@ -20,6 +20,7 @@ from hinge.algebra import (
     Body,
     Joint,
     Leaf,
+    Link,
     Node,
     Parameter,
     Passive,
@@ -151,7 +152,7 @@ class Binding(Protocol):
 
 
 #: The spaces that have a block at each body. World and those of the user's own have one, at the world.
-_AT_BODIES = frozenset({Body, Joint, Node, Passive, Active, Parameter, Placement, Resistance})
+_AT_BODIES = frozenset({Body, Joint, Node, Link, Passive, Active, Parameter, Placement, Resistance})
 
 
 def has_blocks_at_bodies(space: Space) -> bool:

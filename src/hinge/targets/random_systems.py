@@ -17,6 +17,7 @@ from hinge.algebra import (
     Ha,
     Hp,
     Joint,
+    Link,
     Na,
     Node,
     Np,
@@ -54,7 +55,7 @@ def random_system(
 
     The blocks of the Body space have 4 to 9 numbers unless `widths` says how many, at least 6 where a node
     sits. A hinge has 0 to 3 coordinates unless `dofs` says how many; each is passive or active. One to three
-    nodes sit on random bodies. Leaves of your own get random values when they are first met.
+    nodes and two ends of closures sit on random bodies. Leaves of your own get random values when they are first met.
     """
     n = len(parents)
     rng = np.random.default_rng(seed)
@@ -71,12 +72,14 @@ def random_system(
     is_passive = [rng.random(k) < 0.5 for k in joint]
     nodes = np.bincount(rng.integers(0, n, rng.integers(1, 4)), minlength=n) if n else drawn
     constraints = tuple(int(k) for k in rng.integers(0, 2, n))
-    least = [max(NARROWEST, k, 6 if at else 0) for k, at in zip(joint, nodes, strict=True)]
+    ends = np.bincount(np.random.default_rng([seed, 1]).integers(0, n, 2), minlength=n) if n else drawn
+    least = [max(NARROWEST, k, 6 if at else 0) for k, at in zip(joint, nodes + ends, strict=True)]
     sizes = {
         Joint: joint,
         Body: most if widths is not None else tuple(int(rng.integers(k, WIDEST + 1)) for k in least),
         World: (6,),
         Node: tuple(6 * int(k) for k in nodes),
+        Link: tuple(6 * int(k) for k in ends),
         Passive: tuple(int(p.sum()) for p in is_passive),
         Active: tuple(int((~p).sum()) for p in is_passive),
         Parameter: (10,) * n,
