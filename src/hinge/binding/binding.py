@@ -16,8 +16,10 @@ from hinge.algebra import (
     Active,
     Ask,
     Body,
+    Constraint,
     Joint,
     Leaf,
+    Link,
     Node,
     Parameter,
     Passive,
@@ -25,6 +27,7 @@ from hinge.algebra import (
     Resistance,
     Space,
     World,
+    closed,
     friction,
     g,
     held,
@@ -33,13 +36,16 @@ from hinge.algebra import (
     rotors,
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
+from hinge.binding.links import LinkKind as ClosureKind
+from hinge.binding.links import WorldSite
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
-from hinge.binding.steps import Link, Shift, Turn
+from hinge.binding.steps import Link as Step
+from hinge.binding.steps import Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Joint as ModelJoint
-from hinge.model import Robot, digest
+from hinge.model import Closure, Robot, closure_ends, digest, rows_of
 from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
 from hinge.sweeps import Site, has_blocks_at_bodies
@@ -57,7 +63,8 @@ class RobotBinding:
     which axes Q shows them; `prescribed` names the joints that are active in hybrid dynamics; if it is None,
     an input `held` says for each coordinate whether it is (see `site`). `needs` is what the expressions ask
     for. With `own_gravity` g is the robot's own and no input. `sizes` are the lengths of spaces of the user's
-    own, Constraint among them, which have one block, at the world: (name, meaning, length).
+    own, Constraint among them, which have one block, at the world: (name, meaning, length). `rows` are for
+    each closure of the robot the rows of its joint that are kept; None keeps all.
     """
 
     robot: Robot
@@ -67,6 +74,7 @@ class RobotBinding:
     needs: Needs = EVERYTHING
     own_gravity: bool = False
     sizes: tuple[tuple[str, str, int], ...] = ()
+    rows: tuple[tuple[int, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -79,7 +87,9 @@ class RobotBinding:
             self.robot.joint(name)
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:
-        """Return the value of an input that the robot provides: g with `own_gravity`."""
+        """Return the value of an input that the robot provides: g with `own_gravity`, closures that hold."""
+        if leaf is closed and not self.needs.gives(closed):
+            return [1.0] * self.length(Constraint)
         return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
 
     @property
@@ -145,6 +155,42 @@ class RobotBinding:
         return tuple(map(tuple, found))
 
     @cached_property
+    def _ends(self) -> tuple[tuple[int, Transform], ...]:
+        """The ends of closures on bodies of the robot, the inner before the outer: body, and transform to it."""
+        both = (end for c in self._closures for end in closure_ends(self.robot, c))
+        return tuple((i, x) for i, x in both if i != WORLD)
+
+    @property
+    def _closures(self) -> tuple[Closure, ...]:
+        return self.robot.closures if Ask.CLOSURES in self.needs.asks else ()
+
+    @cached_property
+    def end_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
+        """For each body the ends of closures on it: index, and transform from the working frame to it."""
+        found: list[list[tuple[int, Transform]]] = [[] for _ in self.places]
+        for n, (i, x) in enumerate(self._ends):
+            found[self.carriers[i]].append((n, x @ self._own_places[i].chosen.inv()))
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def links(self) -> tuple[ClosureKind, ...]:
+        """The closures, with the places of their ends in the stack of all ends, body by body."""
+        order = [n for i in range(len(self.tree)) for n in self._ends_of(i)]
+        found: list[ClosureKind] = []
+        count = 0
+        for k, c in enumerate(self._closures):
+            rows = tuple(range(len(rows_of(c.joint).names))) if self.rows is None else self.rows[k]
+            inner = None
+            if closure_ends(self.robot, c)[0][0] != WORLD:
+                inner, count = order.index(count), count + 1
+            found.append(ClosureKind(c, inner, order.index(count), rows))
+            count += 1
+        return tuple(found)
+
+    def _ends_of(self, body: int) -> list[int]:
+        return [n for n, _ in self.end_places[body]]
+
+    @cached_property
     def rotors(self) -> tuple[tuple[int, ...], ...]:
         """For each body the degrees of freedom of its joint that have a rotor: all if calls give them."""
         return tuple(
@@ -184,6 +230,8 @@ class RobotBinding:
             return 6 + len(self.rotors[body]) + self._locks(body)
         if space is Node:
             return 6 * len(self.node_places[body])
+        if space is Link:
+            return 6 * len(self._ends_of(body))
         if space in (Joint, Passive, Active):
             return len(self._dofs(space, body))
         return len(self.positions(space, body))
@@ -199,6 +247,8 @@ class RobotBinding:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space is Node:
             return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
+        if space is Link:
+            return [6 * n + k for n in self._ends_of(body) for k in range(6)]
         if space in (Parameter, Placement, Resistance):
             return self._parameters_of(space, body)
         if space in (Passive, Active):
@@ -239,6 +289,9 @@ class RobotBinding:
         found = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
         found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
         found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
+        found[Link] = 6 * len(self._ends)
+        if self._closures:
+            found[Constraint] = sum(len(x.rows) for x in self.links)
         return found | {Space(name, meaning): n for name, meaning, n in self.sizes}
 
     @property
@@ -281,6 +334,7 @@ class RobotBinding:
             self._has_inertias,
             self.parameters,
             Ask.OWN_FORCES in self.needs.asks,
+            len(self._ends_of(body)),
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
@@ -298,7 +352,9 @@ class RobotBinding:
         return self._kinds[body]
 
     def constants(self, body: int) -> list[float]:
-        """Return the numbers of a body, in the order in which `RobotSite` takes them."""
+        """Return the numbers of a body, in the order in which `RobotSite` takes them; see `WorldSite` too."""
+        if body == WORLD:
+            return self._fixed_ends
         place = self.places[body]
         found = [x for link in place.before for x in _link_numbers(link)]
         if all(place.turned):
@@ -316,9 +372,15 @@ class RobotBinding:
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
             found += _passive_numbers(place.joint, all_terms=self.needs.gives(friction))
-        for _, x in self.node_places[body]:
+        for _, x in (*self.node_places[body], *self.end_places[body]):
             found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
         return found
+
+    @cached_property
+    def _fixed_ends(self) -> list[float]:
+        """The numbers of the ends of closures that are fixed in the world."""
+        inner = (closure_ends(self.robot, c)[0] for c in self._closures)
+        return [n for i, x in inner if i == WORLD for n in _transform_numbers(x)]
 
     @cached_property
     def _inertias(self) -> list[list[float]]:
@@ -334,6 +396,8 @@ class RobotBinding:
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at bodies of this body's kind, for these numbers."""
+        if body == WORLD:
+            return WorldSite(self.links, numbers, self.robot.name)
         return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
 
 
@@ -343,14 +407,14 @@ def of_this_package(types: Iterable[JointType]) -> bool:
     return all(type(t).__module__.split(".")[0] == package for t in types)
 
 
-def _link_kind(link: Link) -> LinkKind:
+def _link_kind(link: Step) -> LinkKind:
     if isinstance(link, Shift):
         return "shift"
     assert isinstance(link, Turn)
     return link.axis
 
 
-def _link_numbers(link: Link) -> list[float]:
+def _link_numbers(link: Step) -> list[float]:
     if isinstance(link, Shift):
         return link.r.tolist()
     assert isinstance(link, Turn)

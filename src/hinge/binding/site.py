@@ -26,6 +26,7 @@ import numpy as np
 from hinge.algebra import (
     A,
     B,
+    Bc,
     H,
     Ha,
     Hp,
@@ -44,6 +45,7 @@ from hinge.algebra import (
     inertias,
     placements,
     rotors,
+    s_c,
     tau_j,
     v_n,
 )
@@ -68,7 +70,8 @@ class Kind:
     not the joint's; `active` means that the joint is prescribed, `switched` that this is an input of a call;
     `above` is the parent's block size. `members` is the number of merged bodies of the robot, where each has
     parameters of its own; with `inertia` the inertia is among the body's numbers. `given` are the parameters
-    that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces.
+    that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces;
+    `ends` is the number of ends of closures.
     """
 
     type: JointType
@@ -85,6 +88,7 @@ class Kind:
     inertia: bool = True
     given: tuple[Leaf, ...] = ()
     joint_forces: bool = False
+    ends: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +123,11 @@ class RobotSite:
         numbers_of_forces = 4 * kind.type.nv + kind.type.nq if kind.joint_forces else 0
         self.passive = PassiveNumbers(_taken(left, numbers_of_forces), kind.type.nv)
         self.held = zeros(self.locks)
-        self.nodes = [
-            NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3)) for _ in range(kind.nodes)
+        nodes = [
+            NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3))
+            for _ in range(kind.nodes + kind.ends)
         ]
+        self.nodes, self.ends = nodes[: kind.nodes], nodes[kind.nodes :]
         assert not list(left), "numbers of a body that nothing takes"
 
     @property
@@ -267,9 +273,10 @@ class RobotSite:
             return self._part(leaf, hinge)
         if leaf is M:
             return self.inertia if self._knows_inertias else None
-        if leaf is B:
-            found = zeros(self.size, 6 * len(self.nodes))
-            for k, node in enumerate(self.nodes):
+        if leaf in (B, Bc):
+            nodes = self.nodes if leaf is B else self.ends
+            found = zeros(self.size, 6 * len(nodes))
+            for k, node in enumerate(nodes):
                 found[:6, 6 * k : 6 * k + 6] = node.matrix.T
             return found
         return None
@@ -315,7 +322,12 @@ class RobotSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the body."""
-        formulas: dict[Leaf, Callable[..., Block]] = {a_n: self._node_bias, v_n: _centripetal, Q: self._axes}
+        formulas: dict[Leaf, Callable[..., Block]] = {
+            a_n: self._node_bias,
+            v_n: _centripetal,
+            Q: self._axes,
+            s_c: self._end_bias,
+        }
         if self._knows_inertias:
             formulas |= {b: self._bias_force, b_m: self._bias_force}
         if self.members:
@@ -371,6 +383,13 @@ class RobotSite:
         w = v[:3]
         for k, node in enumerate(self.nodes):
             found[6 * k + 3 : 6 * k + 6] = node.turn @ cross(w, cross(w, node.r))
+        return found
+
+    def _end_bias(self, v: Block) -> Block:
+        """Return −[0; ω × v] of the body at each end, in its axes: spatial less classical acceleration."""
+        found = zeros(6 * len(self.ends))
+        for k, end in enumerate(self.ends):
+            found[6 * k + 3 : 6 * k + 6] = end.turn @ cross(v[3:6], v[:3])
         return found
 
     def _axes(self, pose: Block) -> Block:

@@ -187,8 +187,11 @@ class BodyKernel:
         """Return a dense matrix of the user's, or its transpose, times a vector that has blocks at places."""
         whole = self.at(leaf_of(operator), WORLD)
         assert whole is not None
-        x = np.concatenate([self._above(right, i) for i in places])
-        return _times(whole if isinstance(operator, Leaf) else whole.T, x)
+        return _times(whole if isinstance(operator, Leaf) else whole.T, self.stack(right, places))
+
+    def stack(self, x: Leaf, places: Iterable[int]) -> Block:
+        """Return the blocks of a vector at some places as one."""
+        return np.concatenate([self._blank(0, x), *(self._above(x, i) for i in places)])
 
     def store(self, target: Expr, value: Block) -> None:
         """Store a value for this kernel and for later ones."""

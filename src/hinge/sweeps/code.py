@@ -55,7 +55,8 @@ KnownBlock: TypeAlias = np.ndarray[Any, Any]
 class DenseCall:
     """A dense solve: matrix, right-hand sides and results as slots or constants.
 
-    A matrix that is known to be symmetric and positive needs no exchange of rows.
+    A matrix that is known to be symmetric and positive needs no exchange of rows. One that may be singular is
+    `floored`: unknowns that depend on those before them are zero.
     """
 
     matrix: KnownBlock
@@ -63,6 +64,7 @@ class DenseCall:
     result: KnownBlock
     stage: int
     positive: bool = False
+    floored: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,4 +122,4 @@ def _written(call: Call | DenseCall, kernel: int | None) -> str:
     if isinstance(call, Call):
         return repr((kernel, call.loads, call.params, call.stores, call.stage, call.body, call.column))
     blocks = [(x.shape, x.ravel().tolist()) for x in (call.matrix, call.right, call.result)]
-    return repr((blocks, call.stage, call.positive))
+    return repr((blocks, call.stage, call.positive, call.floored))

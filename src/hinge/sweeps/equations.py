@@ -49,6 +49,7 @@ from hinge.algebra import (
     zero,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
+from hinge.sweeps.contract import has_blocks_at_bodies
 
 #: Names of states by the propagation that makes them: (plain, Unicode).
 STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
@@ -77,13 +78,17 @@ class DenseProduct:
 
 @dataclass
 class Equations:
-    """A system of state equations; a value of None is a formula of the binding."""
+    """A system of state equations; a value of None is a formula of the binding.
+
+    `meets` are formulas at the world, of values at all bodies, and the variables that they need.
+    """
 
     inverses: Mapping[Leaf, Expr]
     values: dict[Leaf, Expr | None] = field(default_factory=dict[Leaf, Expr | None])
     needs: dict[Leaf, tuple[Expr, ...]] = field(default_factory=dict[Leaf, tuple[Expr, ...]])
     solves: dict[Leaf, DenseSolve] = field(default_factory=dict[Leaf, DenseSolve])
     products: dict[Leaf, DenseProduct] = field(default_factory=dict[Leaf, DenseProduct])
+    meets: dict[Leaf, tuple[Leaf, ...]] = field(default_factory=dict[Leaf, tuple[Leaf, ...]])
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
     states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
     names: Counter[str] = field(default_factory=Counter[str])
@@ -139,11 +144,22 @@ class Equations:
 
     def formula(self, x: Leaf) -> None:
         """Add a leaf that is a function of the motion at its body, and the vectors that it needs."""
-        if not x.needs or x in self.needs:
+        if not x.needs or x in self.needs or x in self.meets:
+            return
+        wholes = [n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs]
+        if not has_blocks_at_bodies(x.range):
+            self.meets[x] = tuple(self._end(self.vector(polynomial(w, no_inverse))) for w in wholes)
             return
         self.values[x], self.needs[x] = None, ()
-        wholes = (n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs)
         self.needs[x] = tuple(self.vector(polynomial(w, no_inverse)) for w in wholes)
+
+    def _end(self, value: Expr) -> Leaf:
+        """Return a variable with this value, the same for the same value."""
+        if isinstance(value, Leaf):
+            return value
+        return next((x for x, known in self.values.items() if known is value), None) or self.define(
+            "end", value
+        )
 
     def apply(self, letter: Expr, x: Expr) -> Expr:
         """Return letter · x, a propagation as a state, a step as edges."""
@@ -186,6 +202,7 @@ class Equations:
         return self.states[letter, x]
 
     def _product(self, letter: Letter, x: Expr) -> Leaf:
+        self.formula(leaf_of(letter))
         if (letter, x) not in self.states:
             right = x if isinstance(x, Leaf) else self.define("rhs", x)
             found = self.variable(letter.range, "y")
@@ -206,7 +223,7 @@ class Equations:
         todo = [*more] + [x for v in self.values.values() if v is not None for x in leaves_in_order(v)]
         while todo:
             x = todo.pop()
-            if x in self.values or x in self.solves or x in self.products or x.needs:
+            if any(x in known for known in (self.values, self.solves, self.products)) or x.needs:
                 continue
             for target, value in block_equations(x).items():
                 self.values[target] = value

@@ -1,7 +1,7 @@
 """The sweep IR: state equations in operator form, put into passes over the tree.
 
     program    =  stage …  outputs
-    stage      =  pass | solve | apply
+    stage      =  pass | meet | solve | apply
     pass       =  gather (tip to base) or scatter (base to tip):  statement …
     statement  =  target := value                 a vector, or a block-diagonal operator, at each body
     value      =  sums of products of block-diagonal letters and variables, with edges
@@ -12,8 +12,9 @@
                |  X.inv() for a block-diagonal variable X, self-adjoint or lower triangular
                |  root(X), lower triangular, for a self-adjoint block-diagonal variable X
                |  a formula of the binding, of the vectors that it needs
+    meet       =  target := a formula of the binding, at the world, of vectors at all bodies
     solve      =  target := X⁻¹ rhs                X dense, assembled from its columns
-    apply      =  target := W rhs                  W a dense letter of the user's own, or its adjoint
+    apply      =  target := W rhs                  W a dense letter that is given or met, or its adjoint
 
 A statement with a source is a family of columns: it runs once for each body (or node, or the world) of
 the source space, on the bodies that the column can reach. Spaces of the user's own, Constraint among them,
@@ -38,6 +39,7 @@ from hinge.algebra import (
     Space,
     Structure,
     Sum,
+    leaf_of,
     leaves,
     product,
 )
@@ -151,13 +153,17 @@ ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | Blo
 
 @dataclass(frozen=True)
 class Solve:
-    """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled, `positive` that it is so."""
+    """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled, `positive` that it is so.
+
+    `floored`: X may be singular, and unknowns that depend on those before them are zero.
+    """
 
     target: Leaf
     operator: OperatorOutput
     right: Leaf
     source: Space | None = None
     positive: bool = False
+    floored: bool = False
 
     def title(self, number: int) -> str:
         """Return what to call the stage in a list."""
@@ -184,7 +190,22 @@ class Apply:
         return f"multiply {self.target} = {self.operator} {self.right}"
 
 
-Stage = Pass | Solve | Apply
+@dataclass(frozen=True)
+class Meet:
+    """target := a formula of the binding at the world, where values at all bodies meet."""
+
+    target: Leaf
+    needs: tuple[Leaf, ...]
+
+    def title(self, number: int) -> str:
+        """Return what to call the stage in a list."""
+        return f"stage {number}, at the world"
+
+    def __str__(self) -> str:
+        return f"meet {self.target} = {self.target.meaning}, a function of {', '.join(map(str, self.needs))}"
+
+
+Stage = Pass | Meet | Solve | Apply
 
 
 @dataclass(frozen=True)
@@ -203,7 +224,7 @@ class Program:
 
     @property
     def shape(self) -> str:
-        """The stages as letters, such as S G S; a solve is X, a product with a dense letter W."""
+        """The stages as letters, such as S G S; a solve is X, a product with a dense letter W, a meet M."""
         return " ".join(map(_sign, self.stages))
 
     def __str__(self) -> str:
@@ -218,6 +239,8 @@ def _sign(stage: Stage) -> str:
             return "X"
         case Apply():
             return "W"
+        case Meet():
+            return "M"
 
 
 #: The letters that lead to children or parents, and those of them that gather.
@@ -267,8 +290,13 @@ def verify_program(program: Program) -> None:
             assert stage.right in done and stage.operator.variable in done, f"{stage}: its inputs come later"
             done.add(stage.target)
             continue
+        if isinstance(stage, Meet):
+            assert set(stage.needs) <= done | known, f"{stage}: its inputs come later"
+            done.add(stage.target)
+            continue
         if isinstance(stage, Apply):
-            assert stage.right in done | known, f"{stage}: its right side comes later"
+            late = leaf_of(stage.operator) in targets - done
+            assert stage.right in done | known and not late, f"{stage}: its inputs come later"
             done.add(stage.target)
             continue
         here = {s.target for s in stage.statements}

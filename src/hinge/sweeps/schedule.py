@@ -1,6 +1,7 @@
 """Scheduling: state equations put into passes, each as early as its inputs allow.
 
-Levels count up: pass m is level 2m, a dense solve or product after it is level 2m + 1. A variable with an
+Levels count up: pass m is level 2m, what is done at the world after it, a meet, a dense product or a solve, is
+level 2m + 1. A variable with an
 edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and stored.
 """
 
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 
 from hinge.algebra import (
     Adjoint,
+    Ask,
     Expr,
     Inverse,
     Leaf,
@@ -35,6 +37,7 @@ from hinge.sweeps.program import (
     GATHERING,
     Apply,
     Direction,
+    Meet,
     OperatorOutput,
     Pass,
     Program,
@@ -66,6 +69,9 @@ class Plan:
         stages: list[Stage] = []
         for level in range(1, max(self.levels.values(), default=2) + 1):
             if level % 2:
+                met = [Meet(x, n) for x, n in self.system.meets.items() if self.levels[x] == level]
+                used |= {x for s in met for x in s.needs}
+                stages += met
                 found = [self._apply(x) for x in self.system.products if self.levels[x] == level]
                 used |= {x for s in found for x in (leaf_of(s.operator), s.right)}
                 stages += found
@@ -76,7 +82,7 @@ class Plan:
             if statements:
                 stages.append(Pass(self._direction(level), statements))
         used |= {x for o in outputs for x in output_variables(o)}
-        targets = set(self.system.values) | set(self.system.solves) | set(self.system.products)
+        targets = {x for x in self.levels}
         targets |= set(self.system.sources.values())
         inputs = tuple(sorted((x for x in used - targets if is_input(x)), key=lambda x: x.name))
         return Program(tuple(stages), outputs, inputs, dict(self.system.sources))
@@ -108,7 +114,8 @@ class Plan:
 
     def _settle(self) -> None:
         """Find the least levels that satisfy every equation."""
-        self.levels = dict.fromkeys((*self.system.values, *self.system.solves, *self.system.products), 0)
+        s = self.system
+        self.levels = dict.fromkeys((*s.values, *s.meets, *s.solves, *s.products), 0)
         changed = True
         while changed:
             changed = False
@@ -121,9 +128,11 @@ class Plan:
         if x in self.system.solves:
             below = max(self.level(self.system.solves[x].right), self.level(self.operators[x].variable))
             return max(below, 2) // 2 * 2 + 1
+        if x in self.system.meets:
+            return _after(max(map(self.level, self.system.meets[x])))
         if x in self.system.products:
-            below = self.level(self.system.products[x].right)
-            return below + 1 if below % 2 == 0 else below + 2
+            operator, right = self.system.products[x].operator, self.system.products[x].right
+            return max(_after(self.level(right)), self.level(operator))
         level = max((self.level(e) for e in self._expressions(x)), default=0)
         return max(level + level % 2, 2)
 
@@ -172,8 +181,9 @@ class Plan:
 
     def _solve(self, x: Leaf) -> Solve:
         solve = self.system.solves[x]
-        positive = is_positive(polynomial(solve.operator, no_inverse))
-        return Solve(x, self.operators[x], solve.right, self._source(solve.right), positive)
+        p = polynomial(solve.operator, no_inverse)
+        positive, floored = is_positive(p), any(Ask.CLOSURES in y.card.asks for y in leaves(solve.operator))
+        return Solve(x, self.operators[x], solve.right, self._source(solve.right), positive, floored)
 
     def _apply(self, x: Leaf) -> Apply:
         operator, right = self.system.products[x].operator, self.system.products[x].right
@@ -222,6 +232,11 @@ class Plan:
     def _local(self, x: Leaf) -> set[Leaf]:
         """Return the leaves that an equation reads at the body itself."""
         return set().union(*(_local_leaves(e) for e in self._expressions(x)))
+
+
+def _after(level: int) -> int:
+    """Return the level at which something is done at the world with a value of a level."""
+    return level + 1 if level % 2 == 0 else level + 2
 
 
 def is_input(x: Leaf) -> bool:

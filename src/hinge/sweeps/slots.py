@@ -189,7 +189,8 @@ class Memory:
             self.constants[i] = found = self.layouts.stored((), numbers)
             kind = known.setdefault((binding.kind(i), found.layout), len(known))
             self.kinds[i] = kind, WORLD if parent == WORLD else binding.size(Body, parent)
-        self.constants[WORLD], self.kinds[WORLD] = self.layouts.stored((), ()), (WORLD, WORLD)
+        self.constants[WORLD] = self.layouts.stored((), binding.constants(WORLD))
+        self.kinds[WORLD] = WORLD, WORLD
 
     def table(self, x: Expr, column: Column | None) -> dict[int, Stored]:
         """Return the values of a variable or edge by bodies."""

@@ -30,6 +30,7 @@ from hinge.sweeps.program import (
     Apply,
     BlockOutput,
     Direction,
+    Meet,
     OperatorOutput,
     Pass,
     Program,
@@ -85,7 +86,7 @@ class _Tracer:
 
     def __post_init__(self) -> None:
         statements = [s for p in self.program.passes for s in p.statements]
-        dense = [s for s in self.program.stages if not isinstance(s, Pass)]
+        dense = [s for s in self.program.stages if isinstance(s, Solve | Apply)]
         sources = {s.target: s.source for s in (*statements, *dense) if s.source is not None}
         sources |= {unit: space for space, unit in self.program.sources.items()}
         self.memory = Memory(self.program, self.binding, sources)
@@ -101,6 +102,8 @@ class _Tracer:
                     self._solve(stage, k)
                 case Apply():
                     self._apply(stage, k)
+                case Meet():
+                    self._meet(stage, k)
         results = tuple(Result(o.name, self._result(o)) for o in self.program.outputs)
         if self.readout is not None:
             results = read_out(self.readout, results, self.memory, len(self.program.stages))
@@ -372,11 +375,12 @@ class _Tracer:
                 self._reaches(column, order)
         if rights and len(matrix):
             right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
-            self.memory.calls.append(DenseCall(matrix, right, result, k, s.positive))
+            self.memory.calls.append(DenseCall(matrix, right, result, k, s.positive, s.floored))
 
     def _apply(self, s: Apply, k: int) -> None:
         """Multiply by a dense matrix, in a kernel at the world that reads from all bodies."""
-        places, order = self._places(s.right.range), self._order(s.target.range, shown=False)
+        places = [i for i in self._places(s.right.range) if self.binding.size(s.right.range, i)]
+        order = {i: at for i, at in self._order(s.target.range, shown=False).items() if len(at)}
 
         def multiply(world: BodyKernel) -> None:
             world.store(s.target, world.dense_product(s.operator, s.right, places))
@@ -386,13 +390,24 @@ class _Tracer:
             if s.right is self.program.sources.get(s.right.range):
                 whole = self._columns_of(s.operator, column)
             else:
-                family.run(WORLD, column, near=(WORLD, *places))
+                family.run(WORLD, column, near=(WORLD, WORLD, *places))
                 whole = self.memory.table(s.target, column).pop(WORLD).shown()
             for i, where in order.items():
                 block = whole[list(where)]
                 self.memory.put(s.target, i, column, block.shape, [as_entry(x) for x in block.flat])
             if column is not None:
                 self._reaches(column, order)
+
+    def _meet(self, s: Meet, k: int) -> None:
+        """Evaluate a formula at the world, in a kernel that reads from all bodies with ends of closures."""
+        at = {n: [i for i in self._places(n.range) if self.binding.size(n.range, i)] for n in s.needs}
+
+        def meet(world: BodyKernel) -> None:
+            needs = [world.stack(n, places) for n, places in at.items()]
+            world.store(s.target, world.site.formula(s.target, zeros(0), needs))
+
+        near = dict.fromkeys(i for places in at.values() for i in places)
+        Family(self.memory, k, meet).run(WORLD, near=(WORLD, WORLD, *near))
 
     def _columns_of(self, operator: Letter, column: Column | None) -> KnownBlock:
         """Return a dense matrix times unit columns: its columns, without arithmetic."""

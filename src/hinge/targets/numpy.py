@@ -201,7 +201,7 @@ def _solve(call: DenseCall, memory: Memory) -> None:
     known = [_value(x, memory) for part in (call.matrix, call.right) for x in part.flat]
     batch = np.broadcast_shapes(*(np.shape(x) for x in known))
     matrix, right = _batched(call.matrix, memory, batch), _batched(call.right, memory, batch)
-    result = _solved(matrix, right)
+    result = floored_solve(matrix, right) if call.floored else _solved(matrix, right)
     for where, slot in np.ndenumerate(call.result):
         memory[slot.index] = result[(..., *where)]
 

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from hinge.sweeps import Call, Code, DenseCall, Slot
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.plan import Places
-from hinge.targets.llvm.solve import WRITTEN_OUT, write_rolled_solve, write_solve
+from hinge.targets.llvm.solve import (
+    WRITTEN_OUT,
+    write_floored_solve,
+    write_rolled_floored_solve,
+    write_rolled_solve,
+    write_solve,
+)
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
@@ -179,7 +185,10 @@ class InMemory:
             self._rolled_solve(c)
             return
         matrix, right = ([[self.value(x) for x in row] for row in part] for part in (c.matrix, c.right))
-        found = write_solve(self.w, matrix, right, positive=c.positive)
+        if c.floored:
+            found = write_floored_solve(self.w, matrix, right)
+        else:
+            found = write_solve(self.w, matrix, right, positive=c.positive)
         for slots, row in zip(c.result, found, strict=True):
             for slot, x in zip(slots, row, strict=True):
                 self.keep(slot.index, x)
@@ -191,7 +200,11 @@ class InMemory:
         system = w.at("%scratch", self.places.more(n * (n + k)))
         with w.loop(0, n * (n + k)) as at:
             w.store(read(at), system, at)
-        write_rolled_solve(w, system, n, k, positive=c.positive)
+        if c.floored:
+            copy, scales = (w.at("%scratch", self.places.more(size)) for size in (n * (n + k), n))
+            write_rolled_floored_solve(w, system, copy, scales, n, k)
+        else:
+            write_rolled_solve(w, system, n, k, positive=c.positive)
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
         with w.loop(0, n) as i:
             row, to = w.let(f"mul i64 {i}, {n + k}"), w.let(f"mul i64 {i}, {k}")
