@@ -23,6 +23,7 @@ def bind(
     expressed: Expressed = "body",
     prescribed: Iterable[str] | None = (),
     sizes: Mapping[Space, int] | None = None,
+    rows: tuple[tuple[int, ...], ...] | None = None,
 ) -> RobotBinding:
     """Return the binding of the letters to a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
@@ -38,6 +39,7 @@ def bind(
         None if prescribed is None else frozenset(prescribed),
         needs,
         sizes=_checked_sizes(sizes),
+        rows=rows,
     )
 
 

@@ -187,6 +187,16 @@ class RobotBinding:
             count += 1
         return tuple(found)
 
+    @cached_property
+    def _kept(self) -> list[int]:
+        """The rows of closures that are kept, among all of them."""
+        found: list[int] = []
+        start = 0
+        for c, link in zip(self._closures, self.links, strict=True):
+            found += [start + k for k in link.rows]
+            start += len(rows_of(c.joint).names)
+        return found
+
     def _ends_of(self, body: int) -> list[int]:
         return [n for n, _ in self.end_places[body]]
 
@@ -224,8 +234,10 @@ class RobotBinding:
 
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
+        if body == WORLD and not has_blocks_at_bodies(space):
+            return len(self.positions(space, body))
         if body == WORLD:
-            return 6 if space in (Body, World) else 0 if has_blocks_at_bodies(space) else self.length(space)
+            return 6 if space is Body else 0
         if space is Body:
             return 6 + len(self.rotors[body]) + self._locks(body)
         if space is Node:
@@ -240,6 +252,8 @@ class RobotBinding:
         """Return the indices of a block in the user's vector."""
         if body == WORLD or not has_blocks_at_bodies(space):
             there = body == WORLD and not has_blocks_at_bodies(space)
+            if there and space is Constraint and self._closures:
+                return self._kept
             return range(self.length(space)) if there else ()
         if space is Joint:
             return self._dofs(space, body)
@@ -291,7 +305,7 @@ class RobotBinding:
         found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
         found[Link] = 6 * len(self._ends)
         if self._closures:
-            found[Constraint] = sum(len(x.rows) for x in self.links)
+            found[Constraint] = sum(len(rows_of(c.joint).names) for c in self._closures)
         return found | {Space(name, meaning): n for name, meaning, n in self.sizes}
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from hinge.algebra import Ac, Leaf, e_c, gamma
 from hinge.errors import UnboundLeafError
-from hinge.model import Closure, closure_error, rows_of
+from hinge.model import Closure, closure_error_of, rows_of
 from hinge.spatial import Transform, cross
 from hinge.sweeps import Block, zeros
 
@@ -89,7 +89,8 @@ class WorldSite:
         """Return the errors of the closures in the rows that are kept and hold."""
         found = zeros(len(closed))
         for k, link, _, at in self._each():
-            found[at] = closure_error(link.closure, _as_transform(self._across(k, poses)))[list(link.rows)]
+            whole = closure_error_of(rows_of(link.closure.joint), _as_transform(self._across(k, poses)))
+            found[at] = whole[list(link.rows)]
         return closed * found
 
     def _each(self) -> Iterator[tuple[int, LinkKind, Block, slice]]:

@@ -25,7 +25,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hinge.binding import Expressed
-from hinge.dynamics.compiler import checked_parameters, compile
+from hinge.dynamics.bound import checked_parameters
+from hinge.dynamics.compiler import compile
 from hinge.dynamics.expressions import VERBS, Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError

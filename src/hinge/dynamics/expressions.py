@@ -7,9 +7,10 @@ composes any product of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from hinge.algebra import (
     A0,
     E0,
     A,
+    Ac,
     B,
+    Bc,
     Body,
     D,
     Di,
@@ -44,8 +47,10 @@ from hinge.algebra import (
     a_n,
     b,
     b_m,
+    e_c,
     f_ext,
     g,
+    gamma,
     identity,
     leaves,
     logdet,
@@ -54,6 +59,7 @@ from hinge.algebra import (
     psi,
     qd,
     qdd,
+    s_c,
     tau,
     tau_j,
     v_n,
@@ -127,6 +133,38 @@ node_velocity = B.T @ phi.T @ H.T @ qd
 node_acceleration = B.T @ phi.T @ (H.T @ qdd + a) + a_n
 node_bias = B.T @ phi.T @ a + a_n
 
+# Closures: Jc q̇ = 0 holds their ends together, JPL 88-11 part II (2.7). d/dt (Jc q̇) = Jc q̈ + `closure_bias`.
+closure_jacobian = Ac @ Bc.T @ phi.T @ H.T
+closure_bias = Ac @ (Bc.T @ phi.T @ a + s_c) + gamma
+#: Ω = Jc 𝓜⁻¹ Jcᵀ, part II (6.7), and its inverse: forces of the closures per acceleration across them.
+closure_compliance = closure_jacobian @ mass.inv() @ closure_jacobian.T
+_closing = closure_compliance.inv()
+#: Accelerations, or jumps of velocity, by forces of the closures.
+_by_closures = mass.inv() @ closure_jacobian.T
+
+
+def _closed(on: Setting) -> dict[str, Expr]:
+    """Return the accelerations of a closed robot, its closure forces and what these answer to: part II (3.6).
+
+    q̈ = q̈f + 𝓜⁻¹ Jcᵀ λ,  Ω λ = −(Jc q̈f + J̇c q̇),  q̈f the accelerations of the robot with its closures open.
+    """
+    free = _forward(on)
+    wanted = Ac @ (Bc.T @ phi.T @ (H.T @ free + a) + s_c) + gamma
+    forces = -(_closing @ wanted)
+    return {"qdd": free + _by_closures @ forces, "forces": forces, "wanted": wanted}
+
+
+def closed_results(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Read off accelerations and forces, and how far the closures are from being kept: ‖Ω λ + wanted‖."""
+    left = found["compliance"] @ found["forces"] + found["wanted"]
+    residual = np.sqrt((left * left).sum() + 0.0) if len(left) else 0.0
+    return {"qdd": found["qdd"], "forces": found["forces"], "residual": np.asarray(residual)}
+
+
+def _closed_dynamics(on: Setting) -> Parts:
+    return Parts({**_closed(on), "compliance": closure_compliance}, readout=closed_results)
+
+
 #: The published forward-dynamics algorithms, JPL 88-11 sections 4 and 5, without a tip force: (4.17)–(4.18),
 #: (5.8)–(5.10), (5.14)–(5.15); K stands for S L. FD2, (5.5)–(5.6), gives the accelerations α of the bodies.
 _one = identity(Body)
@@ -182,6 +220,11 @@ _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
     "passive_force": tau_j,
+    "closure_error": e_c,
+    "closure_velocity": closure_jacobian @ qd,
+    "closure_jacobian": closure_jacobian,
+    "closure_bias": closure_bias,
+    "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
 }
 #: Verb → expression without options.
 CATALOGUE: dict[str, Expr] = {
@@ -193,12 +236,14 @@ CATALOGUE: dict[str, Expr] = {
 class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
-    `readout` is a formula of these that gives what the verb shows.
+    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their rows,
+    where solves take the independent ones else.
     """
 
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
     readout: Readout | None = None
+    all_rows: bool = False
 
     @cached_property
     def letters(self) -> set[Leaf]:
@@ -284,6 +329,7 @@ _SEVERAL: dict[str, Parts | Callable[[Setting], Parts]] = {
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid,
+    "closed_dynamics": _closed_dynamics,
     "impact": Parts(
         {
             "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
@@ -309,6 +355,39 @@ SEVERAL: dict[str, Parts] = {
 }
 
 
+#: Verbs of a robot with closures that mean something else there.
+_CLOSED: dict[str, Callable[[Setting], Expr]] = {"forward_dynamics": lambda on: _closed(on)["qdd"]}
+#: Verbs that have no meaning for a robot with closures, and what to use instead.
+OPEN_ONLY: dict[str, str] = {
+    "inverse_dynamics": "closed_inverse_dynamics",
+    "hybrid_dynamics": "closed_dynamics",
+    "mass_matrix_inverse": "closed_dynamics",
+    "mass_solve": "settle",
+    "impact": "settle",
+    **dict.fromkeys(
+        (
+            "partitioned",
+            "mass_root_inverse",
+            "from_quasi_velocities",
+            "log_determinant",
+            "operational_inertia",
+            "operational_inverse_inertia",
+            "consistent_inverse",
+            "operational_bias",
+            "classical_operational_bias",
+            "operational_gravity",
+            "force_correction",
+            "acceleration_shares",
+            "filter_quantities",
+            "hinge_forces",
+            "hinge_forces_under",
+            "generalized_jacobian",
+            "disturbance_jacobian",
+        ),
+        "closed_dynamics",
+    ),
+}
+
 #: Every verb, without options.
 VERBS: dict[str, Parts] = {verb: Parts({verb: e}) for verb, e in CATALOGUE.items()} | SEVERAL
 #: Verbs whose options change what acts.
@@ -317,14 +396,15 @@ WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
 }
 
 
-def expression(verb: str, *, passive: bool = False, base: bool = False) -> Parts:
+def expression(verb: str, *, passive: bool = False, base: bool = False, closed: bool = False) -> Parts:
     """Return what a verb computes, as operator expressions; `hinge.compile` takes them for a robot.
 
     With `passive` the joints' own forces τⱼ act beside τ; with `base` the base moves in a given way, whose
     velocity V₀ and acceleration α₀ (…, 6), gravity included, are the inputs V0 and A0 in place of gravity.
-    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0.
+    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of a robot
+    with closures, where that is another expression.
     """
-    return _composed(verb, _flag("passive", passive), _flag("base", base))
+    return _composed(verb, _flag("passive", passive), _flag("base", base), _flag("closed", closed))
 
 
 _BOOLS: tuple[type, ...] = (bool, np.bool_)
@@ -337,9 +417,13 @@ def _flag(name: str, value: bool) -> bool:
 
 
 @cache
-def _composed(verb: str, passive: bool, base: bool) -> Parts:
+def _composed(verb: str, passive: bool, base: bool, closed: bool = False) -> Parts:
     if verb not in VERBS:
         raise ArgumentError(f"verb: expected the name of a verb, got {verb!r}; {_instead(verb)}")
+    if base and (closed or verb == "closed_dynamics"):
+        raise NotImplementedError(f"base: {verb} of a robot with closures is not supported on a moving base")
+    if closed and verb in _CLOSED:
+        return Parts({verb: _CLOSED[verb](setting(passive, base))})
     if not (passive or base):
         return VERBS[verb]
     if verb not in WITH_OPTIONS:
@@ -363,4 +447,8 @@ def every_expression() -> Iterator[Parts]:
     yield from VERBS.values()
     for verb in WITH_OPTIONS:
         for own, moving in ((True, False), (False, True), (True, True)):
-            yield expression(verb, passive=own, base=moving)
+            if not (moving and verb == "closed_dynamics"):
+                yield expression(verb, passive=own, base=moving)
+    for verb in _CLOSED:
+        for own in (False, True):
+            yield expression(verb, passive=own, closed=True)

@@ -129,7 +129,7 @@ def _world_value(e: Expr) -> Expr:
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
     """Return a variable with this value: the value itself if it is a variable, else a new one."""
     if isinstance(value, Leaf) and any(
-        value in known for known in (system.values, system.solves, system.products)
+        value in known for known in (system.values, system.solves, system.products, system.meets)
     ):
         return value
     return system.define(name, value)

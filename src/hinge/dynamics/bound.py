@@ -1,0 +1,133 @@
+"""Expressions bound to a robot: what `compile` does once the rows of closures are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from hinge.algebra import Ac, Ask, B, Body, Expr, Joint, Leaf, Q, Space, f_ext, friction, inverted, leaves, tau_j
+from hinge.binding import PARAMETERS, Expressed, bind
+from hinge.dynamics.expressions import Parts, expression
+from hinge.dynamics.function import Compiled
+from hinge.dynamics.requirements import needs_of
+from hinge.errors import ArgumentError
+from hinge.model import Robot, refuse_text
+from hinge.pipeline import Derivation, Expressions, named
+from hinge.targets import checked_target
+
+#: The rows of closures that are kept, for each closure; None keeps all.
+Kept: TypeAlias = tuple[tuple[int, ...], ...] | None
+
+
+def compile_bound(
+    expressions: Expressions | Derivation | Parts | str,
+    robot: Robot,
+    *,
+    rows: Callable[[Robot], Kept],
+    blocks: Mapping[str, Expr] | None = None,
+    nodes: Iterable[str] = (),
+    expressed: Expressed = "body",
+    prescribed: Iterable[str] | None = (),
+    target: str | None = None,
+    shape: str | None = None,
+    lanes: int | None = None,
+    parameters: Iterable[str] = (),
+    sizes: Mapping[Space, int] | None = None,
+) -> Compiled:
+    """Return what `compile` returns.
+
+    `rows` finds the rows of closures that are independent; it is asked where expressions solve for their forces.
+    """
+    if target is not None:
+        checked_target("target", target)
+    if isinstance(expressions, str):
+        expressions = expression(expressions)
+    readout, all_rows = None, False
+    if isinstance(expressions, Parts):
+        readout, all_rows = expressions.readout, expressions.all_rows
+    if isinstance(expressions, Parts):
+        expressions, blocks = expressions.expressions, {**expressions.blocks, **(blocks or {})}
+    form = expressions if isinstance(expressions, Derivation) else None
+    given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
+    shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
+    letters = {x for e in given.values() for x in leaves(e)}
+    needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
+    kept = rows(robot) if not all_rows and _solves_closures(given.values()) else None
+    binding = bind(
+        robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed, sizes=sizes, rows=kept
+    )
+    _refuse_open(robot, letters)
+    if expressed != "body" and Q not in letters:
+        raise ArgumentError(
+            f"expressed: expected 'body', got {expressed!r}, which nothing in the expression shows; put Q "
+            "before what leads to nodes, as in Q @ B.T @ phi.T @ H.T"
+        )
+    if robot.bodies and not binding.nodes and B in letters and f_ext not in letters:
+        raise ArgumentError(
+            "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
+        )
+    form = replace(form, blocks=shown) if form and blocks else form
+    return Compiled(
+        given,
+        binding,
+        blocks=shown,
+        derivation=form,
+        readout=readout,
+        target=target,
+        shape=shape,
+        lanes=lanes,
+    )
+
+
+def _solves_closures(expressions: Iterable[Expr]) -> bool:
+    """Tell whether expressions have an inverse of something with the map A of closures."""
+    return any(Ac in leaves(part) for e in expressions for part in inverted(e))
+
+
+def _refuse_open(robot: Robot, letters: set[Leaf]) -> None:
+    """Refuse letters of closures for a robot that has none."""
+    if robot.closures:
+        return
+    for x in letters:
+        if Ask.CLOSURES in x.card.asks:
+            raise ArgumentError(
+                f"{x}: expected a robot with closures, got {robot.name!r}, which has none; close its loops with "
+                "hinge.close(robot, inner, outer)"
+            )
+
+
+def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> dict[str, Expr]:
+    if not isinstance(blocks, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"blocks: expected a dict of operators by name, got {type(blocks).__name__}")
+    for name, e in blocks.items():
+        if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"blocks[{name!r}]: expected an expression, got {type(e).__name__}")
+        if name in beside or not name.isidentifier():
+            raise ArgumentError(
+                f"blocks: expected Python identifiers that are not among {', '.join(beside)}, got {name!r}"
+            )
+        if not {e.range, e.domain} <= {Body, Joint}:
+            raise ArgumentError(
+                f"blocks[{name!r}]: expected an operator between Body and Joint, got {e}: "
+                f"{e.range} ← {e.domain}"
+            )
+    return dict(blocks)
+
+
+_PARAMETERS = [x.name for x in PARAMETERS]
+
+
+def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
+    """Return the names of parameters that are inputs of each call, or raise an ArgumentError."""
+    refuse_text("parameters", parameters)
+    found = list(parameters)
+    for name in found:
+        if name not in _PARAMETERS:
+            raise ArgumentError(f"parameters: expected names among {', '.join(_PARAMETERS)}, got {name!r}")
+    if friction.name in found and tau_j not in letters:
+        raise ArgumentError(
+            f"parameters: {friction.name!r} is not in the expression; use a verb with the joints' own "
+            "forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"
+        )
+    return found
