@@ -42,6 +42,17 @@ from hinge.model import (
     release_couplings as release_couplings,
 )
 
+# Robots: closed loops and grasps
+from hinge.model import (
+    close as close,
+    opened as opened,
+    Closure as Closure,
+    SoftFinger as SoftFinger,
+    Rigid as Rigid,
+    LineContact as LineContact,
+    PointContact as PointContact,
+)
+
 # Robots: configurations and numbers
 from hinge.model import (
     integrate as integrate,

@@ -10,6 +10,9 @@ from hinge.model.actuator import (
 )
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed
+from hinge.model.closing import close, closure_ends, closure_of, opened, with_closures
+from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
+from hinge.model.contact_types import LineContact, PointContact, Rigid
 from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
@@ -58,17 +61,23 @@ __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Closure",
     "Coupling",
     "Cylinder",
     "Frame",
     "Geometry",
     "Joint",
     "LimitReport",
+    "LineContact",
     "Mesh",
     "PeerMap",
+    "PointContact",
     "Problem",
+    "Rigid",
     "Robot",
+    "Rows",
     "Shape",
+    "SoftFinger",
     "Sphere",
     "actuator_effort",
     "as_configuration",
@@ -83,6 +92,10 @@ __all__ = [
     "check_parameters",
     "checked_out",
     "checked_robot",
+    "close",
+    "closure_ends",
+    "closure_error_of",
+    "closure_of",
     "common_batch",
     "configuration",
     "describe",
@@ -106,6 +119,7 @@ __all__ = [
     "merge",
     "mujoco_map",
     "neutral",
+    "opened",
     "pinocchio_map",
     "placement_parameters",
     "random_configuration",
@@ -114,8 +128,10 @@ __all__ = [
     "refuse_text",
     "release_couplings",
     "reroot",
+    "rows_of",
     "stacked",
     "velocity",
+    "with_closures",
     "with_inertial_parameters",
     "with_parameters",
 ]

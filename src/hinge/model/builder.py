@@ -7,6 +7,7 @@ from typing import Any
 
 from hinge.errors import ArgumentError, ModelError
 from hinge.model.checks import enforce
+from hinge.model.closures import Closure, SoftFinger
 from hinge.model.geometry import Shape
 from hinge.model.joints import Fixed, JointType
 from hinge.model.parts import Body, Coupling, Frame, Joint
@@ -30,6 +31,7 @@ class Builder:
         self._joints: list[Joint] = []
         self._frames: list[Frame] = []
         self._couplings: list[Coupling] = []
+        self._closures: list[Closure] = []
 
     def body(
         self,
@@ -79,6 +81,21 @@ class Builder:
         """Record q(joint) = ratio q(master) + offset."""
         self._couplings.append(Coupling(joint, master, ratio, offset))
 
+    def close(
+        self,
+        name: str,
+        inner: str | None,
+        outer: str,
+        *,
+        joint: JointType | SoftFinger | None = None,
+        rotation: ArrayLike | None = None,
+        position: ArrayLike | None = None,
+        rows: tuple[str, ...] | None = None,
+    ) -> None:
+        """Close a loop by a joint (fixed unless given) from one frame or body to another; see `hinge.close`."""
+        place = _placed(f"closure {name!r}", rotation, position)
+        self._closures.append(Closure(name, inner, outer, joint or Fixed(), place, rows))
+
     def build(self, *, strict: bool | None = False) -> Robot:
         """Return the robot; doubtful physics is a warning, with `strict` an error, with None ignored."""
         robot = assemble(
@@ -88,6 +105,7 @@ class Builder:
             frames=self._frames,
             couplings=self._couplings,
             gravity=self.gravity,
+            closures=self._closures,
         )
         return enforce(robot, strict=strict)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hinge.errors import ModelError, UnknownNameError, close_names, did_you_mean
+from hinge.model.closures import Closure, refuse_closures
 from hinge.model.joints import Follower
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.readonly import frozen, numbers
@@ -29,6 +30,8 @@ class Robot:
 
     A follower joint (see `embed_couplings`) has the slices of q and qd of its leader; `independent`
     are the joints with coordinates of their own.
+
+    `closures` close loops (see `close`): they are joints that the tree does not know, without coordinates.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Robot:
     frames: tuple[Frame, ...] = ()
     couplings: tuple[Coupling, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    closures: tuple[Closure, ...] = ()
     tree: Tree = field(init=False)
     independent: tuple[Joint, ...] = field(init=False)
     nq: int = field(init=False)
@@ -183,13 +187,15 @@ def assemble(
     frames: Iterable[Frame] = (),
     couplings: Iterable[Coupling] = (),
     gravity: ArrayLike = STANDARD_GRAVITY,
+    closures: Iterable[Closure] = (),
 ) -> Robot:
     """Return the robot made of these parts, sorted base first (depth first, in the order given).
 
     Raises ModelError when a name is used twice, a joint or frame names an unknown body, a body has no
-    joint or several, or the joints form a loop.
+    joint or several, the joints form a loop, or a closure names an unknown frame or one body twice.
     """
     bodies, joints, frames, couplings = list(bodies), list(joints), list(frames), list(couplings)
+    closures = tuple(closures)
     _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
     _refuse_twice("joint", [j.name for j in joints])
     index = {b.name: i for i, b in enumerate(bodies)}
@@ -209,8 +215,11 @@ def assemble(
         tuple(frames),
         tuple(couplings),
         g,
+        closures,
     )
     _refuse_couplings(robot)
+    refuse_closures(closures, robot.body_names, {f.name: f.body for f in frames})
+    _refuse_twice("joint or closure", [*robot.joint_names, *(c.name for c in closures)])
     return robot
 
 
@@ -250,7 +259,8 @@ def _carriers(index: dict[str, int], joints: Sequence[Joint]) -> dict[str, Joint
         if joint.child in carrier:
             raise ModelError(
                 f"body {joint.child!r} is the child of two joints, {carrier[joint.child].name!r} and "
-                f"{joint.name!r}: closed loops are not supported; keep one joint"
+                f"{joint.name!r}: the joints must form a tree; keep one of the two, and close the loop with "
+                "close(robot, inner, outer, joint=…), which makes the other joint a closure"
             )
         carrier[joint.child] = joint
     for body in index:

@@ -47,6 +47,17 @@ class AxialJoint(VectorJoint):
         """Return the axis above where a coordinate turns, pitch times it below where one slides."""
         return self.axial.subspace(q)
 
+    @property
+    def reactions(self) -> Array:
+        """The rows ωx, ωy, vx, vy of the upright type, and ωz, vz or vz − pitch ωz where they are not free."""
+        turn, slide, pitch = self.axial.turn, self.axial.slide, self.axial.pitch
+        rows = list(np.eye(6)[[0, 1, 2, 3, 4] if turn is None else [0, 1, 3, 4]])
+        if slide is None:
+            rows.append(np.eye(6)[5])
+        elif slide == turn:
+            rows.append(np.array([0.0, 0.0, -pitch, 0.0, 0.0, 1.0]))
+        return np.stack(rows)
+
     @classmethod
     def random_type(cls, rng: np.random.Generator) -> Self:
         """Return the type about a random axis."""

@@ -101,6 +101,15 @@ class JointType(ABC):
         return self
 
     @property
+    def reactions(self) -> Array | None:
+        """The constraint rows (m, 6) of a closure of this type, in the outer frame, as [ωx ωy ωz vx vy vz].
+
+        They are those of the type with its `axis`, if it has one, along z. None if they depend on q: such a joint
+        closes no loop.
+        """
+        return None
+
+    @property
     def has_quaternion(self) -> bool:
         """Whether q begins with a unit quaternion."""
         return self.q_names[:4] == QUATERNION

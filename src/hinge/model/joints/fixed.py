@@ -28,6 +28,11 @@ class Fixed(VectorJoint):
         """Return a matrix without columns."""
         return constant(np.zeros((6, 0)), q)
 
+    @property
+    def reactions(self) -> Array:
+        """All six rows."""
+        return np.eye(6)
+
     def reversed(self) -> Fixed:
         """Return the same type."""
         return self

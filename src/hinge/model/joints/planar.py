@@ -60,6 +60,11 @@ class Planar(JointType):
         s[3:, 1:] = self.plane
         return constant(s, q)
 
+    @property
+    def reactions(self) -> Array:
+        """The rows ωx, ωy, vz of the upright type."""
+        return np.eye(6)[[0, 1, 5]]
+
     def rate(self, q: Array, qd: Array) -> Array:
         """Return ω and the turned velocity."""
         moving = matvec(turn_in_plane(q[..., 0]), qd[..., 1:])

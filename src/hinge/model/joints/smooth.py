@@ -39,6 +39,14 @@ def screw(p0: Array, x0: Array, p1: Array, x1: Array) -> Array:
     return np.concatenate([omega, linear], axis=-1)
 
 
+def angle(c: Any, s: Any) -> Any:
+    """Return the angle (…), between −π and π, whose cosine and sine are proportional to c and s."""
+    size = np.sqrt(c * c + s * s + TINY)
+    w = 0.5 + 0.5 * c / size
+    half = np.sqrt(np.sqrt(w * w + TINY))
+    return _polynomial(_coefficients()[0], half) * (s / size) / half
+
+
 def _turn(p0: Array, p1: Array) -> tuple[Array, Array, Any]:
     """Return log(p0⁻¹ p1), v of that quaternion with w ≥ 0, and that w (…).
 

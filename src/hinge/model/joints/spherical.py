@@ -29,6 +29,11 @@ class Spherical(JointType):
         """Return [1; 0]."""
         return constant(np.eye(6)[:, :3], q)
 
+    @property
+    def reactions(self) -> Array:
+        """The rows vx, vy, vz."""
+        return np.eye(6)[3:]
+
     def rate(self, q: Array, qd: Array) -> Array:
         """Return ½ q ω, (8.1)."""
         return quaternion.rate(q, qd)

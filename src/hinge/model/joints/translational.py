@@ -28,6 +28,11 @@ class Translational(VectorJoint):
         """Return [0; 1]."""
         return constant(np.eye(6)[:, 3:], q)
 
+    @property
+    def reactions(self) -> Array:
+        """The rows ωx, ωy, ωz."""
+        return np.eye(6)[:3]
+
     def reversed(self) -> Translational:
         """Return the same type; the coordinates change sign."""
         return self

@@ -1,0 +1,94 @@
+"""Close loops of a robot and open them; where the two frames of a closure are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hinge.errors import ArgumentError, UnknownNameError, did_you_mean
+from hinge.model.closures import Closure, SoftFinger
+from hinge.model.joints import Fixed, JointType
+from hinge.model.robot import Robot, assemble
+from hinge.model.vectors import checked_robot
+from hinge.spatial import ArrayLike, Transform
+from hinge.tree import WORLD
+
+
+def close(
+    robot: Robot,
+    inner: str | None,
+    outer: str,
+    *,
+    joint: JointType | SoftFinger | None = None,
+    name: str | None = None,
+    rotation: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    rows: Iterable[str] | None = None,
+) -> Robot:
+    """Return the robot with a loop closed: a joint (fixed by default) leads from `inner` to `outer`.
+
+    Both are names of frames or bodies; `inner` None is the world. `rotation` and `position` place the closure's inner
+    frame in `inner`. Of the joints of a loop, cut the one that locks the fewest motions. The name is
+    "<inner>_<outer>" unless given. `rows` names the constraints that the dynamics keeps, where they are not to be
+    found by numbers.
+    """
+    kept = None if rows is None else tuple(rows)
+    place = Transform.place(rotation, position)
+    label = name or _free_name(checked_robot(robot), f"{inner or 'world'}_{outer}")
+    closure = Closure(label, inner, outer, Fixed() if joint is None else joint, place, kept)
+    return with_closures(robot, (*robot.closures, closure))
+
+
+def opened(robot: Robot, names: Iterable[str] | str | None = None) -> Robot:
+    """Return the robot without the closures of these names, or without any."""
+    known = [c.name for c in checked_robot(robot).closures]
+    gone = known if names is None else [names] if isinstance(names, str) else list(names)
+    for name in gone:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"it has {', '.join(known) or 'none'}"
+            raise UnknownNameError(f"names: robot {robot.name!r} has no closure {name!r}; {hint}")
+    return with_closures(robot, [c for c in robot.closures if c.name not in gone]) if gone else robot
+
+
+def with_closures(robot: Robot, closures: Iterable[Closure]) -> Robot:
+    """Return the robot with these closures in place of its own."""
+    return assemble(
+        robot.name,
+        robot.bodies,
+        robot.joints,
+        frames=robot.frames,
+        couplings=robot.couplings,
+        gravity=robot.gravity,
+        closures=closures,
+    )
+
+
+def closure_ends(robot: Robot, closure: Closure) -> tuple[tuple[int, Transform], tuple[int, Transform]]:
+    """Return the body and the transform from it to the aligned frame, of the inner and of the outer side.
+
+    The body is its number, WORLD (−1) for the world.
+    """
+    turn, frame = closure.alignment, robot.frame(closure.outer)
+    outer = robot.body_index(frame.body), turn @ frame.placement
+    if closure.inner is None:
+        return (WORLD, turn @ closure.placement), outer
+    frame = robot.frame(closure.inner)
+    return (robot.body_index(frame.body), turn @ closure.placement @ frame.placement), outer
+
+
+def closure_of(robot: Robot, name: str) -> Closure:
+    """Return the closure of this name."""
+    for c in checked_robot(robot).closures:
+        if c.name == name:
+            return c
+    hint = did_you_mean(name, [c.name for c in robot.closures])
+    raise UnknownNameError(f"robot {robot.name!r} has no closure {name!r}" + (hint and f"; {hint}"))
+
+
+def _free_name(robot: Robot, name: str) -> str:
+    """Return the name, or the first of name_2, name_3, … that is not taken."""
+    taken, k, found = {*robot.joint_names, *(c.name for c in robot.closures)}, 1, name
+    while found in taken:
+        k += 1
+        found = f"{name}_{k}"
+    return found
