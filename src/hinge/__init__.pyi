@@ -53,6 +53,22 @@ from hinge.model import (
     PointContact as PointContact,
 )
 
+# Dynamics: robots with closures
+from hinge.dynamics import (
+    closed_dynamics as closed_dynamics,
+    settle as settle,
+    assemble as assemble,
+    mobility as mobility,
+    closure_error as closure_error,
+    closure_velocity as closure_velocity,
+    closure_jacobian as closure_jacobian,
+    closure_bias as closure_bias,
+    closure_rows as closure_rows,
+    Closed as Closed,
+    Assembly as Assembly,
+    Mobility as Mobility,
+)
+
 # Robots: configurations and numbers
 from hinge.model import (
     integrate as integrate,

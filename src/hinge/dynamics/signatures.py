@@ -114,7 +114,7 @@ class Verb:
         if self._view is not None and self._view.check is not None:
             self._view.check(robot)
         chosen = {n: given[n] for n in self.options if given[n] is not self.options[n]}
-        parts = self._expression(chosen)
+        parts = self._expression(chosen, bool(robot.closures))
         frame: Frames = self._frame(given)
         nodes, forces = external_forces(chosen.get("external"))
         nodes = names_of(robot, frame) if "frame" in self.choices else nodes
@@ -147,12 +147,13 @@ class Verb:
 
         return finish
 
-    def _expression(self, chosen: Mapping[str, Any]) -> Parts:
+    def _expression(self, chosen: Mapping[str, Any], closed: bool) -> Parts:
         if self._view is not None:
             return self._view.parts
         if self.name not in WITH_OPTIONS:
             return expression(self.name)
-        return expression(self.name, passive=chosen.get("passive", False), base="base" in chosen)
+        own, moving = chosen.get("passive", False), "base" in chosen
+        return expression(self.name, passive=own, base=moving, closed=closed)
 
     def _frame(self, given: Mapping[str, Any]) -> Frames:
         return given["frame"] if "frame" in self.choices else ()

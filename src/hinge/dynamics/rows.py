@@ -1,0 +1,176 @@
+"""The rows of closures that are independent in general, found by numbers.
+
+A planar loop that is cut at a hinge has five rows, of which two say what the plane says already. Such rows must go
+before forces are solved for: a little off the exact assembly they lock the mechanism. So configurations that close
+are sampled, and as many rows are kept as the Jacobian has rank, those that keep it best conditioned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hinge.dynamics.bound import Kept, compile_bound
+from hinge.dynamics.expressions import CATALOGUE, Parts
+from hinge.dynamics.function import Compiled
+from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
+from hinge.spatial import Array
+
+#: Errors and Jacobians of closures, all rows.
+_ERRORS = Parts({"error": CATALOGUE["closure_error"], "jacobian": CATALOGUE["closure_jacobian"]}, all_rows=True)
+#: A singular value below this part of the largest one is zero.
+RANK = 1e-7
+#: The largest step of an assembly, in rad or m, and what counts as closed.
+LONGEST, CLOSED = 0.5, 1e-10
+#: How many configurations are sampled from random starts, and how many along the motions of a closed one.
+STARTS, WALKS = 8, 6
+
+
+class Assembly(NamedTuple):
+    """Configurations (…, nq) and the largest error (…) that is left in each."""
+
+    q: Array
+    error: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ClosureMap:
+    """Errors and Jacobians of all rows of a robot's closures, with rotations weighed by the robot's size."""
+
+    robot: Robot
+    program: Compiled
+
+    def at(self, q: Array) -> tuple[Array, Array]:
+        """Return errors (…, m) and Jacobians (…, m, nv)."""
+        found = self.program(q)
+        return found["error"], found["jacobian"]
+
+    def closed(self, q: Array, free: Array, tolerance: float, steps: int) -> Assembly:
+        """Return configurations near q that close, by damped Gauss–Newton steps of the coordinates in `free`."""
+        best, least = q, np.full(q.shape[:-1], np.inf)
+        for _ in range(steps + 1):
+            error, jacobian = self.at(q)
+            size = np.abs(error).max(axis=-1, initial=0.0)
+            better = size < least
+            best, least = np.where(better[..., None], q, best), np.where(better, size, least)
+            if np.all(least <= tolerance):
+                break
+            step = np.zeros((*q.shape[:-1], self.robot.nv))
+            solved = np.linalg.pinv(np.where(np.isfinite(jacobian), jacobian, 0.0)[..., free], rcond=RANK)
+            step[..., free] = -(solved @ np.where(np.isfinite(error), error, 0.0)[..., None])[..., 0]
+            longest = np.abs(step).max(axis=-1, keepdims=True, initial=0.0)
+            q = integrate(self.robot, q, step * np.minimum(1.0, LONGEST / np.maximum(longest, LONGEST)))
+        return Assembly(best, least)
+
+
+_MAPS: dict[str, ClosureMap] = {}
+_KEPT: dict[str, Kept] = {}
+#: How many robots are remembered.
+MOST = 64
+
+
+def closure_map(robot: Robot) -> ClosureMap:
+    """Return errors and Jacobians of all rows of a robot's closures; the last ones are kept."""
+    key = digest(robot)
+    if key not in _MAPS:
+        while len(_MAPS) >= MOST:
+            del _MAPS[next(iter(_MAPS))]
+        _MAPS[key] = ClosureMap(robot, compile_bound(_ERRORS, robot, rows=lambda _: None))
+    return _MAPS[key]
+
+
+def kept_rows(robot: Robot) -> Kept:
+    """Return for each closure the rows that the dynamics keeps; None keeps all."""
+    key = digest(robot)
+    if key not in _KEPT:
+        while len(_KEPT) >= MOST:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[key] = _kept(robot)
+    return _KEPT[key]
+
+
+def _kept(robot: Robot) -> Kept:
+    given = [c.rows for c in robot.closures]
+    names = [rows_of(c.joint).names for c in robot.closures]
+    chosen = [range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)]
+    starts = np.cumsum([0, *map(len, names)])
+    candidates = [int(s) + k for s, rows in zip(starts, chosen, strict=False) for k in rows]
+    found = candidates
+    if None in given:
+        samples = _scaled(robot, _samples(robot))
+        if len(samples):
+            found = sorted(np.array(candidates)[independent(samples[:, candidates])].tolist())
+    return tuple(
+        tuple(k - int(s) for k in found if s <= k < e) for s, e in zip(starts[:-1], starts[1:], strict=True)
+    )
+
+
+def _samples(robot: Robot) -> Array:
+    """Return Jacobians (k, m, nv) at configurations that close: from starts, and along the motions from there."""
+    chart, every = closure_map(robot), np.arange(robot.nv)
+    starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=STARTS)])
+    q, error = chart.closed(starts, every, CLOSED, 40)
+    good = q[error <= CLOSED]
+    if not len(good):
+        return np.zeros((0, 0, robot.nv))
+    rng, walked = np.random.default_rng(0), [good]
+    at = good[:1]
+    for _ in range(WALKS):
+        _, jacobian = chart.at(at)
+        step = rng.standard_normal(robot.nv)
+        step -= np.linalg.pinv(jacobian[0], rcond=RANK) @ (jacobian[0] @ step)
+        length = np.abs(step).max(initial=0.0)
+        if length <= RANK:
+            break
+        moved = chart.closed(integrate(robot, at, 0.3 * step[None] / length), every, CLOSED, 20)
+        if moved.error[0] <= CLOSED:
+            at = moved.q
+            walked.append(at)
+    return chart.at(np.concatenate(walked))[1]
+
+
+def _scaled(robot: Robot, jacobians: Array) -> Array:
+    """Return Jacobians with rows that are lengths divided by the robot's size."""
+    if not len(jacobians):
+        return jacobians
+    lengths = np.concatenate([[not n.startswith("w") for n in rows_of(c.joint).names] for c in robot.closures])
+    sizes = [np.linalg.norm(j.inner.r) + np.linalg.norm(j.outer.r) for j in robot.joints]
+    size = max(float(np.mean([s for s in sizes if s > 0] or [1.0])), 1e-3)
+    return jacobians / np.where(lengths, size, 1.0)[:, None]
+
+
+def rank_of(jacobian: Array) -> int:
+    """Return the rank of a matrix."""
+    values = np.linalg.svd(jacobian, compute_uv=False)
+    return int((values > RANK * max(values.max(initial=0.0), RANK)).sum())
+
+
+def independent(samples: Array) -> list[int]:
+    """Return rows of matrices (k, m, n) that span all their rows, as many as the largest rank.
+
+    Each sample of that rank proposes rows by elimination with the largest one first. The proposal is taken whose
+    smallest singular value, over all samples of that rank, is largest.
+    """
+    ranks = [rank_of(x) for x in samples]
+    full = [x for x, r in zip(samples, ranks, strict=True) if r == max(ranks)]
+    proposals = list(dict.fromkeys(tuple(largest_rows(x, max(ranks))) for x in full))
+
+    def worst(rows: tuple[int, ...]) -> float:
+        return min((np.linalg.svd(x[list(rows)], compute_uv=False).min(initial=np.inf) for x in full), default=0.0)
+
+    return sorted(max(proposals, key=worst)) if proposals else []
+
+
+def largest_rows(matrix: Array, count: int) -> list[int]:
+    """Return rows by pivoted orthogonalisation: the largest first, among equal ones the first."""
+    left, found = matrix.copy(), list[int]()
+    for _ in range(count):
+        norms = np.linalg.norm(left, axis=1)
+        norms[found] = -1.0
+        k = int(np.argmax(norms >= norms.max() * (1 - 1e-9)))
+        found.append(k)
+        direction = left[k] / norms[k]
+        left = left - np.outer(left @ direction, direction)
+    return found
