@@ -24,8 +24,9 @@ _ERRORS = Parts({"error": CATALOGUE["closure_error"], "jacobian": CATALOGUE["clo
 RANK = 1e-7
 #: The largest step of an assembly, in rad or m, and what counts as closed.
 LONGEST, CLOSED = 0.5, 1e-10
-#: How many configurations are sampled from random starts, and how many along the motions of a closed one.
-STARTS, WALKS = 8, 6
+#: How many configurations are sampled from random starts with how many steps, until one closes, and how many along
+#: the motions of a closed one.
+TRIES, WALKS = ((8, 40), (40, 200)), 6
 
 
 class Assembly(NamedTuple):
@@ -47,9 +48,14 @@ class ClosureMap:
         found = self.program(q)
         return found["error"], found["jacobian"]
 
+    @property
+    def _holonomic(self) -> Array:
+        """The rows that have a position: others, such as the spin of a soft finger, hold no configuration."""
+        return np.array([h for c in self.robot.closures for h in rows_of(c.joint).holonomic], dtype=bool)
+
     def closed(self, q: Array, free: Array, tolerance: float, steps: int) -> Assembly:
         """Return configurations near q that close, by damped Gauss–Newton steps of the coordinates in `free`."""
-        best, least = q, np.full(q.shape[:-1], np.inf)
+        best, least, held = q, np.full(q.shape[:-1], np.inf), self._holonomic
         for _ in range(steps + 1):
             error, jacobian = self.at(q)
             size = np.abs(error).max(axis=-1, initial=0.0)
@@ -58,8 +64,9 @@ class ClosureMap:
             if np.all(least <= tolerance):
                 break
             step = np.zeros((*q.shape[:-1], self.robot.nv))
-            solved = np.linalg.pinv(np.where(np.isfinite(jacobian), jacobian, 0.0)[..., free], rcond=RANK)
-            step[..., free] = -(solved @ np.where(np.isfinite(error), error, 0.0)[..., None])[..., 0]
+            rows = np.where(np.isfinite(jacobian), jacobian, 0.0)[..., held, :][..., free]
+            left = np.where(np.isfinite(error), error, 0.0)[..., held, None]
+            step[..., free] = -(np.linalg.pinv(rows, rcond=RANK) @ left)[..., 0]
             longest = np.abs(step).max(axis=-1, keepdims=True, initial=0.0)
             q = integrate(self.robot, q, step * np.minimum(1.0, LONGEST / np.maximum(longest, LONGEST)))
         return Assembly(best, least)
@@ -110,10 +117,13 @@ def _kept(robot: Robot) -> Kept:
 def _samples(robot: Robot) -> Array:
     """Return Jacobians (k, m, nv) at configurations that close: from starts, and along the motions from there."""
     chart, every = closure_map(robot), np.arange(robot.nv)
-    starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=STARTS)])
-    q, error = chart.closed(starts, every, CLOSED, 40)
-    good = q[error <= CLOSED]
-    if not len(good):
+    for count, steps in TRIES:
+        starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=count)])
+        q, error = chart.closed(starts, every, CLOSED, steps)
+        good = q[error <= CLOSED]
+        if len(good):
+            break
+    else:
         return np.zeros((0, 0, robot.nv))
     rng, walked = np.random.default_rng(0), [good]
     at = good[:1]
