@@ -14,13 +14,16 @@ import numpy as np
 
 from hinge import model
 from hinge.errors import FormatError, HingeError
-from hinge.model import Body, Coupling, Frame, Joint, Robot, assemble, joints
+from hinge.model import Body, Closure, Coupling, Frame, Joint, Robot, SoftFinger, assemble, joints
 from hinge.spatial import Inertia, Transform
 
 #: The key under which a part's class stands, and the version of the format.
 KIND, VERSION = "is", 1
 #: Fields set by `assemble`.
 MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
+#: The fields of a robot that are written, and those that a file must have.
+PARTS = ("bodies", "joints", "frames", "couplings", "gravity", "closures")
+REQUIRED = PARTS[:-1]
 MOST_CHARACTERS = 64_000_000
 
 
@@ -29,13 +32,13 @@ def _classes() -> dict[str, type[Any]]:
     """Return the allowed classes by name."""
     shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]
     types = [getattr(joints, n) for n in joints.__all__]
-    found = [Body, Coupling, Frame, Inertia, Joint, Transform, *shapes, *types]
+    found = [Body, Closure, Coupling, Frame, Inertia, Joint, SoftFinger, Transform, *shapes, *types]
     return {c.__name__: c for c in found if isinstance(c, type) and is_dataclass(c)}
 
 
 def to_json(robot: Robot) -> str:
     """Return a robot as JSON; `from_json` gives the same robot back."""
-    parts = {n: _plain(getattr(robot, n)) for n in ("bodies", "joints", "frames", "couplings", "gravity")}
+    parts = {n: _plain(getattr(robot, n)) for n in PARTS}
     return json.dumps({"hinge robot": VERSION, "name": robot.name, **parts})
 
 
@@ -51,8 +54,8 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
         raise FormatError(f'is not a robot: expected an object with "hinge robot": {VERSION}', source=source)
     given = cast("dict[str, Any]", data)
     try:
-        parts = {n: _part(given[n]) for n in ("bodies", "joints", "frames", "couplings")}
-        return assemble(str(given["name"]), **parts, gravity=_part(given["gravity"]))
+        parts = {n: _part(given[n] if n in REQUIRED else given.get(n, [])) for n in PARTS}
+        return assemble(str(given["name"]), **parts)
     except KeyError as error:
         raise FormatError(f"has no {error.args[0]!r}", source=source) from None
     except (TypeError, ValueError, AttributeError, HingeError) as error:

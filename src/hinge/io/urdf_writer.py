@@ -50,7 +50,7 @@ def to_urdf(robot: Robot) -> str:
     moved there, its old frame as a massless link. Frames become massless links on fixed joints. A
     root body on an identity joint is the root link (fixed and free alike: load a floating robot
     with floating=True); otherwise a link "world" is the root. No limit is written as 1e9. Gravity
-    other than the standard, rotor inertia, springs and effort subspaces have no place in URDF: a
+    other than the standard, rotor inertia, springs, effort subspaces and closures have no place in URDF: a
     warning lists which are left out.
     """
     robot = release_couplings(robot)
@@ -95,6 +95,7 @@ def _left_out(robot: Robot) -> list[str]:
             np.ptp(j.damping) or np.ptp(j.friction) for j in several
         ),
         "effort subspaces": any(j.effort_subspace is not None for j in robot.joints),
+        "closures": bool(robot.closures),
     }
     return [what for what, lost in losses.items() if lost]
 

@@ -92,7 +92,7 @@ class Builder:
         position: ArrayLike | None = None,
         rows: tuple[str, ...] | None = None,
     ) -> None:
-        """Close a loop by a joint (fixed unless given) from one frame or body to another; see `hinge.close`."""
+        """Close a loop by a joint (fixed unless given) between frames or bodies; see `hinge.close`."""
         place = _placed(f"closure {name!r}", rotation, position)
         self._closures.append(Closure(name, inner, outer, joint or Fixed(), place, rows))
 

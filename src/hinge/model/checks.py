@@ -9,6 +9,7 @@
 | limits ordered | warning |
 | a movable joint carries no inertia (forward dynamics is singular) | warning |
 | limits of angles look like degrees | warning |
+| with q: the closures are closed | warning |
 
 `strict=True` makes every warning an error, `strict=None` silences them. Names, connectedness and
 loops are not here: no `Robot` can be made that violates them (see `assemble`).
@@ -25,6 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from hinge.errors import ArgumentError, ModelError, ModelWarning
+from hinge.model.closing import closure_transform
+from hinge.model.closures import closure_error_of
 from hinge.model.parts import Body, Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration
@@ -65,7 +68,8 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
     """Return all problems of a robot, in the order of its bodies; an empty list is a sound robot.
 
     With a configuration (nq,) also those of q: not finite, a quaternion that is not unit (both
-    errors; dynamics uses q as given), outside the limits, near a place where the axes of a joint line up.
+    errors; dynamics uses q as given), outside the limits, near a place where the axes of a joint line up,
+    closures that are open.
     """
     found: list[Problem] = []
     if q is not None:
@@ -76,6 +80,8 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
             )
         for j in robot.joints:
             found.extend(configuration_problems(j, j.type.own(values[j.q_slice])))
+        if not any(p.fatal for p in found):
+            found.extend(_open_closures(robot, values))
     found.extend(_body_problems(robot.bodies))
     found.extend(_placement_problems(robot))
     carries = _carried_inertia(robot)
@@ -193,6 +199,7 @@ def _placement_problems(robot: Robot) -> Iterator[Problem]:
     placed = [(f"joint {j.name!r}", "inner placement", j.inner) for j in robot.joints]
     placed += [(f"joint {j.name!r}", "outer placement", j.outer) for j in robot.joints]
     placed += [(f"frame {f.name!r}", "placement", f.placement) for f in robot.frames]
+    placed += [(f"closure {c.name!r}", "placement", c.placement) for c in robot.closures]
     if not placed:
         return
     e, r = np.stack([x.E for _, _, x in placed]), np.stack([x.r for _, _, x in placed])
@@ -230,6 +237,15 @@ def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
             "digits with the square of that; take Spherical, or three Revolute joints"
         )
         yield Problem(where, "axes independent", message)
+
+
+def _open_closures(robot: Robot, q: Array) -> Iterator[Problem]:
+    """Yield the closures that q (nq,) does not close."""
+    for c in robot.closures:
+        off = float(np.abs(closure_error_of(c.constraints, closure_transform(robot, c, q))).max(initial=0.0))
+        if not off < TOLERANCE:
+            message = f"q leaves it open by {off:.3g} m or rad; start from a configuration that closes it"
+            yield Problem(f"closure {c.name!r}", "closed", message)
 
 
 _PHYSICS = ("rotor_inertia", "damping", "friction", "stiffness")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from hinge.errors import ArgumentError, UnknownNameError, did_you_mean
+from hinge.errors import UnknownNameError, did_you_mean
 from hinge.model.closures import Closure, SoftFinger
 from hinge.model.joints import Fixed, JointType
 from hinge.model.robot import Robot, assemble
 from hinge.model.vectors import checked_robot
-from hinge.spatial import ArrayLike, Transform
+from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD
 
 
@@ -27,10 +26,10 @@ def close(
 ) -> Robot:
     """Return the robot with a loop closed: a joint (fixed by default) leads from `inner` to `outer`.
 
-    Both are names of frames or bodies; `inner` None is the world. `rotation` and `position` place the closure's inner
-    frame in `inner`. Of the joints of a loop, cut the one that locks the fewest motions. The name is
-    "<inner>_<outer>" unless given. `rows` names the constraints that the dynamics keeps, where they are not to be
-    found by numbers.
+    Both are names of frames or bodies; `inner` None is the world. `rotation` and `position` place the
+    closure's inner frame in `inner`. Of the joints of a loop, cut the one that locks the fewest motions. The
+    name is "<inner>_<outer>" unless given. `rows` names the constraints that the dynamics keeps, where they
+    are not to be found by numbers.
     """
     kept = None if rows is None else tuple(rows)
     place = Transform.place(rotation, position)
@@ -74,6 +73,21 @@ def closure_ends(robot: Robot, closure: Closure) -> tuple[tuple[int, Transform],
         return (WORLD, turn @ closure.placement), outer
     frame = robot.frame(closure.inner)
     return (robot.body_index(frame.body), turn @ closure.placement @ frame.placement), outer
+
+
+def closure_transform(robot: Robot, closure: Closure, q: Array) -> Transform:
+    """Return the transform from the closure's aligned inner frame to its aligned outer frame at q (…, nq)."""
+    (i, inner), (j, outer) = closure_ends(robot, closure)
+    return outer @ _pose(robot, j, q) @ (inner @ _pose(robot, i, q)).inv()
+
+
+def _pose(robot: Robot, body: int, q: Array) -> Transform:
+    """Return the transform from the world to a body, or to the world itself."""
+    x = Transform.identity()
+    for i in () if body == WORLD else robot.tree.support(body):
+        joint = robot.joints[i]
+        x = joint.transform(q[..., joint.q_slice]) @ x
+    return x
 
 
 def closure_of(robot: Robot, name: str) -> Closure:

@@ -1,9 +1,10 @@
 """Closures: joints that the tree does not know, which close its loops.
 
-A closure leads from an inner to an outer frame, as a joint of the tree does, and has no coordinate. It is known by
-its constraint rows Rᵀ (m, 6): the relative velocity v of the two frames, [ωx ωy ωz vx vy vz] in outer axes, obeys
-Rᵀ v = 0, and R λ is the force across it (Featherstone 9.4, whose force vectors are [f; n]). A joint about an axis
-is written upright: both frames are first turned by `alignment`, which lays z along the axis, and the rows are then
+A closure leads from an inner to an outer frame, as a joint of the tree does, and has no coordinate. It is
+known by its constraint rows Rᵀ (m, 6): the relative velocity v of the two frames, [ωx ωy ωz vx vy vz] in
+outer axes, obeys Rᵀ v = 0, and R λ is the force across it (Featherstone 9.4, whose force vectors are [f; n]).
+A joint about an axis is written upright: both frames are first turned by `alignment`, which lays z along the
+axis, and the rows are then
 
 | joint type | rows | m |
 |---|---|---|
@@ -43,7 +44,8 @@ RECIPROCAL = 1e-9
 class SoftFinger:
     """A point of contact, of closures only, that neither slides nor spins about `normal`.
 
-    That it does not spin has no integral: every relative attitude can be reached (JPL 88-11, part II, appendix A).
+    That it does not spin has no integral: every relative attitude can be reached (JPL 88-11, part II,
+    appendix A).
     """
 
     normal: Axis = Z
@@ -75,14 +77,14 @@ class Closure:
     """A joint that closes a loop: it leads from `inner` to `outer`, frames or bodies of the robot.
 
     `inner` None is the world. `placement` is that of the closure's inner frame in `inner`; its outer frame is
-    `outer` itself. A closure has no coordinate, limits, spring or motor. `rows` are the names of the rows that the
-    dynamics keeps; None: those that are independent in general, found by numbers.
+    `outer` itself. A closure has no coordinate, limits, spring or motor. `rows` are the names of the rows
+    that the dynamics keeps; None: those that are independent in general, found by numbers.
     """
 
     name: str
     inner: str | None
     outer: str
-    joint: JointType | SoftFinger = Fixed()
+    joint: JointType | SoftFinger = field(default_factory=Fixed)
     placement: Transform = field(default_factory=Transform.identity)
     rows: tuple[str, ...] | None = None
 
@@ -90,7 +92,8 @@ class Closure:
         what = f"closure {self.name!r}"
         if not isinstance(self.outer, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ModelError(
-                f"{what}: outer: expected the name of a frame or body, got {self.outer!r}; the world can be inner only"
+                f"{what}: outer: expected the name of a frame or body, got {self.outer!r}; the world can be "
+                "inner only"
             )
         object.__setattr__(self, "placement", frozen_transform(self.placement, what))
         try:
@@ -118,20 +121,20 @@ class Closure:
 
 
 def alignment_of(joint: JointType | SoftFinger) -> Transform:
-    """Return the transform to the aligned frame, whose z is the joint's axis or normal; no turn without one."""
+    """Return the transform to the aligned frame, whose z is the joint's axis or normal if it has one."""
     axis = joint.normal if isinstance(joint, SoftFinger) else getattr(joint, "axis", Z)
     return Transform.place(rotation.tidied(rotation.aligning(Z, axis)))
 
 
 def rows_of(joint: JointType | SoftFinger) -> Rows:
-    """Return the constraint rows of a joint in its aligned outer frame, or raise a ModelError if it cannot close."""
+    """Return the constraint rows of a joint in its aligned outer frame; refuse types that cannot close."""
     if not isinstance(joint, JointType | SoftFinger):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ModelError(f"joint: expected a joint type such as Spherical(), or SoftFinger(), got {joint!r}")
     given: Any = joint.reactions
     if given is None:
         raise ModelError(
-            f"joint: expected a type with constant constraint rows, got {joint.kind}; leave that joint in the tree "
-            "and cut another one of the loop"
+            f"joint: expected a type with constant constraint rows, got {joint.kind}; leave that joint in "
+            "the tree and cut another one of the loop"
         )
     matrix = frozen(np.asarray(given, dtype=np.float64))
     if matrix.ndim != 2 or matrix.shape[1] != 6 or not np.isfinite(matrix).all():
@@ -158,14 +161,14 @@ def _refuse_rows(joint: JointType, matrix: Array, names: tuple[str, ...]) -> Non
         or set(sized) - {1.0}
     ):
         raise ModelError(
-            f"joint: expected reactions with rows among {', '.join(ROW_NAMES)} and vz − h wz, and turns about none, "
-            f"x and y, or all axes, got {', '.join(names)} of {joint.kind}"
+            f"joint: expected reactions with rows among {', '.join(ROW_NAMES)} and vz − h wz, and turns "
+            f"about none, x and y, or all axes, got {', '.join(names)} of {joint.kind}"
         )
     moves = alignment_of(joint).motions(joint.subspace(joint.neutral()))
     if len(names) + joint.nv != 6 or np.abs(matrix @ moves).max(initial=0.0) > RECIPROCAL:
         raise ModelError(
-            f"joint: expected 6 − nv = {6 - joint.nv} reactions that no motion of the joint has a part along, got "
-            f"{len(names)} of {joint.kind}"
+            f"joint: expected 6 − nv = {6 - joint.nv} reactions that no motion of the joint has a part "
+            f"along, got {len(names)} of {joint.kind}"
         )
 
 
@@ -176,8 +179,8 @@ def closure_error_of(rows: Rows, x: Transform) -> Array:
 
     - all turns locked: twice the vector part of the relative quaternion, unskew(R) / √((1 + tr R)/4), R = Eᵀ;
     - ωx and ωy locked: axis against axis, n × z / √((1 + n·z)/2), n the inner axis in outer axes;
-    - positions: that of the outer origin relative to the inner one, in outer axes, E r; a screw's is less pitch
-      times the angle about z, between −π and π;
+    - positions: that of the outer origin relative to the inner one, in outer axes, E r; a screw's is less
+      pitch times the angle about z, between −π and π;
     - a row that is not holonomic: zero.
 
     The angles in these are 2 sin(θ/2) of the angle between.

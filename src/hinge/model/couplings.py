@@ -52,4 +52,5 @@ def _with_types(robot: Robot, types: dict[str, JointType]) -> Robot:
         frames=robot.frames,
         couplings=robot.couplings,
         gravity=robot.gravity,
+        closures=robot.closures,
     )

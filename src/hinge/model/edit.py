@@ -6,7 +6,7 @@ The old robots stay as they are. `carry_state` takes a state along.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -15,6 +15,7 @@ import numpy as np
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model import joints
 from hinge.model.checks import configuration_problems
+from hinge.model.closures import Closure
 from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, assemble
@@ -36,7 +37,7 @@ def attach(
 
     `rotation` and `position` place the joint's inner frame in `to`. The joint replaces the one
     between `other` and the world and takes its name ("<body>_joint" if that is taken); `prefix` is
-    prepended to all names of `other`.
+    prepended to all names of `other`. Closures between bodies of `other` go with them.
 
     A payload is a `Body`, or an `Inertia` about the origin of `to`, which becomes a body called "payload".
     """
@@ -46,6 +47,12 @@ def attach(
         raise ModelError(
             f"other: expected a robot with one joint to the world, got {len(roots)} for {other.name!r}"
         )
+    for c in other.closures:
+        if c.inner is None:
+            raise ModelError(
+                f"other: closure {c.name!r} of {other.name!r} leads to the world, where it would stay; close "
+                "it with a base body instead, or open it first"
+            )
     part = _renamed(other, prefix)
     frame = robot.frame(to)
     old = next(j for j in part.joints if j.parent is None)
@@ -85,7 +92,10 @@ def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str =
 
 
 def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
-    """Return the robot without a body and its descendants, and these as a floating robot."""
+    """Return the robot without a body and its descendants, and these as a floating robot.
+
+    A closure between the two parts must be opened first; closures with the world stay.
+    """
     gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
     if len(gone) == len(robot.bodies):
         raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
@@ -148,6 +158,7 @@ def reduce(robot: Robot) -> Robot:
         frames=[*merged, *moved_frames],
         couplings=robot.couplings,
         gravity=robot.gravity,
+        closures=robot.closures,
     )
 
 
@@ -169,6 +180,7 @@ def at_joints(robot: Robot) -> Robot:
         made.append(replace(joint, inner=inner, outer=Transform.identity()))
         if not x.is_identity():
             frames.append(Frame(f"{body.name}_frame", body.name, x.inv()))
+    where = {f.body: f.name for f in frames}
     frames += [_moved_frame(f, f.body, moved[f.body].inv()) for f in robot.frames]
     return assemble(
         robot.name,
@@ -177,6 +189,7 @@ def at_joints(robot: Robot) -> Robot:
         frames=frames,
         couplings=robot.couplings,
         gravity=robot.gravity,
+        closures=[_renamed_closure(c, lambda n: where.get(n, n)) for c in robot.closures],
     )
 
 
@@ -273,7 +286,29 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
         frames=[f for f in robot.frames if f.body in kept],
         couplings=[c for c in robot.couplings if {c.joint, c.master} <= single],
         gravity=robot.gravity,
+        closures=_kept_closures(robot, kept),
     )
+
+
+def _kept_closures(robot: Robot, kept: Collection[str]) -> list[Closure]:
+    """Return the closures of these bodies, also with the world; refuse those that lead across."""
+    found: list[Closure] = []
+    for c in robot.closures:
+        ends = {robot.frame(n).body in kept for n in (c.inner, c.outer) if n is not None}
+        if len(ends) == 2:
+            raise ModelError(
+                f"closure {c.name!r} holds the two parts together, from {c.inner!r} to {c.outer!r}; open it "
+                f"first: opened(robot, [{c.name!r}])"
+            )
+        if ends == {True}:
+            found.append(c)
+    return found
+
+
+def _renamed_closure(closure: Closure, named: Callable[[str], str]) -> Closure:
+    """Return a closure between frames that are called something else."""
+    inner = None if closure.inner is None else named(closure.inner)
+    return replace(closure, inner=inner, outer=named(closure.outer))
 
 
 def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) -> Robot:
@@ -291,6 +326,7 @@ def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) 
         frames=[*first.frames, *second.frames],
         couplings=[*first.couplings, *second.couplings],
         gravity=first.gravity,
+        closures=[*first.closures, *second.closures],
     )
 
 
@@ -312,4 +348,7 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
         frames=[replace(f, name=prefix + f.name, body=prefix + f.body) for f in robot.frames],
         couplings=[replace(c, joint=prefix + c.joint, master=prefix + c.master) for c in robot.couplings],
         gravity=robot.gravity,
+        closures=[
+            replace(_renamed_closure(c, lambda n: prefix + n), name=prefix + c.name) for c in robot.closures
+        ],
     )

@@ -13,7 +13,7 @@ from hinge.model.closures import Closure, refuse_closures
 from hinge.model.joints import Follower
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.readonly import frozen, numbers
-from hinge.model.table import in_html, rows_of
+from hinge.model.table import CLOSURE_HEAD, HEAD, closure_rows, in_html, rows_of
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order, find_loop
 
@@ -166,17 +166,23 @@ class Robot:
 
     @property
     def summary(self) -> str:
-        """The robot in one line: name, bodies, nq, nv, base."""
-        base = "floating" if self.is_floating else "fixed"
-        return f"{self.name}: {len(self.bodies)} bodies, nq = {self.nq}, nv = {self.nv}, {base} base"
+        """The robot in one line: name, bodies, nq, nv, base, closures."""
+        sizes = f"{len(self.bodies)} bodies, nq = {self.nq}, nv = {self.nv}"
+        return f"{self.name}: {sizes}, {self._base}"
 
     def __repr__(self) -> str:
-        base = "floating" if self.is_floating else "fixed"
-        return f"<Robot {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {base} base>"
+        return f"<Robot {self.name!r}: {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv}, {self._base}>"
+
+    @property
+    def _base(self) -> str:
+        """Its base, and how many loops are closed."""
+        base, count = "floating base" if self.is_floating else "fixed base", len(self.closures)
+        return f"{base}, {count} closure{'s' * (count > 1)}" if count else base
 
     def _repr_html_(self) -> str:
-        """Return a table of bodies and joints, which notebooks show."""
-        return in_html(self.summary, rows_of(self.bodies, self.joints, self.tree.depth))
+        """Return a table of bodies and joints, and one of closures, which notebooks show."""
+        bodies = rows_of(self.bodies, self.joints, self.tree.depth)
+        return in_html(self.summary, (HEAD, bodies), (CLOSURE_HEAD, closure_rows(self.closures)))
 
 
 def assemble(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from hinge.model.closures import Closure
 from hinge.model.parts import Body, Joint
 
 #: Bodies further from the world than this are not indented more.
@@ -12,6 +13,7 @@ DEEPEST = 20
 #: A notebook shows no more bodies than this.
 MOST_ROWS = 100
 HEAD = ("body", "joint", "type", "q", "qd", "mass [kg]")
+CLOSURE_HEAD = ("closure", "type", "from", "to", "locks")
 
 
 def rows_of(bodies: Sequence[Body], joints: Sequence[Joint], depth: Sequence[int]) -> list[tuple[str, ...]]:
@@ -29,12 +31,23 @@ def rows_of(bodies: Sequence[Body], joints: Sequence[Joint], depth: Sequence[int
     ]
 
 
-def in_html(title: str, rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as a table of HTML; all text is escaped, as names come from files."""
-    shown = [*rows[:MOST_ROWS]]
+def closure_rows(closures: Sequence[Closure]) -> list[tuple[str, ...]]:
+    """Return a row for each closure: its joint, its two sides and the motions that it locks."""
+    return [
+        (c.name, c.joint.kind, c.inner or "the world", c.outer, " ".join(c.constraints.names))
+        for c in closures
+    ]
+
+
+def in_html(title: str, *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
+    """Return tables, each a head and rows, as HTML; all text is escaped, as names come from files."""
+    return f"<div><p>{escape(title)}</p>{''.join(_table(head, rows) for head, rows in tables if rows)}</div>"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     more = f"<p>… and {len(rows) - MOST_ROWS} more</p>" if len(rows) > MOST_ROWS else ""
-    lines = [_line("th", HEAD), *(_line("td", row) for row in shown)]
-    return f"<div><p>{escape(title)}</p><table>{''.join(lines)}</table>{more}</div>"
+    lines = [_line("th", head), *(_line("td", row) for row in rows[:MOST_ROWS])]
+    return f"<table>{''.join(lines)}</table>{more}"
 
 
 def _line(tag: str, cells: Sequence[str]) -> str:

@@ -58,4 +58,5 @@ def dressed(robot: Robot, looks: Mapping[str, Look]) -> Robot:
         frames=robot.frames,
         couplings=robot.couplings,
         gravity=robot.gravity,
+        closures=robot.closures,
     )

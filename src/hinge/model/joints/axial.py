@@ -49,7 +49,7 @@ class AxialJoint(VectorJoint):
 
     @property
     def reactions(self) -> Array:
-        """The rows ωx, ωy, vx, vy of the upright type, and ωz, vz or vz − pitch ωz where they are not free."""
+        """The rows ωx, ωy, vx, vy of the upright type, and of ωz, vz, vz − pitch ωz what is not free."""
         turn, slide, pitch = self.axial.turn, self.axial.slide, self.axial.pitch
         rows = list(np.eye(6)[[0, 1, 2, 3, 4] if turn is None else [0, 1, 3, 4]])
         if slide is None:

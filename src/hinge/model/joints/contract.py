@@ -104,8 +104,8 @@ class JointType(ABC):
     def reactions(self) -> Array | None:
         """The constraint rows (m, 6) of a closure of this type, in the outer frame, as [ωx ωy ωz vx vy vz].
 
-        They are those of the type with its `axis`, if it has one, along z. None if they depend on q: such a joint
-        closes no loop.
+        They are those of the type with its `axis`, if it has one, along z. None if they depend on q: such a
+        joint closes no loop.
         """
         return None
 
