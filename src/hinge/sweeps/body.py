@@ -49,11 +49,15 @@ DERIVED = leaf("derived", One, One)
 
 
 class Read(NamedTuple):
-    """A value that a kernel reads: of its own column or of none, at a neighbour of its body."""
+    """A value that a kernel reads, at a neighbour of its body: of its own column, of none, or of a given one."""
 
     what: Expr
-    own: bool
+    own: bool | Column
     neighbour: int
+
+    def column(self, own: Column | None) -> Column | None:
+        """Return the column that is read by a kernel of a column."""
+        return self.own if isinstance(self.own, Column) else own if self.own else None
 
 
 class BodyKernel:
@@ -116,7 +120,7 @@ class BodyKernel:
         return True, False
 
     def _load(self, read: Read) -> Block | None:
-        stored = self.memory.get(read.what, self.near[read.neighbour], self.column if read.own else None)
+        stored = self.memory.get(read.what, self.near[read.neighbour], read.column(self.column))
         self.reads.append(read)
         self.reading.add(stored)
         if stored is None:
@@ -219,6 +223,8 @@ class BodyKernel:
                 found = self._sum(e)
             case Product() if e.factors[0] in EDGES:
                 found = self._edge(e)
+            case Product() if e.factors[0] in self.memory.program.columns:
+                found = self._stored_columns(e)
             case Product():
                 found = _times(self.value(e.factors[0]), self.value(product(*e.factors[1:])))
             case Inverse() if is_symmetric(e.argument):
@@ -234,6 +240,21 @@ class BodyKernel:
             case _:
                 raise AssertionError(f"{e} has no value at a body")
         return found
+
+    def _stored_columns(self, e: Product) -> Block:
+        """Return columns that an earlier pass has stored at this body, times a vector at the world."""
+        operator, y = e.factors
+        assert isinstance(operator, Leaf)
+        assert isinstance(y, Leaf)
+        stored = self.memory.program.columns[operator]
+        columns, vector = self.column_of(stored, Column(operator.domain, WORLD)), self.at(y, WORLD)
+        if columns is None or vector is None:
+            return zeros(self.binding.size(e.range, self.body))
+        return _times(columns, vector)
+
+    def column_of(self, x: Leaf, column: Column) -> Block | None:
+        """Return columns of a variable that are stored at this body, or None."""
+        return self._load(Read(x, column, 0))
 
     def _inverse(self, x: Block) -> Block:
         """Return the inverse of a block; a constant block must not be singular."""
@@ -296,7 +317,7 @@ class BodyKernel:
         size = self.binding.size(e.range, self.body)
         total: Any = zeros(size, size) if is_congruence(e) else self._blank(size, e)
         for c in self.near[2:]:
-            found = self.at(e, c)
+            found = self.at(e, c) if c != WORLD else None
             total = total if found is None else total + found
         return total
 
@@ -327,7 +348,7 @@ class Family:
         near = memory.near[body] if near is None else near
         known = self.variants.setdefault(self._surroundings(body, near, column), [])
         for variant in known:
-            blocks = [memory.get(x, near[n], column if own else None) for x, own, n in variant.reads]
+            blocks = [memory.get(r.what, near[r.neighbour], r.column(column)) for r in variant.reads]
             key, slots, numbers = Reading(blocks).finish()
             template = variant.templates.get(key)
             if template is not None:

@@ -7,7 +7,7 @@ Block-diagonal letters that are derived (P, D, G, R …) bring their own equatio
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hinge.algebra import (
@@ -16,6 +16,7 @@ from hinge.algebra import (
     V0,
     Adjoint,
     Body,
+    Card,
     Di,
     Dik,
     Dip,
@@ -80,7 +81,9 @@ class DenseProduct:
 class Equations:
     """A system of state equations; a value of None is a formula of the binding.
 
-    `meets` are formulas at the world, of values at all bodies, and the variables that they need.
+    `meets` are formulas at the world, of values at all bodies, and the variables that they need. `columns` are
+    operators that stand for columns which are stored at the bodies: their product with a vector at the world needs
+    no sweep.
     """
 
     inverses: Mapping[Leaf, Expr]
@@ -90,6 +93,7 @@ class Equations:
     products: dict[Leaf, DenseProduct] = field(default_factory=dict[Leaf, DenseProduct])
     meets: dict[Leaf, tuple[Leaf, ...]] = field(default_factory=dict[Leaf, tuple[Leaf, ...]])
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
+    columns: dict[Leaf, Leaf] = field(default_factory=dict[Leaf, Leaf])
     states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
     names: Counter[str] = field(default_factory=Counter[str])
 
@@ -148,18 +152,17 @@ class Equations:
             return
         wholes = [n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs]
         if not has_blocks_at_bodies(x.range):
-            self.meets[x] = tuple(self._end(self.vector(polynomial(w, no_inverse))) for w in wholes)
+            self.meets[x] = tuple(self.named("end", self.vector(polynomial(w, no_inverse))) for w in wholes)
             return
         self.values[x], self.needs[x] = None, ()
         self.needs[x] = tuple(self.vector(polynomial(w, no_inverse)) for w in wholes)
 
-    def _end(self, value: Expr) -> Leaf:
+    def named(self, name: str, value: Expr) -> Leaf:
         """Return a variable with this value, the same for the same value."""
         if isinstance(value, Leaf):
             return value
-        return next((x for x, known in self.values.items() if known is value), None) or self.define(
-            "end", value
-        )
+        known = (x for x, e in self.values.items() if e is value)
+        return next(known, None) or self.define(name, value)
 
     def apply(self, letter: Expr, x: Expr) -> Expr:
         """Return letter · x, a propagation as a state, a step as edges."""
@@ -177,9 +180,58 @@ class Equations:
         if base.structure is Structure.STEP and base is not E:
             words = in_steps(polynomial(letter, no_inverse)).terms
             return linear(*((c, product(*w, x)) for w, c in words.items()))
+        if letter.range is Joint:
+            return self._each(x, lambda t: self._onto_columns(letter, t), lambda t: product(letter, t))
         return product(letter, x)
 
-    def _state(self, letter: Letter, x: Expr) -> Leaf:
+    # Columns that are stored: what is solved for at the world meets them again.
+
+    def _each(self, x: Expr, special: Callable[[Expr], Expr | None], other: Callable[[Expr], Expr]) -> Expr:
+        """Return a sum with `special` of the terms that have one, and `other` of the rest together."""
+        terms = x.terms if isinstance(x, Sum) else ((1, x),)
+        found = [(c, special(t)) for c, t in terms]
+        if all(t is None for _, t in found):
+            return other(x)
+        rest = linear(*(term for term, (_, t) in zip(terms, found, strict=True) if t is None)) if any(
+            t is None for _, t in found
+        ) else None
+        parts = [(c, t) for c, t in found if t is not None]
+        return linear(*([] if rest is None else [(1, other(rest))]), *parts)
+
+    def _onto_columns(self, letter: Letter, term: Expr) -> Expr | None:
+        """Return letter · C y as columns letter · C, times y; None if the term is not of stored columns."""
+        if not (isinstance(term, Product) and term.factors[0] in self.columns):
+            return None
+        made = self.named("Y", product(letter, self.columns[leaf_of(term.factors[0])]))
+        return product(self._as_operator(made, term.factors[1].range), *term.factors[1:])
+
+    def _as_operator(self, columns: Leaf, source: Space) -> Leaf:
+        """Return the operator that stands for columns at the bodies."""
+        found = leaf(f"{columns.name}_columns", columns.range, source, Structure.DENSE,
+                     unicode=f"[{columns}]", meaning="stored columns", card=Card())  # fmt: skip
+        self.columns[found] = columns
+        return found
+
+    def _from_columns(self, letter: Letter, term: Expr) -> Expr | None:
+        """Return letter · B Aᵀ y as stored columns times y, where a solve for y makes them; else None."""
+        shift, met = term.factors if isinstance(term, Product) and len(term.factors) == 2 else (term, None)
+        given = self.products.get(met) if isinstance(met, Leaf) else None
+        if given is None or given.right not in self.solves:
+            return None
+        beyond = (letter, shift, given.operator)
+        words = polynomial(self.solves[given.right].operator, no_inverse).terms
+        if not all(w[-3:] == beyond for w in words):
+            return None
+        unit = self._product(given.operator, self.column_source(given.operator.domain))
+        made = self._propagated(letter, product(shift, unit))
+        return product(self._as_operator(made, given.operator.domain), given.right)
+
+    def _state(self, letter: Letter, x: Expr) -> Expr:
+        return self._each(
+            x, lambda t: self._from_columns(letter, t), lambda t: self._propagated(letter, t)
+        )
+
+    def _propagated(self, letter: Letter, x: Expr) -> Leaf:
         if (letter, x) not in self.states:
             family = leaf_of(letter).name.removesuffix("p").removesuffix("k")
             plain = family if isinstance(letter, Leaf) else f"{family}'"

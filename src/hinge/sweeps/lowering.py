@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from hinge.algebra import (
     E0,
     Body,
+    Coefficient,
     Expr,
     Leaf,
     LogDet,
@@ -34,6 +35,7 @@ from hinge.algebra import (
     word_expression,
 )
 from hinge.errors import ArgumentError
+from hinge.sweeps.contract import has_blocks_at_bodies
 from hinge.sweeps.equations import Equations, block_value, term_name
 from hinge.sweeps.program import (
     EDGES,
@@ -142,6 +144,10 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
     """Return an operator as columns: from its domain, or of the adjoint when that is the shorter way."""
     ways = {way(w) for w in p.terms}
     symmetric = p.T.key == p.key
+    if symmetric and not has_blocks_at_bodies(p.domain) and p.domain is not World and len(p.terms) == 1:
+        found = _gram(system, name, *next(iter(p.terms.items())))
+        if found is not None:
+            return found
     if symmetric and "both" not in ways:
         p = upward_part(p)
     transposed = not symmetric and ways <= {"down", "none"} and p.domain is not World
@@ -151,6 +157,21 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
     unit = Polynomial(source, One, {(system.column_source(source),): 1})
     value = system.vector(p @ unit)
     return OperatorOutput(name, _variable(system, name, value), source, transposed, symmetric)
+
+
+def _gram(system: Equations, name: str, word: Word, c: Coefficient) -> OperatorOutput | None:
+    """Return X = Yᵀ (D Y), a sum over bodies of the columns Y, if the word is of that form with a positive D."""
+    middle = len(word) // 2
+    if len(word) % 2 == 0 or leaf_of(word[middle]).structure is not Structure.DIAGONAL or middle == 0:
+        return None
+    source = word[-1].domain
+    unit = Polynomial(source, One, {(system.column_source(source),): 1})
+    half = Polynomial(word[middle].domain, source, {word[middle + 1 :]: 1})
+    if way(tuple(x for x in word[middle + 1 :] if leaf_of(x).structure is not Structure.DENSE)) != "up":
+        return None
+    left = system.named(name, system.vector(half @ unit))
+    other = system.named(name, system.vector(Polynomial(half.range, source, {word[middle:]: c}) @ unit))
+    return OperatorOutput(name, left, source, mirror=True, other=other)
 
 
 def way(word: Word) -> str:

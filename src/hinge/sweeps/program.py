@@ -109,7 +109,8 @@ class OperatorOutput:
     """An output that is an operator, from columns: variable column by column over the source.
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
-    blocks on one side of the diagonal are computed.
+    blocks on one side of the diagonal are computed. With `other`, columns of the same source, the operator is the
+    sum over bodies of variableᵀ other, which needs no sweep back.
     """
 
     name: str
@@ -117,6 +118,12 @@ class OperatorOutput:
     source: Space
     transposed: bool = False
     mirror: bool = False
+    other: Leaf | None = None
+
+    @property
+    def variables(self) -> tuple[Leaf, ...]:
+        """The columns that it is made of."""
+        return (self.variable,) if self.other is None else (self.variable, self.other)
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,9 @@ class Solve:
         return f"stage {number}, dense solve in the space {self.target.range}, beside"
 
     def __str__(self) -> str:
-        return f"solve {self.operator.variable}[·] {self.target} = {self.right}"
+        x = self.operator
+        made = f"{x.variable}[·]" if x.other is None else f"(Σ {x.variable}[·]ᵀ {x.other}[·])"
+        return f"solve {made} {self.target} = {self.right}"
 
 
 @dataclass(frozen=True)
@@ -216,6 +225,7 @@ class Program:
     outputs: tuple[ProgramOutput, ...]
     inputs: tuple[Leaf, ...] = ()
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
+    columns: dict[Leaf, Leaf] = field(default_factory=dict[Leaf, Leaf])
 
     @property
     def passes(self) -> tuple[Pass, ...]:
@@ -287,7 +297,7 @@ def verify_program(program: Program) -> None:
     done: set[Leaf] = set()
     for stage in program.stages:
         if isinstance(stage, Solve):
-            assert stage.right in done and stage.operator.variable in done, f"{stage}: its inputs come later"
+            assert {stage.right, *stage.operator.variables} <= done, f"{stage}: its inputs come later"
             done.add(stage.target)
             continue
         if isinstance(stage, Meet):
@@ -334,7 +344,7 @@ def output_variables(o: ProgramOutput) -> tuple[Leaf, ...]:
     """Return the variables that an output reads."""
     if isinstance(o, ScalarOutput):
         return tuple(v for _, *pair in o.products for v in pair) + tuple(v for _, v in o.determinants)
-    return (o.variable,)
+    return o.variables if isinstance(o, OperatorOutput) else (o.variable,)
 
 
 def write(program: Program) -> str:

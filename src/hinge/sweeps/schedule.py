@@ -85,7 +85,8 @@ class Plan:
         targets = {x for x in self.levels}
         targets |= set(self.system.sources.values())
         inputs = tuple(sorted((x for x in used - targets if is_input(x)), key=lambda x: x.name))
-        return Program(tuple(stages), outputs, inputs, dict(self.system.sources))
+        columns = {x: y for x, y in self.system.columns.items() if x in used}
+        return Program(tuple(stages), outputs, inputs, dict(self.system.sources), columns)
 
     def _direction(self, level: int) -> Direction:
         other = Direction.SCATTER if self.start is Direction.GATHER else Direction.GATHER
@@ -99,7 +100,8 @@ class Plan:
         """Return the earliest stage in which a value is available."""
         match e:
             case Leaf() | Adjoint():
-                return self.levels.get(leaf_of(e), 0)
+                x = leaf_of(e)
+                return self.levels.get(self.system.columns.get(x, x), 0)
             case Sum():
                 return max(self.level(t) for _, t in e.terms)
             case Product() if e.factors[0] in EDGES:
@@ -126,7 +128,7 @@ class Plan:
 
     def _wanted(self, x: Leaf) -> int:
         if x in self.system.solves:
-            below = max(self.level(self.system.solves[x].right), self.level(self.operators[x].variable))
+            below = max(map(self.level, (self.system.solves[x].right, *self.operators[x].variables)))
             return max(below, 2) // 2 * 2 + 1
         if x in self.system.meets:
             return _after(max(map(self.level, self.system.meets[x])))

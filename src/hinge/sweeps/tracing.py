@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Body, Leaf, Letter, One, Product, Space, Structure, World, leaf, leaf_of
+from hinge.algebra import E0, Body, Leaf, Letter, One, Product, Space, Structure, World, leaf, leaf_of, leaves
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Kernel, apply
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
@@ -51,6 +51,8 @@ from hinge.tree import WORLD
 SINGLE = (None, World)
 #: The name of a scalar output in the memory of values.
 TOTAL = leaf("total", One, One)
+#: The name of an operator that is a sum over bodies.
+GRAM = leaf("gram", One, One, Structure.DIAGONAL, self_adjoint=True)
 
 
 def trace(program: Program, binding: Binding, readout: Readout | None = None) -> Code:
@@ -83,6 +85,7 @@ class _Tracer:
     readout: Readout | None = None
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
+    grams: dict[tuple[Leaf, ...], KnownBlock] = field(default_factory=dict[Any, Any])
 
     def __post_init__(self) -> None:
         statements = [s for p in self.program.passes for s in p.statements]
@@ -181,8 +184,9 @@ class _Tracer:
         plain = [s for s in stage.statements if s.source in SINGLE]
         if plain:
             family = self._family(stage, plain, k)
+            beyond = (WORLD,) if self._reads_columns(plain) else ()
             for i in self._all(stage.direction):
-                family.run(i)
+                family.run(i, near=(*self.memory.near[i], *beyond))
         for space in dict.fromkeys(s.source for s in stage.statements if s.source not in SINGLE):
             assert space is not None
             statements = [s for s in stage.statements if s.source is space]
@@ -192,6 +196,11 @@ class _Tracer:
                 for i in visited:
                     family.run(i, column)
                 self._reaches(column, visited)
+
+    def _reads_columns(self, statements: Sequence[Statement]) -> bool:
+        """Tell whether statements multiply stored columns by vectors at the world."""
+        read = {x for s in statements for e in s.expressions for x in leaves(e)}
+        return not read.isdisjoint(self.program.columns)
 
     def _family(self, stage: Pass, statements: Sequence[Statement], k: int) -> Family:
         """Return the family of bodies that run some statements and their gathering edges."""
@@ -305,8 +314,10 @@ class _Tracer:
         start = min((p for p in places if p >= 0), default=0) if space is Body else 0
         return [p - start if p >= 0 else p for p in places]
 
-    def _operator(self, o: OperatorOutput, *, shown: bool = True) -> KnownBlock:
+    def _operator(self, o: OperatorOutput, *, shown: bool = True, stage: int | None = None) -> KnownBlock:
         """Return an operator as a matrix in the user's order, or with hidden rows."""
+        if o.other is not None:
+            return self._gram(o, o.other, shown, len(self.program.stages) if stage is None else stage)
         rows, columns = self._order(o.variable.range, shown), self._order(o.source, shown)
         found = zeros(sum(map(len, rows.values())), sum(map(len, columns.values())))
         if shown:
@@ -323,6 +334,37 @@ class _Tracer:
                         if o.mirror:
                             found[q, p] = value
         return found.T if o.transposed else found
+
+    def _gram(self, o: OperatorOutput, other: Leaf, shown: bool, stage: int) -> KnownBlock:
+        """Return the sum over bodies of variableᵀ other, columns of a space at the world."""
+        if o.variables not in self.grams:
+            self.grams[o.variables] = self._sum_of_products(o, other, stage)
+        whole = self.grams[o.variables]
+        if not shown:
+            return whole
+        places = list(self.binding.positions(o.source, WORLD))
+        result = zeros(self.binding.length(o.source), self.binding.length(o.source))
+        result[np.ix_(places, places)] = whole
+        return result
+
+    def _sum_of_products(self, o: OperatorOutput, other: Leaf, stage: int) -> KnownBlock:
+        column = Column(o.source, WORLD)
+        self.memory.table(GRAM, None).clear()
+
+        def add(body: BodyKernel) -> None:
+            before, (left, right) = body.at(GRAM, body.near[1]), (body.column_of(x, column) for x in o.variables)
+            assert left is not None
+            assert right is not None
+            found = left.T @ right
+            body.store(GRAM, found if before is None else before + found)
+
+        family, last = Family(self.memory, stage, add), WORLD
+        for i in self.memory.table(other, column):
+            if i != WORLD and self.binding.size(o.variable.range, i):
+                family.run(i, near=(i, last))
+                last = i
+        total, size = self.memory.get(GRAM, last), self.binding.size(o.source, WORLD)
+        return zeros(size, size) if total is None else total.shown()
 
     def _order(self, space: Space, shown: bool) -> dict[int, Sequence[int]]:
         """Return the indices of each body's block: in the user's order, or consecutive."""
@@ -353,7 +395,7 @@ class _Tracer:
         return total.shown().reshape(())
 
     def _solve(self, s: Solve, k: int) -> None:
-        matrix = self._operator(s.operator, shown=False)
+        matrix = self._operator(s.operator, shown=False, stage=k)
         order = self._order(s.target.range, shown=False)
         columns = [None] if s.source is None or s.source is World else list(self._columns(s.source))
         rights: list[KnownBlock] = []
