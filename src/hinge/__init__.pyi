@@ -56,6 +56,7 @@ from hinge.model import (
 # Dynamics: robots with closures
 from hinge.dynamics import (
     closed_dynamics as closed_dynamics,
+    closed_inverse_dynamics as closed_inverse_dynamics,
     settle as settle,
     assemble as assemble,
     mobility as mobility,
@@ -65,6 +66,7 @@ from hinge.dynamics import (
     closure_bias as closure_bias,
     closure_rows as closure_rows,
     Closed as Closed,
+    ClosedForces as ClosedForces,
     Assembly as Assembly,
     Mobility as Mobility,
 )

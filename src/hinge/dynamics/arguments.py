@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.algebra import Body, Node, One, Parameter, Placement, Resistance, Space
 from hinge.errors import ArgumentError
-from hinge.model import as_vector
+from hinge.model import Robot, as_vector, rows_of
 from hinge.spatial import Array, ArrayLike
 
 __all__ = ["External", "external_forces"]
@@ -80,3 +80,18 @@ def external_forces(external: External) -> tuple[tuple[str, ...], dict[str, Arra
         shapes = ", ".join(f"{name!r} {f.shape[:-1]}" for name, f in zip(external, forces, strict=True))
         raise ArgumentError(f"external: batch shapes do not broadcast: {shapes}") from None
     return tuple(external), {"f_ext": stacked}
+
+
+def rows_that_hold(robot: Robot, held: ArrayLike) -> Array:
+    """Return ones for the rows of closures that hold (…, m), zeros for the others.
+
+    `held` (…, closures) are booleans, or zeros and ones.
+    """
+    counts = [len(rows_of(c.joint).names) for c in robot.closures]
+    found = np.asarray(held)
+    if found.shape[-1:] != (len(counts),) or not np.isin(found, (0, 1)).all():
+        names = ", ".join(c.name for c in robot.closures)
+        raise ArgumentError(
+            f"held: expected booleans (…, {len(counts)}), one for each closure ({names}), got {held!r}"
+        )
+    return np.repeat(found.astype(np.float64), counts, axis=-1)

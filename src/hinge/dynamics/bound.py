@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from hinge.algebra import Ac, Ask, B, Body, Expr, Joint, Leaf, Q, Space, f_ext, friction, inverted, leaves, tau_j
+from hinge.algebra import Ac, Ask, B, Body, Expr, Joint, Leaf, Q, Space, closed, f_ext, friction, inverted, leaves, tau_j
 from hinge.binding import PARAMETERS, Expressed, bind
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
@@ -123,6 +123,8 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
     refuse_text("parameters", parameters)
     found = list(parameters)
     for name in found:
+        if name == closed.name and any(Ask.CLOSURES in x.card.asks for x in letters):
+            continue
         if name not in _PARAMETERS:
             raise ArgumentError(f"parameters: expected names among {', '.join(_PARAMETERS)}, got {name!r}")
     if friction.name in found and tau_j not in letters:

@@ -27,7 +27,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from hinge.binding import Expressed
 from hinge.dynamics.bound import checked_parameters
 from hinge.dynamics.compiler import compile
-from hinge.dynamics.expressions import VERBS, Parts, expression
+from hinge.dynamics.expressions import OPEN_ONLY, VERBS, Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
@@ -157,6 +157,11 @@ def program(key: Key) -> Compiled:
     found = PROGRAMS.get(key)
     if found is not None:
         return found
+    if key.robot.closures and key.parts.verb in OPEN_ONLY:
+        raise ArgumentError(
+            f"robot: {key.parts.verb} has no meaning for a robot with closures, such as {key.robot.name!r}; use "
+            f"{OPEN_ONLY[key.parts.verb]}, or opened(robot) for its tree"
+        )
     made = compile(
         key.parts,
         key.robot,

@@ -12,18 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics.arguments import External
-from hinge.dynamics.rows import Assembly, closure_map, kept_rows, largest_rows, rank_of
+from hinge.dynamics.rows import RANK, Assembly, closure_map, kept_rows, largest_rows, rank_of
 from hinge.dynamics.signatures import verb
+from hinge.dynamics.verbs import inverse_dynamics
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, checked_robot, refuse_text, rows_of
+from hinge.model import Robot, as_configuration, checked_robot, opened, refuse_text, rows_of
 from hinge.spatial import Array, ArrayLike
 
 __all__ = [
     "Assembly",
     "Closed",
+    "ClosedForces",
     "Mobility",
     "assemble",
     "closed_dynamics",
+    "closed_inverse_dynamics",
     "closure_bias",
     "closure_error",
     "closure_jacobian",
@@ -56,11 +59,13 @@ def closed_dynamics(
     external: External = None,
     gravity: ArrayLike | None = None,
     passive: bool = False,
+    held: ArrayLike | None = None,
 ) -> Closed:
     """Return the accelerations of a robot with closures, the forces of these, and a residual.
 
     JPL 88-11 part II (3.6): q̈ = q̈f + 𝓜⁻¹ Jcᵀ λ with Ω λ = −(Jc q̈f + J̇c q̇). Forces are those on the outer ends, along
     the rows of the closures, in their outer frames. `external`, `gravity` and `passive` as in `forward_dynamics`.
+    `held` (…, closures) are booleans: closures that are not held are open in that state, and nothing is compiled for it.
     """
     ...
 
@@ -94,12 +99,58 @@ def closure_bias(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 
 @verb
-def settle(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+def settle(robot: Robot, q: ArrayLike, qd: ArrayLike, *, held: ArrayLike | None = None) -> Array:
     """Return the velocities nearest to qd that the closures allow: q̇ − 𝓜⁻¹ Jcᵀ Ω⁻¹ Jc q̇.
 
-    Nearest in kinetic energy: what a plastic impact leaves when the closures snap shut.
+    Nearest in kinetic energy: what a plastic impact leaves when the closures snap shut. `held` as in
+    `closed_dynamics`.
     """
     ...
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedForces:
+    """Hinge forces tau (…, nv), closure forces (…, m), and the residual (…): what no motor and no closure can give."""
+
+    tau: Array
+    forces: Array
+    residual: Array
+
+
+def closed_inverse_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    *,
+    actuated: Iterable[str] | None = None,
+    external: External = None,
+    gravity: ArrayLike | None = None,
+    passive: bool = False,
+) -> ClosedForces:
+    """Return the hinge forces, zero beside the joints in `actuated` (all by default), that accelerate a closed robot.
+
+    𝓜 q̈ + C = τ + Jcᵀ λ. Closure forces balance the joints without a motor; of all that do, those are taken that leave
+    the least ‖τ‖ to the motors. With as many motors as freedoms there is one way, with fewer a residual is left.
+    """
+    refuse_text("actuated", actuated, "joint names")
+    open_robot = opened(_with_closures(robot))
+    given = inverse_dynamics(open_robot, q, qd, qdd, external=external, gravity=gravity, passive=passive)
+    jacobian = closure_jacobian(robot, q)
+    names = robot.joint_names if actuated is None else tuple(actuated)
+    driven = np.zeros(robot.nv, dtype=bool)
+    for name in names:
+        driven[robot.joint(name).qd_slice] = True
+    ways = np.swapaxes(jacobian, -1, -2)
+    motors, others = ways[..., driven, :], ways[..., ~driven, :]
+    back = np.linalg.pinv(others, rcond=RANK)
+    first = (back @ given[..., ~driven, None])[..., 0]
+    left = given[..., driven] - (motors @ first[..., None])[..., 0]
+    free = motors - motors @ back @ others
+    forces = first + (np.linalg.pinv(free, rcond=RANK) @ left[..., None])[..., 0]
+    whole = given - (ways @ forces[..., None])[..., 0]
+    residual = np.linalg.norm(whole[..., ~driven], axis=-1)
+    return ClosedForces(np.where(driven, whole, 0.0), forces, residual)
 
 
 def closure_rows(robot: Robot) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ composes any product of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -237,13 +237,14 @@ class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
     `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their rows,
-    where solves take the independent ones else.
+    where solves take the independent ones else. `verb` is the name of the verb.
     """
 
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
     readout: Readout | None = None
     all_rows: bool = False
+    verb: str = ""
 
     @cached_property
     def letters(self) -> set[Leaf]:
@@ -356,13 +357,19 @@ SEVERAL: dict[str, Parts] = {
 
 
 #: Verbs of a robot with closures that mean something else there.
-_CLOSED: dict[str, Callable[[Setting], Expr]] = {"forward_dynamics": lambda on: _closed(on)["qdd"]}
-#: Verbs that have no meaning for a robot with closures, and what to use instead.
+_compliance_closed = compliance - J @ _by_closures @ _closing @ _by_closures.T @ J.T
+_CLOSED: dict[str, Callable[[Setting], Expr]] = {
+    "forward_dynamics": lambda on: _closed(on)["qdd"],
+    "operational_inverse_inertia": lambda _: _compliance_closed,
+}
+#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open: these have no
+#: meaning for a robot with closures. What to use instead.
 OPEN_ONLY: dict[str, str] = {
     "inverse_dynamics": "closed_inverse_dynamics",
     "hybrid_dynamics": "closed_dynamics",
     "mass_matrix_inverse": "closed_dynamics",
     "mass_solve": "settle",
+    "operational_inertia": "operational_inverse_inertia",
     "impact": "settle",
     **dict.fromkeys(
         (
@@ -370,8 +377,6 @@ OPEN_ONLY: dict[str, str] = {
             "mass_root_inverse",
             "from_quasi_velocities",
             "log_determinant",
-            "operational_inertia",
-            "operational_inverse_inertia",
             "consistent_inverse",
             "operational_bias",
             "classical_operational_bias",
@@ -389,7 +394,9 @@ OPEN_ONLY: dict[str, str] = {
 }
 
 #: Every verb, without options.
-VERBS: dict[str, Parts] = {verb: Parts({verb: e}) for verb, e in CATALOGUE.items()} | SEVERAL
+VERBS: dict[str, Parts] = {verb: Parts({verb: e}, verb=verb) for verb, e in CATALOGUE.items()} | {
+    verb: replace(p, verb=verb) for verb, p in SEVERAL.items()
+}
 #: Verbs whose options change what acts.
 WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
     verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)
@@ -423,14 +430,14 @@ def _composed(verb: str, passive: bool, base: bool, closed: bool = False) -> Par
     if base and (closed or verb == "closed_dynamics"):
         raise NotImplementedError(f"base: {verb} of a robot with closures is not supported on a moving base")
     if closed and verb in _CLOSED:
-        return Parts({verb: _CLOSED[verb](setting(passive, base))})
+        return Parts({verb: _CLOSED[verb](setting(passive, base))}, verb=verb)
     if not (passive or base):
         return VERBS[verb]
     if verb not in WITH_OPTIONS:
         option, those = "passive" if passive else "base", ", ".join(WITH_OPTIONS)
         raise ArgumentError(f"{option}: {verb} does not depend on it; expected one of {those}")
     found = WITH_OPTIONS[verb](setting(passive, base))
-    return found if isinstance(found, Parts) else Parts({verb: found})
+    return replace(found if isinstance(found, Parts) else Parts({verb: found}), verb=verb)
 
 
 def _instead(verb: str) -> str:

@@ -20,9 +20,9 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from hinge.algebra import Leaf, Node
+from hinge.algebra import Leaf, Node, closed
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import external_forces, precision
+from hinge.dynamics.arguments import external_forces, precision, rows_that_hold
 from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, program
 from hinge.dynamics.expressions import CATALOGUE, VERBS, WITH_OPTIONS, Parts, expression
 from hinge.dynamics.function import Compiled, Finish
@@ -39,7 +39,7 @@ R = TypeVar("R")
 #: Arguments that choose the code of a verb beside the robot.
 CHOICES = ("frame", "expressed", "passive")
 #: Arguments with the same meaning in all verbs, and their neutral values.
-OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False}
+OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False, "held": None}
 #: The caller's names of inputs.
 ARGUMENTS = {"f_ext": "external", **CALLED}
 
@@ -121,7 +121,8 @@ class Verb:
         axes = self._axes(given)
         vectors = {x: given[n] for n, x in self.arrays.items()}
         vectors |= {self.arrays[n]: _at_frames(robot, q, given[n], n, frame) for n in self.at_nodes}
-        f = program(Key(best_target(), robot, parts, nodes, axes))
+        given_numbers = (closed.name,) if "held" in chosen else ()
+        f = program(Key(best_target(), robot, parts, nodes, axes, parameters=given_numbers))
         entry = f.entry_for(one_node=isinstance(frame, str), finish=self._finish(frame))
         if chosen.keys() <= {"passive", "out"}:
             self._introduce(robot, entry, given | {"expressed": axes})
@@ -147,13 +148,13 @@ class Verb:
 
         return finish
 
-    def _expression(self, chosen: Mapping[str, Any], closed: bool) -> Parts:
+    def _expression(self, chosen: Mapping[str, Any], is_closed: bool) -> Parts:
         if self._view is not None:
             return self._view.parts
         if self.name not in WITH_OPTIONS:
-            return expression(self.name)
+            return expression(self.name, closed=is_closed)
         own, moving = chosen.get("passive", False), "base" in chosen
-        return expression(self.name, passive=own, base=moving, closed=closed)
+        return expression(self.name, passive=own, base=moving, closed=is_closed)
 
     def _frame(self, given: Mapping[str, Any]) -> Frames:
         return given["frame"] if "frame" in self.choices else ()
@@ -185,6 +186,8 @@ class Verb:
     ) -> Any:
         """Return the value of a call with options, by `evaluate`."""
         given, base, gravity = dict(vectors), chosen.get("base"), chosen.get("gravity")
+        if "held" in chosen:
+            given[closed.name] = rows_that_hold(f.robot, chosen["held"])
         if base is not None:
             given |= base_inputs(base, f.robot, gravity, {"q": q, **given})
         elif gravity is not None:

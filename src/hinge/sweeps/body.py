@@ -249,7 +249,7 @@ class BodyKernel:
         stored = self.memory.program.columns[operator]
         columns, vector = self.column_of(stored, Column(operator.domain, WORLD)), self.at(y, WORLD)
         if columns is None or vector is None:
-            return zeros(self.binding.size(e.range, self.body))
+            return self._blank(self.binding.size(e.range, self.body), y)
         return _times(columns, vector)
 
     def column_of(self, x: Leaf, column: Column) -> Block | None:

@@ -184,23 +184,24 @@ class _Tracer:
         plain = [s for s in stage.statements if s.source in SINGLE]
         if plain:
             family = self._family(stage, plain, k)
-            beyond = (WORLD,) if self._reads_columns(plain) else ()
+            beyond = self._beyond(plain)
             for i in self._all(stage.direction):
                 family.run(i, near=(*self.memory.near[i], *beyond))
         for space in dict.fromkeys(s.source for s in stage.statements if s.source not in SINGLE):
             assert space is not None
             statements = [s for s in stage.statements if s.source is space]
             family = self._family(stage, statements, k)
+            beyond = self._beyond(statements)
             for column in self._columns(space):
                 visited = self._reached(stage, statements, column, k)
                 for i in visited:
-                    family.run(i, column)
+                    family.run(i, column, near=(*self.memory.near[i], *beyond))
                 self._reaches(column, visited)
 
-    def _reads_columns(self, statements: Sequence[Statement]) -> bool:
-        """Tell whether statements multiply stored columns by vectors at the world."""
+    def _beyond(self, statements: Sequence[Statement]) -> tuple[int, ...]:
+        """Return the world if statements multiply stored columns by vectors there."""
         read = {x for s in statements for e in s.expressions for x in leaves(e)}
-        return not read.isdisjoint(self.program.columns)
+        return () if read.isdisjoint(self.program.columns) else (WORLD,)
 
     def _family(self, stage: Pass, statements: Sequence[Statement], k: int) -> Family:
         """Return the family of bodies that run some statements and their gathering edges."""

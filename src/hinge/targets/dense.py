@@ -241,6 +241,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     sites = _sites(binding, inputs)
     hinges = [np.asarray(s.hinge(q[list(binding.coordinates(i))]), dtype=float) for i, s in enumerate(sites)]
     spaces = {s for x in known.values() for s in (x.range, x.domain)} - {One, World}
+    spaces = {s for s in spaces if has_blocks_at_bodies(s) or _knows(binding, s)}
     blocks_of = {s: bodies if has_blocks_at_bodies(s) else (WORLD,) for s in (*spaces, World)}
     sizes = {s: tuple(binding.size(s, i) for i in at) for s, at in blocks_of.items()}
     values: dict[Leaf, Array] = {}
@@ -263,10 +264,16 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
         flat = _given(name, inputs, tuple(binding.length(s) for s in axes))
         at = [[k for i in blocks_of[s] for k in binding.positions(s, i)] for s in axes]
         values[known[name]] = np.pad(flat, (0, 1))[np.ix_(*at)]  # place −1 is the padding: zero
+    values |= {x: np.asarray(given) for x in known.values() if (given := _own(binding, x)) is not None}
     for x in known.values():
-        if x.needs and x not in values:
+        if x.needs and x not in values and x.range in sizes:
             try:
                 needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
+                if not has_blocks_at_bodies(x.range):
+                    world = binding.site(WORLD, binding.constants(WORLD))
+                    met = world.formula(x, np.zeros(0), [need for _, need in needs])
+                    values[x] = np.asarray(met, dtype=np.float64)
+                    continue
                 blocks = {
                     (i, 0 if x.is_vector else i): sites[i].formula(
                         x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
@@ -278,6 +285,22 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
                 continue
             values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
+
+
+def _knows(binding: Binding, space: Space) -> bool:
+    """Tell whether a model gives a size to a space at the world."""
+    try:
+        return binding.size(space, WORLD) >= 0
+    except UnboundLeafError:
+        return False
+
+
+def _own(binding: Binding, x: Leaf) -> list[float] | None:
+    """Return the value of an input at the world that the model provides, in the order of its blocks."""
+    if x.domain is not One or has_blocks_at_bodies(x.range) or x.range in (One, World) or not _knows(binding, x.range):
+        return None
+    found = binding.known(x)
+    return None if found is None else [found[k] for k in binding.positions(x.range, WORLD)]
 
 
 def _sites(binding: Binding, inputs: Mapping[str, ArrayLike]) -> list[Site]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hinge.kernels import OPS, Kernel, on_arrays, on_floats
 from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.targets.floored import floored_solve
 from hinge.targets.signature import Signature, Source
 from hinge.targets.target import Target
 
