@@ -1,6 +1,14 @@
 """The book: classical algorithms, one page each, slow and plain, as oracles for tests."""
 
 from hinge.reference.aba import forward_dynamics
+from hinge.reference.closed import (
+    closed_dynamics,
+    closure_bias,
+    closure_error,
+    closure_jacobian,
+    closure_velocity,
+    closure_wrenches,
+)
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
 from hinge.reference.hybrid import hybrid_dynamics
@@ -14,6 +22,12 @@ __all__ = [
     "accelerations",
     "center_of_mass",
     "classical_jacobian_bias",
+    "closed_dynamics",
+    "closure_bias",
+    "closure_error",
+    "closure_jacobian",
+    "closure_velocity",
+    "closure_wrenches",
     "forward_dynamics",
     "forward_kinematics",
     "frame_placement",

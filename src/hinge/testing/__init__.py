@@ -1,5 +1,6 @@
 """Public helpers for tests: random robots and states, and laws that any dynamics must obey."""
 
+from hinge.testing.closed import closed_state, random_closed, random_closed_robots
 from hinge.testing.laws import (
     LAWS,
     Dynamics,
@@ -21,12 +22,15 @@ __all__ = [
     "LawError",
     "State",
     "check_laws",
+    "closed_state",
     "configuration_error",
     "equation_of_motion_error",
     "kinetic_energy_error",
     "mass_matrix_error",
     "momentum_error",
     "power_error",
+    "random_closed",
+    "random_closed_robots",
     "random_robots",
     "random_state",
     "round_trip_error",
