@@ -119,6 +119,8 @@ MAKERS = {
     "model/couplings.py:_with_types": "embed_couplings",
     "model/inertial.py:with_inertial_parameters": "with_inertial_parameters",
     "model/parameters.py:with_parameters": "with_parameters",
+    "model/grasping.py:_as_object": "a body has none",
+    "testing/closed.py:_closed": "closes the robot itself",
     "model/builder.py:build": "builds CLOSED",
     "io/robot_json.py:from_json": "json",
     "robots/looks.py:dressed": "dressed",
