@@ -70,7 +70,7 @@ from hinge.algebra import (
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.sweeps import Readout
 
-__all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
+__all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "PROJECTION", "SEVERAL", "Parts", "expression"]
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -225,6 +225,7 @@ _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "closure_jacobian": closure_jacobian,
     "closure_bias": closure_bias,
     "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
+    "closing_step": -(_by_closures @ _closing @ e_c),
 }
 #: Verb → expression without options.
 CATALOGUE: dict[str, Expr] = {
@@ -256,6 +257,13 @@ class Parts:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
 
+
+#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in place. The errors
+#: and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close, and velocities that fit.
+PROJECTION: dict[str, Parts] = {
+    verb: Parts({verb: CATALOGUE[verb]}, all_rows=True, verb=verb)
+    for verb in ("closure_error", "closure_velocity", "closing_step", "settle")
+}
 
 #: Bias accelerations and forces with gravity and external forces in them.
 _acceleration, _force = setting().acceleration, setting().force
