@@ -257,6 +257,9 @@ class Parts:
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
 
 
+#: Errors and Jacobians of closures, all rows: what assembles configurations.
+CLOSURE_MAP = Parts({"error": e_c, "jacobian": closure_jacobian}, all_rows=True)
+
 #: Bias accelerations and forces with gravity and external forces in them.
 _acceleration, _force = setting().acceleration, setting().force
 
@@ -456,6 +459,7 @@ def every_expression() -> Iterator[Parts]:
         for own, moving in ((True, False), (False, True), (True, True)):
             if not (moving and verb == "closed_dynamics"):
                 yield expression(verb, passive=own, base=moving)
+    yield CLOSURE_MAP
     for verb in _CLOSED:
         for own in (False, True):
             yield expression(verb, passive=own, closed=True)
