@@ -4,6 +4,7 @@ from hinge.dynamics import (
     arguments,
     cached,
     centroidal,
+    closed_forms,
     compiler,
     estimation,
     expressions,
@@ -26,6 +27,7 @@ from hinge.dynamics import (
 from hinge.dynamics.arguments import *
 from hinge.dynamics.cached import *
 from hinge.dynamics.centroidal import *
+from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
 from hinge.dynamics.estimation import *
 from hinge.dynamics.expressions import *
@@ -49,6 +51,7 @@ __all__: list[str] = []
 __all__ += arguments.__all__
 __all__ += cached.__all__
 __all__ += centroidal.__all__
+__all__ += closed_forms.__all__
 __all__ += compiler.__all__
 __all__ += estimation.__all__
 __all__ += expressions.__all__

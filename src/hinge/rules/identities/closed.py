@@ -1,16 +1,16 @@
 """Closed chains: part II of JPL 88-11, the closed chain of Rodriguez, Kreutz & Jain, and what closures obey.
 
-Ω is no letter here: Ω⁻¹ is the inverse of an expression, so a proof says that it is provided that Ω⁻¹ exists.
-What defines Ω⁻¹ overlaps with no left side of the tables of the open chain, which serve as they are. An identity
-that needs more than definitions has these facts in `given`. In part II f(0) is the force of the tips on the
+Ω is no letter here: Ω⁻¹ is the inverse of an expression, so a proof says that Ω⁻¹ is taken to exist. What
+defines it overlaps with no left side of the open chain's tables, which serve as they are. An identity that
+needs more than definitions has these facts in `given`. In part II f(0) is the force of the tips on the
 object; λ of closures acts on their outer ends, f(0) = −λ.
 
-The sources have slips, which are mended here and refuted by the tests as they are printed. V(C) above section 3
-lacks the transpose of A in (2.8a). (4.9h) and (6.11j) have Δα(0) for α(0). (5.13) has an inverse for an adjoint.
-(6.4b) has φ for ψ. (6.4f) and (6.11g) lack a minus; (6.5a) and (6.11g) lack H. (6.9b) has Hᵀ for its last H.
-(6.18e) lacks an adjoint. (b.4a) has T for Jᵀ. (b.10) and (b.11) have + J 𝓜⁻¹ C for − J 𝓜⁻¹ C. (b.14) has θ̇ for θ̈.
-In Rodriguez, Kreutz & Jain the signs of (5.7) and (5.14) do not fit each other: here arm 1 carries −f(0) and arm
-2 carries f(0).
+The sources have slips, which are mended here; the tests refute what is printed. V(C) above section 3 lacks
+the transpose of A in (2.8a). (4.9h) and (6.11j) have Δα(0) for α(0). (5.13) has an inverse for an adjoint.
+(6.4b) has φ for ψ. (6.4f) and (6.11g) lack a minus; (6.5a) and (6.11g) lack H. (6.9b) has Hᵀ for its last
+H. (6.18e) lacks an adjoint. (b.4a) has T for Jᵀ. (b.10) and (b.11) have + J 𝓜⁻¹ C for − J 𝓜⁻¹ C. (b.14) has
+θ̇ for θ̈. In Rodriguez, Kreutz & Jain the signs of (5.7) and (5.14) do not fit each other: here arm 1
+carries −f(0), arm 2 carries f(0).
 """
 
 from __future__ import annotations
