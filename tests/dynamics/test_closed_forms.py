@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hinge.algebra import Ac, Bc, Constraint, H, Joint, a, gamma, phi, s_c, tau
+from hinge.algebra import Ac, Bc, Constraint, H, Joint, M, a, gamma, phi, s_c, tau
 from hinge.dynamics import CLOSED_DYNAMICS, CLOSURE_FORCES, CROSS_INERTIAS, PROJECTED_DYNAMICS
 from hinge.dynamics.closed_forms import closure_bias, closure_compliance, closure_jacobian, projection
 from hinge.dynamics.expressions import coriolis, mass
@@ -60,6 +60,21 @@ def test_the_projection_and_cross_inertias():
         cross = x.matrix(CROSS_INERTIAS)
         np.testing.assert_allclose(cross, cross.T, atol=1e-12)
         assert np.linalg.eigvalsh(cross).min() > -1e-12
+
+
+def test_an_object_on_a_free_joint_gives_the_compliance_of_the_paper():
+    x = random_system((-1, 0, 1, -1), 1, (2, 3, 2, 6), (6, 6, 6, 6))  # an arm of three bodies, and an object
+    arm, held = slice(0, 18), slice(18, 24)
+    rng = np.random.default_rng(2)
+    shifts = np.zeros((24, 12))
+    shifts[12:18, :6], shifts[held, 6:] = rng.normal(size=(2, 6, 6))
+    rows = np.hstack([np.eye(6), -np.eye(6)])
+    jacobian = rows @ shifts.T @ x.matrix(phi).T @ x.matrix(H).T
+    found = jacobian @ np.linalg.inv(x.matrix(mass)) @ jacobian.T
+    tip = shifts[arm, :6].T @ x.matrix(phi)[arm, arm].T @ x.matrix(H)[:7, arm].T
+    part = tip @ np.linalg.inv(x.matrix(mass)[:7, :7]) @ tip.T
+    shift = shifts[held, 6:].T
+    np.testing.assert_allclose(found, part + shift @ np.linalg.inv(x.matrix(M)[held, held]) @ shift.T)
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, null_space
 
 from hinge.algebra import (
     SERIAL_ONLY,
@@ -153,24 +153,32 @@ def guarded(x):
     nodes, bodies, rows = x.length(Node), x.length(Body), x.length(Constraint)
     own = {closed.Contact: 2, closed.Held: nodes - 2, closed.Tip: 3, closed.Object: 4, closed.Touch: 2}
     tree, other = slice(*x.bounds(Body)[4:6]), slice(*x.bounds(Body)[-2:])
-    values = guards(rng, nodes, bodies, tree, other, x.matrix(Ac))
+    values = guards(rng, nodes, bodies, tree, other, x.matrix(Ac), x.matrix(closed.Jc))
     values |= {closed.Sw: np.diag(np.arange(rows) % 2.0)}
+    own[closed.Independent] = x.length(Joint) - rows
     return replace(x, sizes={**x.sizes, **{s: (k,) for s, k in own.items()}}, values={**x.values, **values})
 
 
-def guards(rng, nodes, bodies, tree, other, ac):
-    """Return values of the letters that something is given about: a basis, two arms, two ends."""
+def guards(rng, nodes, bodies, tree, other, ac, jc):
+    """Return values of the letters that something is given about: bases, two arms, two ends."""
     basis = np.linalg.qr(rng.normal(size=(nodes, nodes)))[0]
-    tips = np.zeros((2, bodies, 3))
-    tips[0, tree], tips[1, other] = (rng.normal(size=(s.stop - s.start, 3)) for s in (tree, other))
+    tips = np.zeros((3, bodies, 3))
+    last = slice(bodies - 4, bodies)
+    for tip, at in zip(tips, (tree, other, last), strict=True):
+        tip[at] = rng.normal(size=(at.stop - at.start, 3))
+    free = null_space(jc)
     outer = rng.normal(size=ac.shape)
     return {
         closed.h: basis[:, :2].T,
         closed.R_h: basis[:, 2:],
         closed.B1: tips[0],
         closed.B2: tips[1],
+        closed.B_t: tips[2],
         closed.A_s: outer,
         closed.A_p: outer - ac,
+        closed.G_i: free,
+        closed.X_i: free.T,
+        closed.U_c: np.linalg.pinv(jc),
     }
 
 
@@ -264,7 +272,9 @@ def closures(x, rng):
         x[y.name] = rng.normal(size=(x[y.range], 1))
     x["Sw"] = np.diag([1.0, 0.0, 1.0])
     one, other = slice(4 * SIZE, 5 * SIZE), slice(6 * SIZE, 7 * SIZE)
-    return x | {y.name: v for y, v in guards(rng, 2 * SIZE, x[Body], one, other, x["Ac"]).items()}
+    jc = x["Ac"] @ x["Bc"].T @ x["phi"].T @ x["H"].T
+    x[closed.Independent] = x[Joint] - x[Constraint]
+    return x | {y.name: v for y, v in guards(rng, 2 * SIZE, x[Body], one, other, x["Ac"], jc).items()}
 
 
 def articulated(H, x, count):

@@ -22,6 +22,7 @@ from hinge.algebra import (
     Body,
     Constraint,
     Di,
+    E,
     Es,
     Expr,
     H,
@@ -34,6 +35,7 @@ from hinge.algebra import (
     One,
     Space,
     Structure,
+    Ups,
     a,
     a_n,
     b,
@@ -195,12 +197,13 @@ Pi = _Oi - _Oi @ h.T @ _grasp @ h @ _Oi
 qdd_b_9 = (_Mi - _Mi @ _J.T @ Pi @ _J @ _Mi) @ tau - _Mi @ _J.T @ Pi @ _g1 - _Mi @ _C
 _g2 = h @ _Oi @ ((_object @ Pi - _tips) @ _g1 - _J @ _Mi @ _C)
 _g3 = -(_J.T @ _Oi @ _g1) - _C
+_TYPES = "JPL 88-11 part II, contact types of appendix A"
 #: The rows of h, which a grasp leaves, and the columns of Rₕ, which it prevents: an orthonormal basis.
 COMPLEMENT: tuple[Axiom, ...] = (
-    *equation("Rₕ and H(0) are complete", R_h @ R_h.T + h.T @ h, _tips, "contact types of appendix A"),
-    *equation("a grasp leaves what it does not prevent", h @ R_h, zero(Contact, Held), "(a.7)"),
-    *equation("unit axes that a grasp leaves", h @ h.T, identity(Contact), "contact types of appendix A"),
-    *equation("unit axes that a grasp prevents", R_h.T @ R_h, identity(Held), "contact types of appendix A"),
+    *equation("Rₕ and H(0) are complete", R_h @ R_h.T + h.T @ h, _tips, _TYPES),
+    *equation("a grasp leaves what it does not prevent", h @ R_h, zero(Contact, Held), _TYPES),
+    *equation("unit axes that a grasp leaves", h @ h.T, identity(Contact), _TYPES),
+    *equation("unit axes that a grasp prevents", R_h.T @ R_h, identity(Held), _TYPES),
 )
 _Jr = R_h.T @ _J
 _Or = (R_h.T @ omega @ R_h).inv()
@@ -242,7 +245,7 @@ _J1, _J2 = jacobian(B1), jacobian(B2)
 _kernel = psi.T @ H.T @ Di @ H @ psi
 #: Two arms that share no body do not feel each other's tip forces.
 APART: tuple[Axiom, ...] = equation(
-    "the arms share no body", B1.T @ _kernel @ B2, zero(Tip, Tip), "figure 1b"
+    "the arms share no body", B1.T @ _kernel @ B2, zero(Tip, Tip), "Rodriguez, Kreutz & Jain figure 1b"
 )
 _L1i, _L2i = _J1 @ _Mi @ _J1.T, _J2 @ _Mi @ _J2.T
 _tip1 = _J1 @ _qdd_f + B1.T @ phi.T @ a + a1
@@ -364,7 +367,39 @@ _TOGETHER = (
            Sw @ Jc @ (_Mi - _Mi @ Jc.T @ Sw @ _Os @ Sw @ Jc @ _Mi), zero(Constraint, Joint), CHOICE),
 )  # fmt: skip
 
+# Embedded closures: q̇ = Gᵢ v with the rates v that closures leave independent. Gᵢ spans what Jᶜ leaves:
+# each q̇ is a sum Gᵢ Xᵢ q̇ + Uᶜ Jᶜ q̇.
+Independent = Space("Independent", "rates that closures leave independent")
+G_i, X_i = _dense("G_i", Joint, Independent, "Gᵢ"), _dense("X_i", Independent, Joint, "Xᵢ")
+U_c = _dense("U_c", Joint, Constraint, "Uᶜ")
+SPANS: tuple[Axiom, ...] = (
+    *equation("Gᵢ moves no closure", Jc @ G_i, zero(Constraint, Independent), "by choice of Gᵢ"),
+    *equation("Gᵢ is all that moves no closure", G_i @ X_i + U_c @ Jc, joint, "by choice of Gᵢ"),
+)
+_reduced = G_i.T @ _mass @ G_i
+_lifted = -(_Mi @ Jc.T @ _Oc @ _bias_c)
+_EMBEDDING = "Jain 2012, constraint embedding"
+_EMBEDDED = (
+    _known(_EMBEDDING, "a closed inverse by independent rates", Mci, G_i @ _reduced.inv() @ G_i.T, SPANS),
+    _known(_EMBEDDING, "cut is embedded", _qdd_c,
+           G_i @ _reduced.inv() @ G_i.T @ (_free - _mass @ _lifted) + _lifted, SPANS),
+    _known(_EMBEDDING, "independent rates do not feel closures' forces",
+           G_i.T @ Jc.T @ x_c, zero(Independent, One), SPANS),
+)  # fmt: skip
+
+# The compliance of an arm's tip on a serial chain. No body is beyond the last one: Bₜᵀ Υ E = 0.
+B_t = _dense("B_t", Body, Tip, "Bₜ")
+LAST: tuple[Axiom, ...] = equation(
+    "the tip is on the last body", B_t.T @ Ups @ E, zero(Tip, Body), "JPL 88-11 figure 1.1"
+)
+_CHAIN = (
+    _jpl("(6.8)–(6.10)", "compliance of a tip by its recursion",
+         jacobian(B_t) @ _Mi @ jacobian(B_t).T, B_t.T @ Ups @ B_t, LAST),
+    _jpl("(6.10b)", "compliance of the last link by steps", B_t.T @ Ups @ B_t,
+         B_t.T @ (Es.T @ Ups @ Es + H.T @ Di @ H) @ B_t),
+)  # fmt: skip
+
 #: Every numbered equation of part II about the solution, and what closures, grasps and contacts obey.
 CLOSED_CHAINS: tuple[NamedIdentity, ...] = (
-    _SOLUTION + _RECURSIONS + _GRASPS + _LOOP + _CLOSURES + _CROSS + _TOGETHER
+    _SOLUTION + _RECURSIONS + _GRASPS + _LOOP + _CLOSURES + _CROSS + _TOGETHER + _EMBEDDED + _CHAIN
 )
