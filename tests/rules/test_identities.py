@@ -150,6 +150,8 @@ def system(serial, one_width):
 def guarded(x):
     """Return a system on which what closed chains are given holds."""
     rng = np.random.default_rng(5)
+    rest = {y: v for y, v in x.values.items() if Constraint not in (y.range, y.domain)}
+    x = replace(x, sizes={**x.sizes, Constraint: (4,)}, values=rest)
     nodes, bodies, rows = x.length(Node), x.length(Body), x.length(Constraint)
     own = {closed.Contact: 2, closed.Held: nodes - 2, closed.Tip: 3, closed.Object: 4, closed.Touch: 2}
     tree, other = slice(*x.bounds(Body)[4:6]), slice(*x.bounds(Body)[-2:])
