@@ -5,6 +5,7 @@ from hinge.dynamics import (
     cached,
     centroidal,
     closed,
+    closed_forms,
     compiler,
     estimation,
     expressions,
@@ -28,6 +29,7 @@ from hinge.dynamics.arguments import *
 from hinge.dynamics.cached import *
 from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
+from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
 from hinge.dynamics.estimation import *
 from hinge.dynamics.expressions import *
@@ -52,6 +54,7 @@ __all__ += arguments.__all__
 __all__ += cached.__all__
 __all__ += centroidal.__all__
 __all__ += closed.__all__
+__all__ += closed_forms.__all__
 __all__ += compiler.__all__
 __all__ += estimation.__all__
 __all__ += expressions.__all__

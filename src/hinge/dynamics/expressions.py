@@ -264,6 +264,8 @@ PROJECTION: dict[str, Parts] = {
     verb: Parts({verb: CATALOGUE[verb]}, all_rows=True, verb=verb)
     for verb in ("closure_error", "closure_velocity", "closing_step", "settle")
 }
+#: Errors and Jacobians of closures, all rows: what assembles configurations.
+CLOSURE_MAP = Parts({"error": e_c, "jacobian": closure_jacobian}, all_rows=True)
 
 #: Bias accelerations and forces with gravity and external forces in them.
 _acceleration, _force = setting().acceleration, setting().force
@@ -464,6 +466,7 @@ def every_expression() -> Iterator[Parts]:
         for own, moving in ((True, False), (False, True), (True, True)):
             if not (moving and verb == "closed_dynamics"):
                 yield expression(verb, passive=own, base=moving)
+    yield CLOSURE_MAP
     for verb in _CLOSED:
         for own in (False, True):
             yield expression(verb, passive=own, closed=True)

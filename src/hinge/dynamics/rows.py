@@ -13,13 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hinge.dynamics.bound import Kept, compile_bound
-from hinge.dynamics.expressions import CATALOGUE, Parts
+from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
 from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
 from hinge.spatial import Array
 
-#: Errors and Jacobians of closures, all rows.
-_ERRORS = Parts({"error": CATALOGUE["closure_error"], "jacobian": CATALOGUE["closure_jacobian"]}, all_rows=True)
 #: A singular value below this part of the largest one is zero.
 RANK = 1e-7
 #: The largest step of an assembly, in rad or m, and what counts as closed.
@@ -84,7 +82,7 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(_ERRORS, robot, rows=lambda *_: None))
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda *_: None))
     return _MAPS[key]
 
 
