@@ -231,7 +231,7 @@ class Live:
         if self.robot.closures:
             self.refuse_frozen()
             if external is None and gravity is None:
-                return self._quickly("forward_dynamics", q, qd, tau)
+                return self._quickly("forward_dynamics", q, qd, tau, names=("qd", "tau"))
             return self.call("forward_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity)
         return self.hybrid_dynamics(q, qd, tau, external=external, gravity=gravity)[0]
 
@@ -291,14 +291,16 @@ class Live:
         """Return the centre of mass (…, 3) in world coordinates, payloads included."""
         return self._quickly("center_of_mass", q)
 
-    def _quickly(self, verb: str, q: ArrayLike, *vectors: ArrayLike) -> Any:
+    def _quickly(
+        self, verb: str, q: ArrayLike, *vectors: ArrayLike, names: tuple[str, ...] = _VECTORS
+    ) -> Any:
         """Return a verb without options: straight into its code if the arrays are plain."""
         known = CALLS.look((Live, verb, self.robot))
         if known is None:
             known = CALLS.put((Live, verb, self.robot), self._way(verb, len(vectors)))
         for x in (q, *vectors):
             if type(x) is not np.ndarray or x.dtype != np.float64:
-                return self.call(_parts(verb, self.robot), q, **dict(zip(_VECTORS, vectors, strict=False)))
+                return self.call(_parts(verb, self.robot), q, **dict(zip(names, vectors, strict=False)))
         return known(self._inputs, q, *vectors)
 
     def _way(self, verb: str, given: int) -> Callable[..., Any]:
