@@ -34,6 +34,7 @@ Ends: TypeAlias = tuple[Array | float, Array, Array]
 OPEN, OPEN_SINGLE = 1e-6, 1e-4
 #: So many steps take years.
 MOST_STEPS = 1e15
+APART = "closures came apart; a shorter dt or integrator='rk4' or 'adaptive' may help"
 NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
 
 
@@ -262,6 +263,8 @@ class Job:
 
     def result(self, count: int, settings: Mapping[str, Any]) -> Run:
         """Return the run with the first recorded times."""
+        if self.moving.project:
+            self._end_open(count)
         if self.states and not self.alive.any():
             count = max(1, int((self.times[:count] <= self.ends.max()).sum()))
         times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
@@ -273,6 +276,17 @@ class Job:
         hits = sorted((hit for hit, k in self.hits if hit.t <= self.ends[k]), key=lambda hit: hit.t)
         q, qd, tau = map(self.in_batch, (q, qd, tau))
         return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
+
+    def _end_open(self, count: int) -> None:
+        """End states whose closures came apart in spite of projection, at the first recorded time that shows it."""
+        stage = Stage(0, 0.0, "q", "qd")
+        rows: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
+        rows |= {"q": self.kept_q[:, :count], "qd": self.kept_qd[:, :count]}
+        with np.errstate(all="ignore"):
+            size = np.abs(self.moving.plant.closing("closure_error", stage).run(rows)[stage.own("closure_error")])
+            apart = size.max(-1, initial=0.0) > (OPEN if self.dtype == np.float64 else 10 * OPEN_SINGLE)
+        for k in np.flatnonzero(apart.any(-1) & self.alive):
+            self.end(k, self.times[apart[k].argmax()], APART)
 
     def _forces(self, times: Array, q: Array, qd: Array) -> Array:
         """Return the forces (states, T, nv) of the law at states (states, T, …)."""

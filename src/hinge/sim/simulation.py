@@ -107,6 +107,8 @@ def simulate(
     settings |= {name: x for name, x in masks.items() if x is not None}
     if plain.closures:
         settings["project"] = project
+    if external:
+        settings["external"] = {frame: np.asarray(x, dtype=np.float64) for frame, x in external.items()}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
