@@ -120,8 +120,6 @@ def said(path, **options):
 
 FLOOR = '<geom name="floor" type="plane" size="1 1 1"/>'
 KINDS = {
-    "connect": ({"end": equality('<connect body1="a" anchor="0 0 1"/>')}, "1 connect constraint is left out"),
-    "weld": ({"end": equality('<weld body1="a"/>')}, "1 weld constraint is left out"),
     "curved joint": ({"end": equality(LINEAR.replace("-2 0", "-2 1"))}, "1 joint constraint is left out"),
     "held joint": ({"end": equality('<joint joint1="j2" polycoef="1 0 0 0 0"/>')}, "1 joint constraint is"),
     "second master": ({"end": equality(LINEAR * 2)}, "1 joint constraint is left out"),

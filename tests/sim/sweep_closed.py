@@ -1,7 +1,7 @@
 """Closed robots over seconds: `python -m tests.sim.sweep_closed`.
 
-Drift of the closures and of the energy over 10 s in steps of 1 ms, with projection and without, and the time of a
-step.
+Drift of the closures and of the energy over 10 s in steps of 1 ms, with projection and without, and the time
+of a step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPEEDS = {"four_bar": 1.0, "stewart_platform": 0.1, "two_pandas": 0.2}
 
 
 def subjects():
-    """Yield robots with a state; gravity turns what has no motor, so the platform and the arms are weightless."""
+    """Yield robots and gravity; the platform and the arms, without motors, are weightless."""
     for make in (robots.four_bar, two_loops, robots.slider_crank):
         name = make.__name__
         yield replace(make(), name=name), None
@@ -33,7 +33,9 @@ def subjects():
 def main() -> int:
     """Print the table; return 0 if all is as good as wanted."""
     print(f"{SECONDS:g} s in steps of {STEP * 1e3:g} ms; energy as a share of the largest kinetic energy")
-    print(f"{'robot':18s}{'integrator':15s}{'project':9s}{'closures':>11s}{'velocities':>11s}{'energy':>11s}{'µs/step':>9s}")
+    print(
+        f"{'robot':18s}{'integrator':15s}{'project':9s}{'closures':>11s}{'velocities':>11s}{'energy':>11s}{'µs/step':>9s}"
+    )
     good = True
     for robot, gravity in subjects():
         q, qd = started(robot, SPEEDS.get(robot.name, 1.0))
@@ -48,7 +50,8 @@ def main() -> int:
                 energy = gained(run)
                 ended = "" if not run.endings else f"  ended at {run.endings[0].t:g} s"
                 print(
-                    f"{robot.name:18s}{name:15s}{'yes' if project else 'no':9s}{place:11.1e}{speed:11.1e}{energy:11.1e}"
+                    f"{robot.name:18s}{name:15s}{'yes' if project else 'no':9s}{place:11.1e}{speed:11.1e}"
+                    f"{energy:11.1e}"
                     f"{taken:9.1f}{ended}",
                     flush=True,
                 )

@@ -49,7 +49,9 @@ def test_arrows_are_the_forces_on_the_outer_ends():
     qdd = hinge.forward_dynamics(robot, run.q, run.qd, run.tau)
     assert_allclose(pushes.vectors[:, 0, 0], float(slider.inertia.m) * qdd[:, 2], atol=1e-9)
     assert_allclose(moments.vectors, 0, atol=1e-9)
-    assert_allclose(pushes.starts[:, 0], hinge.forward_kinematics(robot, run.q, "slider").position, atol=1e-12)
+    assert_allclose(
+        pushes.starts[:, 0], hinge.forward_kinematics(robot, run.q, "slider").position, atol=1e-12
+    )
 
 
 def test_strips_show_closures():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from hinge.cli.closed import problems
 from hinge.cli.command import DONE, FAILED
 from hinge.cli.output import write, write_json
 from hinge.cli.robot_argument import add_robot, built_in, file_of, located, read
@@ -15,8 +16,8 @@ from hinge.model import Problem, Robot, check
 
 DESCRIPTION = """\
 List the problems of a robot: a file that cannot be read, with the line; impossible masses and inertias;
-reversed limits; limits in degrees; joints that move no mass; closures that cannot close; what of the file is left out.
-An error makes dynamics impossible, a warning makes it doubtful, a note is neither.
+reversed limits; limits in degrees; joints that move no mass; closures that cannot close; what of the file is
+left out. An error makes dynamics impossible, a warning makes it doubtful, a note is neither.
 
   hinge check arm.urdf              one problem a line
   hinge check arm.urdf --strict     warnings count as errors
@@ -43,13 +44,25 @@ def run(arguments: argparse.Namespace) -> int:
             for p in found
         ]
         name = None if robot is None else robot.name
-        write_json({"robot": name, "ok": not errors, "errors": errors, "problems": shown})
+        more = {"mobility": _closed().mobility_facts(robot)} if robot is not None and robot.closures else {}
+        write_json({"robot": name, "ok": not errors, "errors": errors, "problems": shown, **more})
     else:
         name = arguments.robot if robot is None else robot.name
         total = f"{len(found) or 'no'} problem{'s' * (len(found) != 1)}"
         lines = [f"{_severity(p)}: {p}" for p in found]
+        if robot is not None and robot.closures:
+            lines.append(_closed().line(robot))
         write("\n".join([*lines, f"{name}: {total}"]))
     return FAILED if errors else DONE
+
+
+def _closed() -> Any:
+    """Return what robots with closures need, which loads the compiler."""
+    return import_module("hinge.cli.closed")
+
+
+def _open(robot: Robot) -> list[Problem]:
+    return _closed().problems(robot) if robot.closures else []
 
 
 def _severity(p: Problem) -> str:
@@ -62,7 +75,7 @@ def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
     """Return the robot, if it can be read, and its problems, corrections by the reader included."""
     robot = built_in(name)
     if robot is not None:
-        return robot, [*check(robot), *problems(robot)]
+        return robot, [*check(robot), *_open(robot)]
     path = file_of(name)
     try:
         robot, found = read(path, floating=floating)
@@ -70,7 +83,7 @@ def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
         raise
     except HingeError as error:
         return None, [_unreadable(error, path)]
-    return robot, [*(replace(p, where=located(p, path)) for p in found), *check(robot), *problems(robot)]
+    return robot, [*(replace(p, where=located(p, path)) for p in found), *check(robot), *_open(robot)]
 
 
 def _unreadable(error: HingeError, path: Path) -> Problem:

@@ -18,7 +18,7 @@ CLOSED, DRAWS = 1e-9, 20
 
 
 def closed_configuration(robot: Robot) -> Array | None:
-    """Return a configuration that closes: near the neutral one, or near a random one; None if none is found."""
+    """Return a configuration that closes, near the neutral one or a random one; None if none is found."""
     starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=DRAWS)])
     q, error = assemble(robot, starts)
     good = np.flatnonzero(error <= CLOSED)
@@ -26,7 +26,7 @@ def closed_configuration(robot: Robot) -> Array | None:
 
 
 def closed_starts(robot: Robot, q: Array, rng: np.random.Generator | None) -> Array:
-    """Return configurations (…, nq) near q that close; those that do not are drawn again if `rng` is given."""
+    """Return configurations (…, nq) near q that close; others are drawn again if `rng` is given."""
     found, error = assemble(robot, q)
     for _ in range(DRAWS if rng is not None else 0):
         if (error <= CLOSED).all():
@@ -36,8 +36,8 @@ def closed_starts(robot: Robot, q: Array, rng: np.random.Generator | None) -> Ar
         found, error = np.where(take[..., None], again, found), np.where(take, left, error)
     if (error > CLOSED).any():
         raise CommandLineError(
-            f"--q0: expected a configuration near one that closes {robot.name}, got one that leaves an error of "
-            f"{float(np.max(error)):.3g}; give another one, or neutral"
+            f"--q0: expected a configuration near one that closes {robot.name}, got one that leaves an "
+            f"error of {float(np.max(error)):.3g}; give another one, or neutral"
         )
     return found
 
@@ -56,19 +56,13 @@ def told(robot: Robot) -> str:
 def _facts(robot: Robot, m: Mobility) -> dict[str, Any]:
     rows = len(closure_rows(robot))
     return {
-        "degrees of freedom": m.freedoms if m.freedoms == m.generic else f"{m.freedoms} here, {m.generic} in general",
+        "degrees of freedom": m.freedoms
+        if m.freedoms == m.generic
+        else f"{m.freedoms} here, {m.generic} in general",
         "coordinates of the tree": robot.nv,
         "rows of closures": f"{rows}, {rows - len(m.redundant)} independent",
         "independent joints": ", ".join(m.independent) or "none",
     }
-
-
-def closure_facts(robot: Robot) -> list[dict[str, Any]]:
-    """Return the closures as data."""
-    return [
-        {"name": c.name, "type": c.joint.kind, "inner": c.inner, "outer": c.outer, "rows": list(c.constraints.names)}
-        for c in robot.closures
-    ]
 
 
 def mobility_facts(robot: Robot) -> dict[str, Any] | None:
@@ -86,20 +80,24 @@ def mobility_facts(robot: Robot) -> dict[str, Any] | None:
 
 
 def problems(robot: Robot) -> list[Problem]:
-    """Return what is doubtful about the closures of a robot, and as notes what is dropped."""
-    if not robot.closures:
-        return []
+    """Return what is doubtful about the closures of a robot."""
     q = closed_configuration(robot)
     where = "closures " + ", ".join(repr(c.name) for c in robot.closures)
     if q is None:
         message = "no configuration that closes was found near the neutral one and random ones"
         return [Problem(where, "can close", message)]
-    m = mobility(robot, q)
-    found: list[Problem] = []
-    if m.freedoms == 0:
-        found.append(Problem(where, "can move", "the closed robot has no degree of freedom"))
-    if m.redundant:
-        dropped = ", ".join(f"{name}.{row}" for name, row in m.redundant)
-        message = f"{len(m.redundant)} rows that others imply are dropped from the dynamics: {dropped}"
-        found.append(Problem(where, "independent rows", message, note=True))
-    return found
+    if mobility(robot, q).freedoms == 0:
+        return [Problem(where, "can move", "the closed robot has no degree of freedom")]
+    return []
+
+
+def line(robot: Robot) -> str:
+    """Return the closures and what they leave in one line."""
+    count = len(robot.closures)
+    found = f"{robot.name}: {count} closure{'s' * (count != 1)}"
+    facts = mobility_facts(robot)
+    if facts is None:
+        return found
+    found += f", {facts['freedoms']} degree{'s' * (facts['freedoms'] != 1)} of freedom"
+    dropped = ", ".join(".".join(x) for x in facts["dropped"])
+    return found + (f"; dropped from the dynamics, since others imply them: {dropped}" if dropped else "")

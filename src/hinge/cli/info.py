@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from math import inf, isfinite
 from typing import Any
 
-from hinge.cli.closed import closure_facts, mobility_facts, told
 from hinge.cli.output import table, write, write_json
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.model import Joint, Robot, check, describe
 
 DESCRIPTION = """\
 Show a robot: its bodies as a tree, their joints with types and limits, masses, and the number of coordinates
-(nq for the configuration, nv for the velocity); of closed loops the closures, the degrees of freedom that they
-leave, and the rows that are dropped.
+(nq for the configuration, nv for the velocity); of closed loops the closures, the degrees of freedom that
+they leave, and the rows that are dropped.
 
   hinge info panda                  a built-in robot
   hinge info arm.urdf               the robot in a file
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     for c in robot.couplings:
         parts.append(f"coupled: {c.joint} = {c.ratio:g} · {c.master} + {c.offset:g}")
     if robot.closures:
-        parts.append(told(robot))
+        parts.append(_closed().told(robot))
     count = len(check(robot))
     if count:
         parts.append(f"{count} {'thing is' if count == 1 else 'things are'} doubtful: see hinge check")
@@ -80,10 +80,24 @@ def facts(robot: Robot) -> dict[str, Any]:
             {"joint": c.joint, "master": c.master, "ratio": c.ratio, "offset": c.offset}
             for c in robot.couplings
         ],
-        "closures": closure_facts(robot),
-        **({"mobility": mobility_facts(robot)} if robot.closures else {}),
+        "closures": [
+            {
+                "name": c.name,
+                "type": c.joint.kind,
+                "inner": c.inner,
+                "outer": c.outer,
+                "rows": list(c.constraints.names),
+            }
+            for c in robot.closures
+        ],
+        **({"mobility": _closed().mobility_facts(robot)} if robot.closures else {}),
         "problems": len(check(robot)),
     }
+
+
+def _closed() -> Any:
+    """Return what robots with closures need, which loads the compiler."""
+    return import_module("hinge.cli.closed")
 
 
 def _limits(joint: Joint) -> list[tuple[str, ...]]:

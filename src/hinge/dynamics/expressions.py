@@ -70,7 +70,15 @@ from hinge.algebra import (
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.sweeps import Readout
 
-__all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "PROJECTION", "SEVERAL", "Parts", "expression"]
+__all__ = [
+    "BODY_ACCELERATIONS",
+    "CATALOGUE",
+    "FORWARD_DYNAMICS",
+    "PROJECTION",
+    "SEVERAL",
+    "Parts",
+    "expression",
+]
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -258,8 +266,9 @@ class Parts:
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
 
 
-#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in place. The errors
-#: and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close, and velocities that fit.
+#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in place.
+#: The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close, and
+#: velocities that fit.
 PROJECTION: dict[str, Parts] = {
     verb: Parts({verb: CATALOGUE[verb]}, all_rows=True, verb=verb)
     for verb in ("closure_error", "closure_velocity", "closing_step", "settle")

@@ -79,11 +79,11 @@ _UNSET: Any = None
 class Live:
     """A robot in one of its configurations: `Live(robot)` is the robot as it was built.
 
-    `freeze`, `thaw`, `grasp`, `release`, `fasten` and `unfasten` return another value at once, for which nothing is
-    compiled anew; `hinge.impact` gives the velocities after such a change. `held` tells for each coordinate (…, nv)
-    whether it is frozen, `payloads` what is grasped, `fastened` (…, closures) which closures hold. Frozen joints have
-    no acceleration; where one stands is in q. After `fasten`, `settle` gives the velocities that the closures leave;
-    joints of a robot with closures cannot be frozen.
+    `freeze`, `thaw`, `grasp`, `release`, `fasten` and `unfasten` return another value at once, for which
+    nothing is compiled anew; `hinge.impact` gives the velocities after such a change. `held` tells for each
+    coordinate (…, nv) whether it is frozen, `payloads` what is grasped, `fastened` (…, closures) which
+    closures hold. Frozen joints have no acceleration; where one stands is in q. After `fasten`, `settle`
+    gives the velocities that the closures leave; joints of a robot with closures cannot be frozen.
 
     Pieces with joints of their own dock by a joint of six degrees of freedom that is frozen while they are
     docked: `attach(robot, other, frame, joint=Free(), prefix=…)` makes them one tree, and `carry_state` from
@@ -227,7 +227,7 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Array:
-        """Return the accelerations qdd (…, nv), zero where coordinates are frozen, with the closures that hold."""
+        """Return qdd (…, nv), zero where coordinates are frozen, with the closures that hold."""
         if self.robot.closures:
             self.refuse_frozen()
             if external is None and gravity is None:
@@ -244,7 +244,7 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Closed:
-        """Return the accelerations, the forces (…, m) of the closures and a residual, as `hinge.closed_dynamics`."""
+        """Return the accelerations, the forces of the closures and a residual, as `hinge.closed_dynamics`."""
         self.refuse_frozen()
         return Closed(**self.call("closed_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity))
 
@@ -362,7 +362,9 @@ class Live:
         """The inputs of programs that describe the configuration, as flat vectors."""
         flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
         found = {"inertias": flat, "held": self.held.astype(np.float64)}
-        return found | {closed.name: rows_that_hold(self.robot, self.fastened)} if self.robot.closures else found
+        if self.robot.closures:
+            found[closed.name] = rows_that_hold(self.robot, self.fastened)
+        return found
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""

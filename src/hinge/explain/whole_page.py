@@ -34,7 +34,9 @@ def page(compiled: Compiled) -> str:
         "machine": ("What is compiled", facts_section(c)),
         "code": ("The code", listings_section(c, bodies)),
     }
-    if not c.robot.closures or not any(Ask.CLOSURES in x.card.asks for e in c.given.values() for x in leaves(e)):
+    if not c.robot.closures or not any(
+        Ask.CLOSURES in x.card.asks for e in c.given.values() for x in leaves(e)
+    ):
         del sections["closures"]
     contents = tag("nav", *(tag("a", title, href=f"#{name}") for name, (title, _) in sections.items()))
     body = [tag("section", tag("h2", title), content, id=name) for name, (title, content) in sections.items()]

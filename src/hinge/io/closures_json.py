@@ -1,9 +1,9 @@
 """Closures as a JSON file beside a URDF, which has no place for them.
 
-A list of objects: {"name", "inner", "outer", "joint": {"kind", "axis", …}, "placement": {"position", "rotation"}}.
-`inner` null is the world; `joint`, `placement` and "rows" may be left out: fixed, at `inner`, found by numbers. A
-rotation is a matrix of three rows; "rpy" in its place are three angles as in URDF. Axis, pitch and normal are fields of
-the joint types; nothing else is constructed from a file.
+A list of objects: {"name", "inner", "outer", "joint": {"kind", "axis", …}, "placement": {"position",
+"rotation"}}. `inner` null is the world; `joint`, `placement` and "rows" may be left out: fixed, at `inner`,
+found by numbers. A rotation is a matrix of three rows; "rpy" in its place are three angles as in URDF. Axis,
+pitch and normal are fields of the joint types; nothing else is constructed from a file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def closures_from_json(text: str | bytes, *, source: str = "<string>") -> tuple[
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", source=source) from None
     if not isinstance(data, list) or len(cast("list[Any]", data)) > MOST:
-        raise FormatError(f"expected a list of at most {MOST} closures, got {type(data).__name__}", source=source)
+        raise FormatError(
+            f"expected a list of at most {MOST} closures, got {type(data).__name__}", source=source
+        )
     found: list[Closure] = []
     for k, x in enumerate(cast("list[Any]", data)):
         try:
@@ -78,15 +80,23 @@ def _closure(x: Any) -> Closure:
         if name not in given:
             raise ValueError(f"expected {', '.join(_NEEDED)}, got no {name!r}")
     name, inner, outer = (given[n] for n in _NEEDED)
-    if not isinstance(name, str) or not isinstance(outer, str) or not (inner is None or isinstance(inner, str)):
+    if (
+        not isinstance(name, str)
+        or not isinstance(outer, str)
+        or not (inner is None or isinstance(inner, str))
+    ):
         raise ValueError("name, inner, outer: expected names, inner may be null for the world")
     joint = _object(given.get("joint", {"kind": "fixed"}), "joint", None)
     kind = joint.pop("kind", None)
     rows = given.get("rows")
-    if rows is not None and not (isinstance(rows, list) and all(isinstance(r, str) for r in cast("list[Any]", rows))):
+    if rows is not None and not (
+        isinstance(rows, list) and all(isinstance(r, str) for r in cast("list[Any]", rows))
+    ):
         raise ValueError(f"rows: expected a list of names such as 'vx', got {rows!r}")
     kept = None if rows is None else tuple(cast("list[str]", rows))
-    return Closure(name, inner, outer, joint_of(str(kind), joint), _placement(given.get("placement", {})), kept)
+    return Closure(
+        name, inner, outer, joint_of(str(kind), joint), _placement(given.get("placement", {})), kept
+    )
 
 
 def _placement(x: Any) -> Transform:

@@ -27,16 +27,14 @@ def load(
 ) -> Robot:
     """Return the robot in a URDF or MJCF file; the format is recognised by the content.
 
-    `floating` connects the root body to the world by a free joint instead of a fixed one. Impossible
-    physics (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning,
-    with `strict` an error, with `strict=None` ignored; a malformed file is always a FormatError with
-    its line.
-    A joint that follows another one (URDF mimic, MJCF joint equality) keeps a coordinate of its own, with
-    the relation recorded in `robot.couplings`; with `couplings` "embed" it becomes a follower (see
-    `embed_couplings`).
+    `floating` connects the root body to the world by a free joint instead of a fixed one. Impossible physics
+    (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning, with `strict` an
+    error, with `strict=None` ignored; a malformed file is always a FormatError with its line. A joint that
+    follows another one (URDF mimic, MJCF joint equality) keeps a coordinate of its own, with the relation
+    recorded in `robot.couplings`; with `couplings` "embed" it becomes a follower (see `embed_couplings`).
     `closures` is a JSON file of closures, such as `write_urdf` writes: a list of {"name", "inner", "outer",
-    "joint": {"kind", "axis", …}, "placement": {"position", "rotation"}}. Loops of URDF+ and active connect and weld
-    constraints of MJCF are closures too, rigid where MuJoCo's are soft; `opened(robot)` is the tree.
+    "joint": {"kind", "axis", …}, "placement": {"position", "rotation"}}. Loops of URDF+ and active connect
+    and weld constraints of MJCF are closures too, rigid where MuJoCo's are soft; `opened(robot)` is the tree.
     Files that an MJCF file names are read only under `root`, by default its own folder. What Hinge leaves out
     of an MJCF file is a ModelWarning for each kind; with `strict` what changes the physics is an error.
     """
@@ -67,6 +65,8 @@ def load(
 def _closed(robot: Robot, path: Path) -> Robot:
     """Return the robot with the closures of a file as well."""
     try:
-        return with_closures(robot, [*robot.closures, *closures_from_json(read_bytes(path), source=str(path))])
+        return with_closures(
+            robot, [*robot.closures, *closures_from_json(read_bytes(path), source=str(path))]
+        )
     except ModelError as error:
         raise FormatError(str(error), source=str(path)) from None

@@ -1,7 +1,8 @@
 """Equality constraints of a compiled MuJoCo model that are closures: connect and weld.
 
-MuJoCo's eq_data, for bodies: connect, the anchor in body 1 and in body 2; weld, the anchor in body 2, the same point in body
-1, and the quaternion of body 2 in body 1 [mj_instantiateEqual]. With sites both are the sites themselves.
+MuJoCo's eq_data, for bodies: connect, the anchor in body 1 and in body 2; weld, the anchor in body 2, the
+same point in body 1, and the quaternion of body 2 in body 1 [mj_instantiateEqual]. With sites both are the
+sites themselves.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class End:
 
 @dataclass(frozen=True)
 class Found:
-    """The closures of a model, frames that they need, and the numbers of equality constraints that are left."""
+    """The closures of a model, frames that they need, and the equality constraints that are left."""
 
     closures: list[Closure]
     frames: list[Frame]
@@ -38,7 +39,12 @@ class Found:
 
 
 def closures_of(
-    mujoco: Any, m: Any, equalities: Sequence[int], bodies: Sequence[str], frames: Sequence[Frame], sites: dict[int, str]
+    mujoco: Any,
+    m: Any,
+    equalities: Sequence[int],
+    bodies: Sequence[str],
+    frames: Sequence[Frame],
+    sites: dict[int, str],
 ) -> Found:
     """Return the closures among equality constraints; `sites` are the names of the frames of sites."""
     found, names = Found([], [], []), labels(mujoco, m, "EQUALITY")
@@ -53,7 +59,12 @@ def closures_of(
         if outer.body == 0:
             inner, outer = outer, inner
         mocap = any(m.body_mocapid[x.body] >= 0 for x in (inner, outer))
-        same = (kind, inner.body, outer.body, *(x.placement.r.tobytes() + x.placement.E.tobytes() for x in (inner, outer)))
+        same = (
+            kind,
+            inner.body,
+            outer.body,
+            *(x.placement.r.tobytes() + x.placement.E.tobytes() for x in (inner, outer)),
+        )
         if mocap or inner.body == outer.body or same in seen:
             found.unread.append(e)
             continue
@@ -74,8 +85,9 @@ def told(closures: Sequence[Closure]) -> list[Problem]:
     """Return the note that closures are rigid, where MuJoCo's constraints are soft."""
     if not closures:
         return []
-    names = listed([c.name for c in closures])
-    message = f"{len(closures)} of connect and weld are closures here ({names}): rigid, where MuJoCo's are soft"
+    names, one = listed([c.name for c in closures]), len(closures) == 1
+    kind = "connect or weld constraint is a closure" if one else "connect or weld constraints are closures"
+    message = f"{len(closures)} {kind} here ({names}): rigid, where MuJoCo's are soft"
     return [Problem("equality", "rigid", message, note=True)]
 
 
@@ -89,7 +101,8 @@ def _ends(mujoco: Any, m: Any, e: int, *, weld: bool) -> tuple[End, End]:
         return a, b
     if not weld:
         return tuple(  # type: ignore[return-value]
-            End(body, Transform.place(position=data[3 * k : 3 * k + 3])) for k, body in enumerate((first, second))
+            End(body, Transform.place(position=data[3 * k : 3 * k + 3]))
+            for k, body in enumerate((first, second))
         )
     turn = data[6:10] / np.linalg.norm(data[6:10])
     place = Transform.place(rotation.tidied(rotation.from_quaternion(turn)), data[3:6])

@@ -43,8 +43,8 @@ _TYPES = {
 def write_urdf(robot: Robot, path: str | Path) -> None:
     """Write the robot to a file; see `to_urdf`.
 
-    Closures go into a file beside it, "leg.closures.json" for "leg.urdf", which a warning names; `load` takes it as
-    `closures`.
+    Closures go into a file beside it, "leg.closures.json" for "leg.urdf", which a warning names; `load` takes
+    it as `closures`.
     """
     path = Path(path)
     path.write_text(to_urdf(opened(robot)), encoding="utf-8")

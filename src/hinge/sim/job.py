@@ -30,7 +30,8 @@ Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
 #: Times, one for all or (states,), and q and q̇ of all states.
 Ends: TypeAlias = tuple[Array | float, Array, Array]
 
-#: The largest error of closures in a state to start from, relative to speeds above one; for single precision too.
+#: The largest error of closures in a state to start from, relative to speeds above one; for single precision
+#: too.
 OPEN, OPEN_SINGLE = 1e-6, 1e-4
 #: So many steps take years.
 MOST_STEPS = 1e15
@@ -145,8 +146,20 @@ class Job:
         rows = {n: x.astype(np.float64) for n, x in rows.items()}
         quick = np.maximum(1.0, np.abs(rows["qd"]).max(-1, initial=0.0))[:, None]
         for verb, name, scale, wanted, remedy in (
-            ("closure_error", "q0", 1.0, "a configuration that closes", "hinge.assemble(robot, q0).q is one near it"),
-            ("closure_velocity", "qd0", quick, "velocities that fit", "hinge.settle(robot, q0, qd0) are the nearest"),
+            (
+                "closure_error",
+                "q0",
+                1.0,
+                "a configuration that closes",
+                "hinge.assemble(robot, q0).q is one near it",
+            ),
+            (
+                "closure_velocity",
+                "qd0",
+                quick,
+                "velocities that fit",
+                "hinge.settle(robot, q0, qd0) are the nearest",
+            ),
         ):
             op = plant.closing(verb, stage)
             size = np.abs(np.atleast_2d(op.run(rows)[stage.own(verb)])) / scale
@@ -278,12 +291,14 @@ class Job:
         return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
 
     def _end_open(self, count: int) -> None:
-        """End states whose closures came apart in spite of projection, at the first recorded time that shows it."""
+        """End states whose closures came apart all the same, at the first recorded time that shows it."""
         stage = Stage(0, 0.0, "q", "qd")
         rows: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
         rows |= {"q": self.kept_q[:, :count], "qd": self.kept_qd[:, :count]}
         with np.errstate(all="ignore"):
-            size = np.abs(self.moving.plant.closing("closure_error", stage).run(rows)[stage.own("closure_error")])
+            size = np.abs(
+                self.moving.plant.closing("closure_error", stage).run(rows)[stage.own("closure_error")]
+            )
             apart = size.max(-1, initial=0.0) > (OPEN if self.dtype == np.float64 else 10 * OPEN_SINGLE)
         for k in np.flatnonzero(apart.any(-1) & self.alive):
             self.end(k, self.times[apart[k].argmax()], APART)

@@ -150,7 +150,9 @@ class Run:
     def closure_forces(self) -> Array:
         """Return the forces (…, T, m) of the closures at the recorded states, see `closed_dynamics`."""
         if not self.robot.closures:
-            raise ArgumentError(f"run: expected a robot with closures, got {self.robot.name!r}, which has none")
+            raise ArgumentError(
+                f"run: expected a robot with closures, got {self.robot.name!r}, which has none"
+            )
         given, own = self._parameters, self.settings.get("parameters") or {}
         passive = bool(self.settings.get("passive"))
         if passive and "friction" in own:
@@ -161,7 +163,9 @@ class Run:
             given["closed"] = rows[..., None, :] if rows.ndim > 1 else rows
         nodes, forces = external_forces(self.settings.get("external"))
         forces = {n: x[..., None, :, :] if np.ndim(x) > 2 else x for n, x in forces.items()}
-        f = compiled(self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given))
+        f = compiled(
+            self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given)
+        )
         down = self.settings.get("gravity")
         if down is not None:
             given["gravity"] = np.asarray(down)[..., None, :] if np.ndim(down) > 1 else down

@@ -62,7 +62,9 @@ class RunViewer(Server):
         self._weights = weights(robot, main, self._gravity)
         self._moments, self._pushes = joint_efforts(robot, main, q[0], tau)
         self._loops = closure_lines(robot, main)
-        forces = np.nan_to_num(flat(run, run.closure_forces())[shown[0]][at]) if robot.closures else tau[:, :0]
+        forces = (
+            np.nan_to_num(flat(run, run.closure_forces())[shown[0]][at]) if robot.closures else tau[:, :0]
+        )
         self._closure_moments, self._closure_pushes = closure_efforts(robot, main, forces)
         self._build(run, look, shown, at, efforts=bool(tau.any()))
         self.traces = Traces(self.viser, robot, self.poses, trace, look.size)

@@ -42,7 +42,9 @@ def sticks(robot: Robot) -> Sticks:
     found: list[tuple[int, Array]] = []
     for i, (body, joint) in enumerate(zip(robot.bodies, robot.joints, strict=True)):
         start = joint.outer.position
-        targets = [*carried.get(body.name, ()), *closed.get(i, ())] or fixed.get(body.name) or [body.inertia.com]
+        targets = (
+            [*carried.get(body.name, ()), *closed.get(i, ())] or fixed.get(body.name) or [body.inertia.com]
+        )
         found += [(i, np.stack([start, end])) for end in targets]
     kept = [(i, ends) for i, ends in found if np.abs(ends[1] - ends[0]).max() > SHORTEST]
     return Sticks(

@@ -15,8 +15,8 @@ from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat, run_gravity
 from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
-from hinge.view.outlines import hull, named_direction, plane_axes, surface_points
 from hinge.view.loops import closure_lines
+from hinge.view.outlines import hull, named_direction, plane_axes, surface_points
 from hinge.view.palette import BLACK, BLUE, GREY, PINK, VERMILION
 from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import capped, ellipsoid, link_points, sticks
@@ -38,10 +38,10 @@ def plot_strip(
 
     `instants` is a count of evenly spaced instants, or times, rounded to the nearest recorded ones. `plane`
     is the plane of projection: two axes that point right and up ("xz"), or a vector towards the viewer; by
-    default the plane of largest spread of the motion, with gravity downwards. Side by side, or with
-    `overlay` in one picture, later instants darker. Shapes that are not meshes are drawn as outlines,
-    `ellipsoids` adds those of inertia, drawn
-    no longer than their bodies. Closures are rings, and lines where they are open. Of a batch the run `run_index` is shown.
+    default the plane of largest spread of the motion, with gravity downwards. Side by side, or with `overlay`
+    in one picture, later instants darker. Shapes that are not meshes are drawn as outlines, `ellipsoids` adds
+    those of inertia, drawn no longer than their bodies. Closures are rings, and lines where they are open. Of
+    a batch the run `run_index` is shown.
     """
     checked_run(run)
     place = chosen(run, run_index)[0]
