@@ -74,8 +74,9 @@ def _closures(run: Run) -> dict[str, Any] | None:
 def shown(data: dict[str, Any]) -> str:
     """Return a summary as a table of text."""
     energy, closed = data["energy"], data["closures"]
+    freedoms = "coordinates of its tree" if closed else "degrees of freedom"
     found = {
-        "robot": f"{data['robot']}, {data['nv']} {'coordinates of its tree' if closed else 'degrees of freedom'}",
+        "robot": f"{data['robot']}, {data['nv']} {freedoms}",
         "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
     }
     if data["steps"] is None:

@@ -300,7 +300,8 @@ class Live:
             known = CALLS.put((Live, verb, self.robot), self._way(verb, len(vectors)))
         for x in (q, *vectors):
             if type(x) is not np.ndarray or x.dtype != np.float64:
-                return self.call(_parts(verb, self.robot), q, **dict(zip(names, vectors, strict=False)))
+                given: dict[str, Any] = dict(zip(names, vectors, strict=False))
+                return self.call(_parts(verb, self.robot), q, **given)
         return known(self._inputs, q, *vectors)
 
     def _way(self, verb: str, given: int) -> Callable[..., Any]:

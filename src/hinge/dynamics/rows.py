@@ -76,13 +76,17 @@ _KEPT: dict[str, Kept] = {}
 MOST = 64
 
 
+def _every_row(robot: Robot, switched: bool) -> Kept:
+    del robot, switched
+
+
 def closure_map(robot: Robot) -> ClosureMap:
     """Return errors and Jacobians of all rows of a robot's closures; the last ones are kept."""
     key = digest(robot)
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda *_: None))
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=_every_row))
     return _MAPS[key]
 
 

@@ -162,7 +162,7 @@ class Run:
             rows = rows_that_hold(self.robot, mask)
             given["closed"] = rows[..., None, :] if rows.ndim > 1 else rows
         nodes, forces = external_forces(self.settings.get("external"))
-        forces = {n: x[..., None, :, :] if np.ndim(x) > 2 else x for n, x in forces.items()}
+        forces = {n: np.asarray(x)[..., None, :, :] if np.ndim(x) > 2 else x for n, x in forces.items()}
         f = compiled(
             self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given)
         )

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hinge.dynamics import External, Live
 from hinge.errors import ArgumentError
@@ -195,9 +194,7 @@ def _law(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(
-    robot: Any, parameters: Parameters
-) -> tuple[Robot, Parameters, dict[str, NDArray[np.bool_] | None]]:
+def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
     """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
         return checked_robot(robot), parameters, {}

@@ -131,7 +131,9 @@ class Head:
             _block(found["gravity"], (3,), self.batch, "gravity")
         if found.get("fastened") is not None:
             mask = _block(found["fastened"], (len(robot.closures),), self.batch, "fastened")
-            expect(np.isin(mask, (0, 1)).all(), "settings['fastened'] of true and false", found["fastened"])
+            expect(
+                bool(np.isin(mask, (0, 1)).all()), "settings['fastened'] of true and false", found["fastened"]
+            )
             found["fastened"] = mask.astype(bool)
         pushed: dict[str, Any] = found.get("external") or {}
         known = {*robot.body_names, *(f.name for f in robot.frames)}
