@@ -44,8 +44,8 @@ from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link as Step
 from hinge.binding.steps import Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Joint as ModelJoint
 from hinge.model import Closure, Robot, closure_ends, digest, rows_of
+from hinge.model import Joint as ModelJoint
 from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
 from hinge.sweeps import Site, has_blocks_at_bodies

@@ -6,7 +6,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from hinge.algebra import Ac, Ask, B, Body, Expr, Joint, Leaf, Q, Space, closed, f_ext, friction, inverted, leaves, tau_j
+from hinge.algebra import (
+    Ac,
+    Ask,
+    B,
+    Body,
+    Expr,
+    Joint,
+    Leaf,
+    Q,
+    Space,
+    closed,
+    f_ext,
+    friction,
+    inverted,
+    leaves,
+    tau_j,
+)
 from hinge.binding import PARAMETERS, Expressed, bind
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled

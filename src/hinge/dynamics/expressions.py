@@ -70,7 +70,15 @@ from hinge.algebra import (
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.sweeps import Readout
 
-__all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
+__all__ = [
+    "BODY_ACCELERATIONS",
+    "CATALOGUE",
+    "CLOSURES",
+    "FORWARD_DYNAMICS",
+    "SEVERAL",
+    "Parts",
+    "expression",
+]
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -220,11 +228,6 @@ _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
     "passive_force": tau_j,
-    "closure_error": e_c,
-    "closure_velocity": closure_jacobian @ qd,
-    "closure_jacobian": closure_jacobian,
-    "closure_bias": closure_bias,
-    "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
 }
 #: Verb → expression without options.
 CATALOGUE: dict[str, Expr] = {
@@ -333,7 +336,6 @@ _SEVERAL: dict[str, Parts | Callable[[Setting], Parts]] = {
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid,
-    "closed_dynamics": _closed_dynamics,
     "impact": Parts(
         {
             "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
@@ -359,6 +361,14 @@ SEVERAL: dict[str, Parts] = {
 }
 
 
+#: Verbs of robots with closures alone.
+CLOSURES: dict[str, Expr] = {
+    "closure_error": e_c,
+    "closure_velocity": closure_jacobian @ qd,
+    "closure_jacobian": closure_jacobian,
+    "closure_bias": closure_bias,
+    "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
+}
 #: Verbs of a robot with closures that mean something else there.
 _compliance_closed = compliance - J @ _by_closures @ _closing @ _by_closures.T @ J.T
 _CLOSED: dict[str, Callable[[Setting], Expr]] = {
@@ -400,10 +410,12 @@ OPEN_ONLY: dict[str, str] = {
 VERBS: dict[str, Parts] = {verb: Parts({verb: e}, verb=verb) for verb, e in CATALOGUE.items()} | {
     verb: replace(p, verb=verb) for verb, p in SEVERAL.items()
 }
+VERBS |= {verb: Parts({verb: e}, verb=verb) for verb, e in CLOSURES.items()}
+VERBS["closed_dynamics"] = replace(_closed_dynamics(setting()), verb="closed_dynamics")
 #: Verbs whose options change what acts.
 WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
     verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)
-}
+} | {"closed_dynamics": _closed_dynamics}
 
 
 def expression(verb: str, *, passive: bool = False, base: bool = False, closed: bool = False) -> Parts:

@@ -99,7 +99,9 @@ def kept_rows(robot: Robot) -> Kept:
 def _kept(robot: Robot) -> Kept:
     given = [c.rows for c in robot.closures]
     names = [rows_of(c.joint).names for c in robot.closures]
-    chosen = [range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)]
+    chosen = [
+        range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)
+    ]
     starts = np.cumsum([0, *map(len, names)])
     candidates = [int(s) + k for s, rows in zip(starts, chosen, strict=False) for k in rows]
     found = candidates
@@ -143,7 +145,9 @@ def _scaled(robot: Robot, jacobians: Array) -> Array:
     """Return Jacobians with rows that are lengths divided by the robot's size."""
     if not len(jacobians):
         return jacobians
-    lengths = np.concatenate([[not n.startswith("w") for n in rows_of(c.joint).names] for c in robot.closures])
+    lengths = np.concatenate(
+        [[not n.startswith("w") for n in rows_of(c.joint).names] for c in robot.closures]
+    )
     sizes = [np.linalg.norm(j.inner.r) + np.linalg.norm(j.outer.r) for j in robot.joints]
     size = max(float(np.mean([s for s in sizes if s > 0] or [1.0])), 1e-3)
     return jacobians / np.where(lengths, size, 1.0)[:, None]
@@ -166,7 +170,9 @@ def independent(samples: Array) -> list[int]:
     proposals = list(dict.fromkeys(tuple(largest_rows(x, max(ranks))) for x in full))
 
     def worst(rows: tuple[int, ...]) -> float:
-        return min((np.linalg.svd(x[list(rows)], compute_uv=False).min(initial=np.inf) for x in full), default=0.0)
+        return min(
+            (np.linalg.svd(x[list(rows)], compute_uv=False).min(initial=np.inf) for x in full), default=0.0
+        )
 
     return sorted(max(proposals, key=worst)) if proposals else []
 

@@ -192,9 +192,11 @@ class Equations:
         found = [(c, special(t)) for c, t in terms]
         if all(t is None for _, t in found):
             return other(x)
-        rest = linear(*(term for term, (_, t) in zip(terms, found, strict=True) if t is None)) if any(
-            t is None for _, t in found
-        ) else None
+        rest = (
+            linear(*(term for term, (_, t) in zip(terms, found, strict=True) if t is None))
+            if any(t is None for _, t in found)
+            else None
+        )
         parts = [(c, t) for c, t in found if t is not None]
         return linear(*([] if rest is None else [(1, other(rest))]), *parts)
 
@@ -227,9 +229,7 @@ class Equations:
         return product(self._as_operator(made, given.operator.domain), given.right)
 
     def _state(self, letter: Letter, x: Expr) -> Expr:
-        return self._each(
-            x, lambda t: self._from_columns(letter, t), lambda t: self._propagated(letter, t)
-        )
+        return self._each(x, lambda t: self._from_columns(letter, t), lambda t: self._propagated(letter, t))
 
     def _propagated(self, letter: Letter, x: Expr) -> Leaf:
         if (letter, x) not in self.states:

@@ -297,7 +297,12 @@ def _knows(binding: Binding, space: Space) -> bool:
 
 def _own(binding: Binding, x: Leaf) -> list[float] | None:
     """Return the value of an input at the world that the model provides, in the order of its blocks."""
-    if x.domain is not One or has_blocks_at_bodies(x.range) or x.range in (One, World) or not _knows(binding, x.range):
+    if (
+        x.domain is not One
+        or has_blocks_at_bodies(x.range)
+        or x.range in (One, World)
+        or not _knows(binding, x.range)
+    ):
         return None
     found = binding.known(x)
     return None if found is None else [found[k] for k in binding.positions(x.range, WORLD)]
