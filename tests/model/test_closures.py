@@ -195,6 +195,8 @@ REFUSED = {
         lambda r: hinge.close(r, None, "tool", rows=["vx", "x"]),
         r"rows: expected some of wx, wy",
     ),
+    "no rows": (lambda r: hinge.close(r, None, "tool", rows=5), r"rows: expected some of wx.* got 5"),
+    "no name": (lambda r: hinge.close(r, 3, "tool"), r"inner: expected the name of a frame or body, or None"),
     "a joint's name": (
         lambda r: hinge.close(r, None, "tool", name="joint1"),
         r"joint or closure name 'joint1' is used twice",
