@@ -46,6 +46,7 @@ from hinge.model import (
 from hinge.model import (
     close as close,
     opened as opened,
+    hold as hold,
     Closure as Closure,
     SoftFinger as SoftFinger,
     Rigid as Rigid,

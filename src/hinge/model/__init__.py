@@ -18,6 +18,7 @@ from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
+from hinge.model.grasping import hold
 from hinge.model.inertial import (
     check_inertial_parameters,
     inertial_parameters,
@@ -110,6 +111,7 @@ __all__ = [
     "friction_parameters",
     "generalized_force",
     "gravity_of",
+    "hold",
     "inertial_parameters",
     "integrate",
     "is_properly_powered",
