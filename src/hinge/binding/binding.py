@@ -104,7 +104,9 @@ class RobotBinding:
 
         None for joint types of the user's own: their formulas may change, so no code of theirs is cached.
         """
-        return digest(self) if of_this_package(released(j.type) for j in self.robot.joints) else None
+        types = [released(j.type) for j in self.robot.joints]
+        types += [c.joint for c in self.robot.closures if isinstance(c.joint, JointType)]
+        return digest(self) if of_this_package(types) else None
 
     @cached_property
     def _members(self) -> tuple[tuple[int, ...], ...]:
