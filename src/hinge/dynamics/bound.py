@@ -53,7 +53,8 @@ def compile_bound(
 ) -> Compiled:
     """Return what `compile` returns.
 
-    `rows` finds the rows of closures that are independent; it is asked where expressions solve for their forces.
+    `rows` finds the rows of closures that are independent; it is asked where expressions solve for their
+    forces.
     """
     if target is not None:
         checked_target("target", target)
@@ -108,8 +109,8 @@ def _refuse_open(robot: Robot, letters: set[Leaf]) -> None:
     for x in letters:
         if Ask.CLOSURES in x.card.asks:
             raise ArgumentError(
-                f"{x}: expected a robot with closures, got {robot.name!r}, which has none; close its loops with "
-                "hinge.close(robot, inner, outer)"
+                f"{x}: expected a robot with closures, got {robot.name!r}, which has none; close its loops "
+                "with hinge.close(robot, inner, outer)"
             )
 
 

@@ -159,8 +159,8 @@ def program(key: Key) -> Compiled:
         return found
     if key.robot.closures and key.parts.verb in OPEN_ONLY:
         raise ArgumentError(
-            f"robot: {key.parts.verb} has no meaning for a robot with closures, such as {key.robot.name!r}; use "
-            f"{OPEN_ONLY[key.parts.verb]}, or opened(robot) for its tree"
+            f"robot: {key.parts.verb} has no meaning for a robot with closures, such as {key.robot.name!r}; "
+            f"use {OPEN_ONLY[key.parts.verb]}, or opened(robot) for its tree"
         )
     made = compile(
         key.parts,

@@ -239,8 +239,8 @@ CATALOGUE: dict[str, Expr] = {
 class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
-    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their rows,
-    where solves take the independent ones else. `verb` is the name of the verb.
+    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their
+    rows, where solves take the independent ones else. `verb` is the name of the verb.
     """
 
     expressions: dict[str, Expr]
@@ -375,8 +375,8 @@ _CLOSED: dict[str, Callable[[Setting], Expr]] = {
     "forward_dynamics": lambda on: _closed(on)["qdd"],
     "operational_inverse_inertia": lambda _: _compliance_closed,
 }
-#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open: these have no
-#: meaning for a robot with closures. What to use instead.
+#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open:
+#: these have no meaning for a robot with closures. What to use instead.
 OPEN_ONLY: dict[str, str] = {
     "inverse_dynamics": "closed_inverse_dynamics",
     "hybrid_dynamics": "closed_dynamics",
@@ -407,15 +407,16 @@ OPEN_ONLY: dict[str, str] = {
 }
 
 #: Every verb, without options.
-VERBS: dict[str, Parts] = {verb: Parts({verb: e}, verb=verb) for verb, e in CATALOGUE.items()} | {
-    verb: replace(p, verb=verb) for verb, p in SEVERAL.items()
+VERBS: dict[str, Parts] = {
+    **{verb: Parts({verb: e}, verb=verb) for verb, e in (CATALOGUE | CLOSURES).items()},
+    **{verb: replace(p, verb=verb) for verb, p in SEVERAL.items()},
+    "closed_dynamics": replace(_closed_dynamics(setting()), verb="closed_dynamics"),
 }
-VERBS |= {verb: Parts({verb: e}, verb=verb) for verb, e in CLOSURES.items()}
-VERBS["closed_dynamics"] = replace(_closed_dynamics(setting()), verb="closed_dynamics")
 #: Verbs whose options change what acts.
 WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
-    verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)
-} | {"closed_dynamics": _closed_dynamics}
+    **{verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)},
+    "closed_dynamics": _closed_dynamics,
+}
 
 
 def expression(verb: str, *, passive: bool = False, base: bool = False, closed: bool = False) -> Parts:
@@ -423,8 +424,8 @@ def expression(verb: str, *, passive: bool = False, base: bool = False, closed: 
 
     With `passive` the joints' own forces τⱼ act beside τ; with `base` the base moves in a given way, whose
     velocity V₀ and acceleration α₀ (…, 6), gravity included, are the inputs V0 and A0 in place of gravity.
-    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of a robot
-    with closures, where that is another expression.
+    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of
+    a robot with closures, where that is another expression.
     """
     return _composed(verb, _flag("passive", passive), _flag("base", base), _flag("closed", closed))
 
