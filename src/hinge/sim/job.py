@@ -164,7 +164,7 @@ class Job:
             return np.ascontiguousarray(x, self.dtype)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got {x.shape[:-1]}; "
                 "give q0 that batch"
             )
         return self._own(x)
