@@ -80,8 +80,8 @@ def ground_height(robot: Robot, pieces: list[Piece], first: Poses, lowest: float
     """Return the height of the ground for a motion that begins with a pose and has a lowest point.
 
     A robot whose base is fixed stands on the ground. If more than a third of it is below its base, as with a
-    humanoid held at its pelvis, the ground is at the lowest point. Any other robot begins on the ground, or above
-    it if it begins above 0.
+    humanoid held at its pelvis, the ground is at the lowest point. Any other robot begins on the ground, or
+    above it if it begins above 0.
     """
     heights = cloud(robot, pieces, first)[:, 2]
     roots = [j for j in robot.joints if j.parent is None]
