@@ -119,7 +119,7 @@ BAD = [
     ({"inertia": np.zeros(3)}, "parameters: expected names among .*, got 'inertia'"),
     ({"inertias": np.zeros((3, 10))}, r"inertias: expected shape \(…, 2, 10\), got"),
     ({"rotors": np.zeros(5)}, r"rotors: expected shape \(…, 2\), got"),
-    ({"rotors": np.zeros((4, 2))}, r"rotors: expected the batch \(\) of q0 and qd0, got \(4,\)"),
+    ({"rotors": np.zeros((4, 2))}, r"rotors: expected the batch \(.*, got the batch \(4,\); give q0"),
     (["inertias"], "parameters: expected a dict of arrays .*, got list"),
 ]
 

@@ -322,7 +322,14 @@ BAD = [
     ({"t": 1, "record": -1}, "record: expected 1 for every step, n for every n-th, or 0, got -1"),
     ({"t": 1, "integrator": "euler"}, "integrator: expected one of 'semi-implicit', .*, got 'euler'"),
     ({"t": 1, "control": np.zeros(3)}, r"tau: expected shape \(…, 2\), got"),
-    ({"t": 1, "control": np.zeros((4, 2))}, "tau: expected the batch .*, got"),
+    (
+        {"t": 1, "control": np.zeros((4, 2))},
+        r"tau: expected the batch \(\) of .*, got the batch \(4,\); .* np.broadcast_to\(q0, \(4, 2\)\)",
+    ),
+    (
+        {"t": 1, "control": [PD(np.zeros(2), 1, 1), np.cos]},
+        "control: expected one law .*, got several; .* sum",
+    ),
     ({"t": 1, "control": lambda t, q, qd: np.zeros(5)}, r"control: expected shape \(…, 2\), got"),
     ({"t": 1, "q0": np.zeros(5)}, r"q0: expected shape \(…, 2\), got"),
     ({"t": 1, "events": [3]}, "events: expected Event values or .*, got 3"),

@@ -164,8 +164,8 @@ class Job:
             return np.ascontiguousarray(x, self.dtype)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: expected the batch {self.batch} of q0 and qd0, got {x.shape[:-1]}; "
-                "give q0 that batch"
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got the batch {x.shape[:-1]}; "
+                f"give q0 that batch: np.broadcast_to(q0, {(*x.shape[:-1], self.robot.nq)})"
             )
         return self._own(x)
 

@@ -180,6 +180,11 @@ def _law(control: Control) -> tuple[Law, Function | None]:
         )
     if callable(control):
         return Torque(0.0), control
+    if isinstance(control, (list, tuple)) and any(isinstance(c, Law) or callable(c) for c in control):
+        raise ArgumentError(
+            "control: expected one law or one function of (t, q, qd), got several; "
+            "a function that returns the sum of their forces combines them"
+        )
     return Torque(0.0 if control is None else control), None
 
 
