@@ -9,7 +9,7 @@ from hinge.model.actuator import (
     reaction_force,
 )
 from hinge.model.builder import Builder
-from hinge.model.checks import Problem, check, enforce, listed
+from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock
 from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
@@ -116,6 +116,7 @@ __all__ = [
     "reroot",
     "stacked",
     "velocity",
+    "warn_near_lock",
     "with_inertial_parameters",
     "with_parameters",
 ]
