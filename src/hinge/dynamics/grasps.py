@@ -14,8 +14,7 @@ import numpy as np
 from hinge.dynamics.closed import closure_jacobian
 from hinge.dynamics.rows import RANK
 from hinge.errors import ArgumentError
-from hinge.model import Robot, SoftFinger, as_vector, checked_robot, rows_of
-from hinge.model.joints import Spherical
+from hinge.model import Robot, as_vector, checked_robot, rows_of
 from hinge.spatial import Array, ArrayLike
 
 __all__ = ["Grip", "grasp_report", "internal_forces", "squeeze"]
@@ -75,7 +74,7 @@ def grasp_report(
         names = rows_of(c.joint).names
         part = given[..., start : start + len(names)]
         start += len(names)
-        if isinstance(c.joint, SoftFinger | Spherical):
+        if {"vx", "vy", "vz"} <= {*names} and "wx" not in names:
             found[c.name] = _grip(names, part, _coefficient(friction, c.name), spin)
     return found
 
