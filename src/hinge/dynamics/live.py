@@ -227,7 +227,7 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Array:
-        """Return the accelerations qdd (…, nv), zero where coordinates are frozen, with the closures that hold."""
+        """Return the accelerations qdd (…, nv), zero where frozen; fastened closures hold."""
         if self.robot.closures:
             self.refuse_frozen()
             if external is None and gravity is None:
@@ -244,7 +244,7 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Closed:
-        """Return the accelerations, the forces (…, m) of the closures and a residual, as `hinge.closed_dynamics`."""
+        """Return accelerations, closure forces (…, m) and a residual, as `hinge.closed_dynamics`."""
         self.refuse_frozen()
         return Closed(**self.call("closed_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity))
 

@@ -292,7 +292,7 @@ class Job:
         return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
 
     def _end_open(self, count: int) -> None:
-        """End states whose closures came apart in spite of projection, at the first recorded time that shows it."""
+        """End states whose closures came apart in spite of projection, at the first recorded time of that."""
         stage = Stage(0, 0.0, "q", "qd")
         rows: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
         rows |= {"q": self.kept_q[:, :count], "qd": self.kept_qd[:, :count]}
