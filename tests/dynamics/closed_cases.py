@@ -48,8 +48,9 @@ def comparisons(robot, q, seed: int, *, target: str | None = None) -> Iterator[t
         yield "closures do no work", abs(float(found["forces"] @ jacobian @ qd)) / (1 + np.abs(forces).max())
         back = hinge.closed_inverse_dynamics(robot, q, qd, found["qdd"])
         yield "inverse", off(f["closed_dynamics"](q, qd, tau=back.tau)["qdd"], found["qdd"])
-        yield "least forces", max(0.0, float(np.linalg.norm(back.tau) - np.linalg.norm(tau))) / (
-            1 + np.linalg.norm(tau)
+        yield (
+            "least forces",
+            max(0.0, float(np.linalg.norm(back.tau) - np.linalg.norm(tau))) / (1 + np.linalg.norm(tau)),
         )
         q = testing_step(robot, q, qd)
 

@@ -25,8 +25,16 @@ def case():
 
 def test_forward_dynamics_is_that_of_the_closed_robot(case):
     robot, q, qd, tau = case
-    assert off(hinge.forward_dynamics(robot, q, qd, tau), hinge.closed_dynamics(robot, q, qd, tau).qdd) < 1e-12
-    assert off(hinge.forward_dynamics(opened(robot), q, qd, tau), reference.forward_dynamics(opened(robot), q, qd, tau)) < 1e-9
+    assert (
+        off(hinge.forward_dynamics(robot, q, qd, tau), hinge.closed_dynamics(robot, q, qd, tau).qdd) < 1e-12
+    )
+    assert (
+        off(
+            hinge.forward_dynamics(opened(robot), q, qd, tau),
+            reference.forward_dynamics(opened(robot), q, qd, tau),
+        )
+        < 1e-9
+    )
 
 
 def test_options_act_on_the_tree_and_through_the_closures(case):
@@ -97,7 +105,10 @@ def test_verbs_of_the_tree_refuse_and_name_the_closed_one(case):
         (lambda: hinge.inverse_dynamics(robot, q, qd, qd), "closed_inverse_dynamics"),
         (lambda: hinge.mass_matrix_inverse(robot, q), "closed_dynamics"),
         (lambda: hinge.mass_solve(robot, q, qd), "settle"),
-        (lambda: hinge.hybrid_dynamics(robot, q, qd, tau=tau, qdd=qd, prescribed=[robot.joint_names[0]]), "opened"),
+        (
+            lambda: hinge.hybrid_dynamics(robot, q, qd, tau=tau, qdd=qd, prescribed=[robot.joint_names[0]]),
+            "opened",
+        ),
     ):
         with pytest.raises(ArgumentError, match=instead):
             call()

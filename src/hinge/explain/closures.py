@@ -32,7 +32,7 @@ def closures_section(c: Compiled) -> Html:
         return join(parts)
     total = sum(sizes)
     said = (
-        f"Ω has {total} rows. It is solved after it was scaled to a unit diagonal, by L D Lᵀ without exchanges: "
+        f"Ω has {total} rows. It is scaled to a unit diagonal and solved by L D Lᵀ without exchanges: "
         "a pivot below the floor belongs to a row that others imply in that state, and its force is zero; "
         "one step of refinement follows. Closures whose ends move with a common body are coupled."
     )

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hinge.dynamics import closure_rows
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
+from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral, warn_near_lock
 from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -127,7 +127,7 @@ class Job:
             raise problem from None
 
     def _check_configurations(self) -> None:
-        """Refuse quaternions that are not normalised."""
+        """Refuse quaternions that are not normalised, and warn of joints near their lock."""
         for joint in self.robot.independent:
             q = self.q[:, joint.q_slice]
             with np.errstate(all="ignore"):
@@ -138,6 +138,7 @@ class Job:
                     "normalise its four numbers, x / numpy.linalg.norm(x); hinge.neutral(robot) is a "
                     "configuration without rotation"
                 )
+        warn_near_lock(self.robot, self.q, "q0")
 
     def _check_closures(self) -> None:
         """Refuse states in which a closure is open, or moves."""
@@ -209,8 +210,8 @@ class Job:
             return np.ascontiguousarray(x, self.dtype)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
-                "give q0 that batch"
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got the batch {x.shape[:-1]}; "
+                f"give q0 that batch: np.broadcast_to(q0, {(*x.shape[:-1], self.robot.nq)})"
             )
         return self._own(x)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -102,10 +103,10 @@ def simulate(
         Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype
     )
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
-    settings |= {"gravity": gravity, "passive": passive, "control": _name(control)}
+    settings |= {"gravity": deepcopy(gravity), "passive": passive, "control": _name(control)}
     settings |= {"hinge": import_module("hinge").__version__}
     if numbers:
-        settings["parameters"] = {name: np.asarray(x) for name, x in numbers.items()}
+        settings["parameters"] = {name: np.array(x, dtype) for name, x in numbers.items()}
     settings |= {name: x for name, x in masks.items() if x is not None}
     if plain.closures:
         settings["project"] = project
@@ -191,6 +192,11 @@ def _law(control: Control) -> tuple[Law, Function | None]:
         )
     if callable(control):
         return Torque(0.0), control
+    if isinstance(control, (list, tuple)) and any(isinstance(c, Law) or callable(c) for c in control):
+        raise ArgumentError(
+            "control: expected one law or one function of (t, q, qd), got several; "
+            "a function that returns the sum of their forces combines them"
+        )
     return Torque(0.0 if control is None else control), None
 
 

@@ -121,8 +121,8 @@ class Head:
             found.append(Hit(name, self._state(state), float(t), q, qd))
         return tuple(found)
 
-    def settings(self, robot: Robot) -> dict[str, Any]:
-        """Return the settings; those that `resume` and energies use are checked."""
+    def settings(self, robot: Robot, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Return the settings; what `resume` and energies use is checked, parameters are of `dtype`."""
         found: dict[str, Any] = dict(self.data["settings"])
         for name, (holds, what) in _SETTINGS.items():
             if found.get(name) is not None:
@@ -145,7 +145,8 @@ class Head:
         given: dict[str, Any] = found.get("parameters") or {}
         expect(given.keys() <= shapes.keys(), f"parameters among {', '.join(shapes)}", list(given))
         if given:
-            found["parameters"] = {n: _block(x, shapes[n], self.batch, n) for n, x in given.items()}
+            blocks = {n: _block(x, shapes[n], self.batch, n) for n, x in given.items()}
+            found["parameters"] = {n: x.astype(dtype) for n, x in blocks.items()}
         return found
 
 
