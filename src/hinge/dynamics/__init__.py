@@ -6,6 +6,7 @@ from hinge.dynamics import (
     centroidal,
     closed,
     compiler,
+    embedding,
     estimation,
     expressions,
     factors,
@@ -29,6 +30,7 @@ from hinge.dynamics.cached import *
 from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
 from hinge.dynamics.compiler import *
+from hinge.dynamics.embedding import *
 from hinge.dynamics.estimation import *
 from hinge.dynamics.expressions import *
 from hinge.dynamics.factors import *
@@ -53,6 +55,7 @@ __all__ += cached.__all__
 __all__ += centroidal.__all__
 __all__ += closed.__all__
 __all__ += compiler.__all__
+__all__ += embedding.__all__
 __all__ += estimation.__all__
 __all__ += expressions.__all__
 __all__ += factors.__all__

@@ -10,7 +10,7 @@ from hinge.model.actuator import (
 )
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed
-from hinge.model.closing import close, closure_ends, closure_of, closure_transform, opened, with_closures
+from hinge.model.closing import close, closure_ends, closure_of, closure_transform, every_closure, opened, with_closures
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
 from hinge.model.couplings import embed_couplings, release_couplings
@@ -24,6 +24,9 @@ from hinge.model.inertial import (
     with_inertial_parameters,
 )
 from hinge.model.limits import LimitReport, limit_report
+from hinge.model.loop_geometry import LoopGeometry, loop_geometry, loop_path
+from hinge.model.loop_motion import LoopMotion, eliminated, substituted
+from hinge.model.loops import Loop
 from hinge.model.parameters import (
     check_parameters,
     friction_parameters,
@@ -43,6 +46,7 @@ from hinge.model.state import (
     random_configuration,
     velocity,
 )
+from hinge.model.units import Unit, release_loops, units, without_loops
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,
@@ -69,6 +73,9 @@ __all__ = [
     "Joint",
     "LimitReport",
     "LineContact",
+    "Loop",
+    "LoopGeometry",
+    "LoopMotion",
     "Mesh",
     "PeerMap",
     "PointContact",
@@ -79,6 +86,7 @@ __all__ = [
     "Shape",
     "SoftFinger",
     "Sphere",
+    "Unit",
     "actuator_effort",
     "as_configuration",
     "as_tangent",
@@ -104,8 +112,10 @@ __all__ = [
     "difference",
     "digest",
     "effort_subspace",
+    "eliminated",
     "embed_couplings",
     "enforce",
+    "every_closure",
     "fingerprint",
     "friction_parameters",
     "generalized_force",
@@ -117,6 +127,8 @@ __all__ = [
     "limit_report",
     "listed",
     "lock",
+    "loop_geometry",
+    "loop_path",
     "merge",
     "mujoco_map",
     "neutral",
@@ -128,11 +140,15 @@ __all__ = [
     "reduce",
     "refuse_text",
     "release_couplings",
+    "release_loops",
     "reroot",
     "rows_of",
     "stacked",
+    "substituted",
+    "units",
     "velocity",
     "with_closures",
     "with_inertial_parameters",
     "with_parameters",
+    "without_loops",
 ]
