@@ -375,7 +375,7 @@ class RobotBinding:
             found.append(float(np.arctan2(place.turned[1], place.turned[0])))
         found += [x for link in place.after for x in _link_numbers(link)]
         if place.last is not None:
-            found += _transform_numbers(place.last)
+            found += transform_numbers(place.last)
         for x in place.around or ():
             found += _pose_numbers(x)
         for k in self._told_apart(body):
@@ -387,14 +387,14 @@ class RobotBinding:
         if Ask.OWN_FORCES in self.needs.asks:
             found += _passive_numbers(place.joint, all_terms=self.needs.gives(friction))
         for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
+            found += [*transform_numbers(x), *_tidy_ones(x.r).tolist()]
         return found
 
     @cached_property
     def _fixed_ends(self) -> list[float]:
         """The numbers of the ends of closures that are fixed in the world."""
         inner = (closure_ends(self.robot, c)[0] for c in self._closures)
-        return [n for i, x in inner if i == WORLD for n in _transform_numbers(x)]
+        return [n for i, x in inner if i == WORLD for n in transform_numbers(x)]
 
     @cached_property
     def _inertias(self) -> list[list[float]]:
@@ -435,7 +435,7 @@ def _link_numbers(link: Step) -> list[float]:
     return [link.c, link.s]
 
 
-def _transform_numbers(x: Transform) -> list[float]:
+def transform_numbers(x: Transform) -> list[float]:
     """Return E and −E r× of a constant transform."""
     whole = _tidy_ones(x.matrix())
     return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]

@@ -24,13 +24,14 @@ from hinge.model import (
     Robot,
     SoftFinger,
     as_configuration,
-    assemble,
     checked_robot,
     loop_geometry,
     loop_path,
+    opened,
     refuse_text,
     release_loops,
     rows_of,
+    with_loops,
 )
 from hinge.spatial import Array, ArrayLike
 
@@ -69,15 +70,7 @@ def embed_loops(
     groups = _groups(cut)
     _refuse_strangers(cut, groups, wanted)
     loops = [_Chart(cut, places, start).loop(wanted) for places in groups]
-    return assemble(
-        cut.name,
-        cut.bodies,
-        cut.joints,
-        frames=cut.frames,
-        couplings=cut.couplings,
-        gravity=cut.gravity,
-        loops=loops,
-    )
+    return with_loops(cut, loops)
 
 
 def _one(robot: Robot, near: ArrayLike) -> Array:
@@ -388,10 +381,7 @@ def loop_costs(robot: Robot) -> LoopCosts:
     """Return the operations of forward dynamics of a robot with closures or embedded loops, both ways."""
     cut = release_loops(checked_robot(robot))
     inside = robot if robot.loops else embed_loops(cut)
-    tree = assemble(
-        cut.name, cut.bodies, cut.joints, frames=cut.frames, couplings=cut.couplings, gravity=cut.gravity
-    )
-    return LoopCosts(_count(cut, "closed_dynamics"), _count(inside), _count(tree))
+    return LoopCosts(_count(cut, "closed_dynamics"), _count(inside), _count(opened(cut)))
 
 
 def _count(robot: Robot, verb: str = "forward_dynamics") -> int:

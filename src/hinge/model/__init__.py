@@ -46,7 +46,7 @@ from hinge.model.state import (
     random_configuration,
     velocity,
 )
-from hinge.model.units import Unit, release_loops, units, without_loops
+from hinge.model.units import Unit, release_loops, units, with_loops, without_loops
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,
@@ -149,6 +149,7 @@ __all__ = [
     "velocity",
     "with_closures",
     "with_inertial_parameters",
+    "with_loops",
     "with_parameters",
     "without_loops",
 ]

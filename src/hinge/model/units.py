@@ -12,6 +12,7 @@ from hinge.model.closures import Closure
 from hinge.model.joints import JointType
 from hinge.model.loop_geometry import loop_geometry
 from hinge.model.loop_motion import LoopMotion
+from hinge.model.loops import Loop
 from hinge.model.robot import Robot, assemble
 from hinge.model.vectors import checked_robot, stacked
 from hinge.spatial import Array
@@ -101,15 +102,16 @@ def release_loops(robot: Robot) -> Robot:
     closures = list(robot.closures)
     for k, c in back:
         closures.insert(k, c)
-    return _without_loops(robot, closures)
+    return with_loops(robot, (), closures)
 
 
 def without_loops(robot: Robot) -> Robot:
     """Return the tree of a robot with embedded loops, which are open; its other closures stay."""
-    return _without_loops(robot, robot.closures) if robot.loops else robot
+    return with_loops(robot, (), robot.closures) if robot.loops else robot
 
 
-def _without_loops(robot: Robot, closures: Sequence[Closure]) -> Robot:
+def with_loops(robot: Robot, loops: Sequence[Loop], closures: Sequence[Closure] = ()) -> Robot:
+    """Return the robot with these loops and closures in place of its own."""
     return assemble(
         robot.name,
         robot.bodies,
@@ -118,4 +120,5 @@ def _without_loops(robot: Robot, closures: Sequence[Closure]) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=closures,
+        loops=loops,
     )

@@ -13,6 +13,11 @@ from hinge.spatial import Array, ArrayLike, force_cross, motion
 
 def state(robot: Robot, q: ArrayLike, **tangents: ArrayLike) -> tuple[Array, ...]:
     """Return q and the tangent vectors (qd, qdd, tau) as arrays that broadcast with each other."""
+    if robot.loops and tangents:
+        raise NotImplementedError(
+            f"robot: the reference algorithms do not support embedded loops, which {robot.name!r} has; use "
+            "release_loops(robot) and carry_state"
+        )
     found = {"q": as_configuration(robot, q)}
     found |= {name: as_tangent(robot, value, name) for name, value in tangents.items()}
     common_batch(found)
@@ -55,7 +60,7 @@ def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
 
 def refuse_followers(robot: Robot, what: str) -> None:
     """Refuse robots with follower joints, for recursions over single joints."""
-    if len(robot.independent) < len(robot.joints):
+    if robot.is_embedded:
         raise NotImplementedError(
             f"{what}: not supported for robots with embedded couplings, such as {robot.name!r}; solve with "
             "the mass matrix, or use hinge.dynamics"
