@@ -45,7 +45,7 @@ from hinge.binding.steps import Link as Step
 from hinge.binding.steps import Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import Joint as ModelJoint
-from hinge.model import Closure, Robot, closure_ends, digest, rows_of
+from hinge.model import Closure, LoopMotion, Robot, closure_ends, digest, rows_of
 from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
 from hinge.sweeps import Site, has_blocks_at_bodies
@@ -418,7 +418,8 @@ class RobotBinding:
 def of_this_package(types: Iterable[JointType]) -> bool:
     """Tell whether all joint types are of this package; other formulas may change between runs."""
     package = __name__.split(".")[0]
-    return all(type(t).__module__.split(".")[0] == package for t in types)
+    single = (m for t in types for m in (t.members if isinstance(t, LoopMotion) else (t,)))
+    return all(type(t).__module__.split(".")[0] == package for t in single)
 
 
 def _link_kind(link: Step) -> LinkKind:

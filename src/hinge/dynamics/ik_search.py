@@ -58,7 +58,7 @@ class Task:
             if j.name in names:
                 moving[j.qd_slice] = coordinates[j.q_slice] = True
                 lower[j.q_slice], upper[j.q_slice] = least[j.q_slice], most[j.q_slice]
-            if isinstance(j.type, VectorJoint) and not j.follows:
+            if isinstance(j.type, VectorJoint) and not j.follows and not j.depends:
                 straight += [(j.q_slice.start + k, j.qd_slice.start + k) for k in range(j.nv)]
         pairs = np.array(straight, dtype=int).reshape(-1, 2)
         both = pairs[:, 0], pairs[:, 1]
