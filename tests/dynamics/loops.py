@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 import hinge
+from hinge import reference
+from hinge.errors import ModelWarning
 from hinge.model import Body, Frame, Joint, assemble
 from hinge.model.joints import Cylindrical, Fixed, Free, Prismatic, Revolute, Spherical, Universal
-from hinge.spatial import Inertia, Transform, quaternion, rotation
+from hinge.spatial import Inertia, Transform, matvec, quaternion, rotation
+from hinge.testing import random_state
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -130,3 +135,52 @@ CASES = {
     "leg": lambda: (leg(), None),
     "six-bar": lambda: (two_loops(), None),
 }
+
+
+def embedded(name, **options):
+    """Return a robot cut and embedded, without the warning that tells of its dead centres."""
+    robot, q = CASES[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return robot, hinge.embed_loops(robot, near=q, **options)
+
+
+class Looped:
+    """A robot with embedded loops, a state, and what dense matrices of the cut robot say about it.
+
+    G spans what the closures' Jacobian of the reference takes to zero, and is the identity at the independent rates.
+    """
+
+    def __init__(self, full, robot, seed=0, batch=()):
+        self.full, self.robot = full, robot
+        self.tree = hinge.opened(full)
+        self.state = random_state(robot, seed, batch)
+        self.q = self.state.q
+        self.own = np.concatenate([np.arange(full.nv)[full.joint(j.name).qd_slice] for j in robot.rated])
+        jacobian = reference.closure_jacobian(full, self.q)
+        _, _, turned = np.linalg.svd(jacobian)
+        null = np.swapaxes(turned, -1, -2)[..., full.nv - robot.nv :]
+        self.g = null @ np.linalg.inv(null[..., self.own, :])
+        self.qd = self.wide(self.state.qd)
+        bias = reference.closure_bias(full, self.q, self.qd)
+        free = -matvec(np.linalg.pinv(jacobian, rcond=1e-9), bias)
+        self.ahead = free - self.wide(free[..., self.own])
+
+    def wide(self, x):
+        return matvec(self.g, x)
+
+    def narrow(self, x):
+        return matvec(np.swapaxes(self.g, -1, -2), x)
+
+    @property
+    def mass(self):
+        return np.swapaxes(self.g, -1, -2) @ reference.mass_matrix(self.tree, self.q) @ self.g
+
+    def forces(self, qdd, **more):
+        """Return Gᵀ τ for the accelerations G q̈ + ġ."""
+        full = self.wide(qdd) + self.ahead
+        return self.narrow(reference.inverse_dynamics(self.tree, self.q, self.qd, full, **more))
+
+    def accelerations(self, tau, **more):
+        left = tau - self.forces(np.zeros(self.robot.nv), **more)
+        return np.linalg.solve(self.mass, left[..., None])[..., 0]
