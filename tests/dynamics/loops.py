@@ -63,17 +63,27 @@ def seven(joint, seed=0):
         at = Transform.place(turn, rng.uniform(-0.4, 0.4, 3))
         bodies.append(rod(f"b{k}", 0.5))
         joints.append(Joint(f"j{k}", Revolute(axis), f"b{k - 1}" if k else None, f"b{k}", at))
-    tip = Frame("tip", "b6", Transform.place(rotation.from_quaternion(quaternion.random(rng)), [0.3, 0.1, 0.0]))
+    tip = Frame(
+        "tip", "b6", Transform.place(rotation.from_quaternion(quaternion.random(rng)), [0.3, 0.1, 0.0])
+    )
     robot = assemble("seven", bodies, joints, frames=[tip])
     q = rng.uniform(-1.0, 1.0, 7)
     pose = hinge.forward_kinematics(robot, q, "tip")
-    robot = hinge.close(robot, None, "tip", joint=joint, name="end", rotation=pose.rotation, position=pose.position)
+    robot = hinge.close(
+        robot, None, "tip", joint=joint, name="end", rotation=pose.rotation, position=pose.position
+    )
     return robot, q
 
 
 def leg():
     """Return a leg with a four-bar knee on a free torso, with a foot below it."""
-    bodies = [rod("torso", 0.5, 5.0), rod("thigh", 0.3), rod("bar", 0.1), rod("link", 0.25), rod("shank", 0.35)]
+    bodies = [
+        rod("torso", 0.5, 5.0),
+        rod("thigh", 0.3),
+        rod("bar", 0.1),
+        rod("link", 0.25),
+        rod("shank", 0.35),
+    ]
     joints = [
         Joint("base", Free(), None, "torso"),
         Joint("hip", Revolute(X), "torso", "thigh", place(0.2, 0.1, -0.1)),
@@ -102,7 +112,7 @@ def two_loops():
 
 
 def platform(legs=3):
-    """Return a platform on a free joint, held by legs of a universal and a prismatic joint that end in balls."""
+    """Return a free platform on legs of a universal and a prismatic joint that end in balls."""
     bodies, joints, frames = [rod("plate", 0.3, 2.0)], [Joint("free", Free(), None, "plate")], []
     for k in range(legs):
         angle = 2 * np.pi * k / legs
@@ -112,7 +122,9 @@ def platform(legs=3):
             Joint(f"u{k}", Universal(X, Y), None, f"low{k}", Transform.place(None, foot)),
             Joint(f"p{k}", Prismatic(Z), f"low{k}", f"rod{k}"),
         ]
-        frames.append(Frame(f"on{k}", "plate", Transform.place(None, [0.3 * np.cos(angle), 0.3 * np.sin(angle), 0.0])))
+        frames.append(
+            Frame(f"on{k}", "plate", Transform.place(None, [0.3 * np.cos(angle), 0.3 * np.sin(angle), 0.0]))
+        )
     robot = assemble("platform", bodies, joints, frames=frames)
     for k in range(legs):
         robot = hinge.close(robot, f"rod{k}", f"on{k}", joint=Spherical(), name=f"ball{k}")
@@ -148,7 +160,8 @@ def embedded(name, **options):
 class Looped:
     """A robot with embedded loops, a state, and what dense matrices of the cut robot say about it.
 
-    G spans what the closures' Jacobian of the reference takes to zero, and is the identity at the independent rates.
+    G spans what the closures' Jacobian of the reference takes to zero, and is the identity at the independent
+    rates.
     """
 
     def __init__(self, full, robot, seed=0, batch=()):

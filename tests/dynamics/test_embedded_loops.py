@@ -1,7 +1,8 @@
-"""Robots with embedded loops against the cut robot, against dense projections, and against the laws of mechanics."""
+"""Robots with embedded loops against the cut robot, dense projections, and the laws of mechanics."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from hinge import dynamics, reference
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.io.robot_json import from_json, to_json
 from hinge.model import Joint, SoftFinger, assemble, fingerprint, inertial_parameters, joints
+from hinge.sim import PD
 from hinge.spatial import matvec
 from hinge.targets import has_llvm
 from hinge.testing.laws import Dynamics, check_laws
@@ -86,17 +88,19 @@ def test_the_native_target(monkeypatch):
 def test_a_platform_on_three_legs():
     full = platform()
     near = hinge.configuration(full, {"free": [1, 0, 0, 0, 0, 0, 0.7], **{f"p{k}": 0.7 for k in range(3)}})
-    robot = hinge.embed_loops(full, near=near, independent=["p0", "p1", "p2"])
-    assert (robot.nq, robot.nv) == (full.nq, 3)
-    q = robot.loops[0].home
-    s = np.linspace(-1, 1, 3)
-    at, qd = hinge.carry_state(robot, full, q, s)
-    cut = hinge.closed_dynamics(full, at, qd, np.zeros(full.nv))
-    found = hinge.forward_dynamics(robot, q, s, np.zeros(3))
-    assert_allclose(found, gathered(full, robot, cut.qdd), rtol=1e-10, atol=1e-10)
-    moved = hinge.integrate(robot, q, 0.1 * s)
-    assert np.abs(hinge.closure_error(full, moved)).max() < 1e-12
-    assert_allclose(np.linalg.norm(moved[..., robot.joint("free").q_slice][:4]), 1.0, atol=1e-14)
+    s = np.linspace(-1, 1, 6)
+    for chosen in (["free"], ["u0", "p0", "u1", "p2"]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            robot = hinge.embed_loops(full, near=near, independent=chosen)
+        q = robot.loops[0].home
+        at, qd = hinge.carry_state(robot, full, q, s)
+        cut = hinge.closed_dynamics(full, at, qd, np.zeros(full.nv))
+        found = hinge.forward_dynamics(robot, q, s, np.zeros(6))
+        assert_allclose(found, gathered(full, robot, cut.qdd), rtol=1e-9, atol=1e-9)
+        moved = hinge.integrate(robot, q, 0.1 * s)
+        assert np.abs(hinge.closure_error(full, moved)).max() < 1e-12
+        assert_allclose(np.linalg.norm(moved[robot.joint("free").q_slice][:4]), 1.0, atol=1e-14)
 
 
 def test_rotors_springs_dampers_and_friction_of_dependent_joints():
@@ -126,7 +130,9 @@ def test_costs_of_both_ways():
 def test_forces_on_bodies_and_gravity(case):
     s, robot = case.state, case.robot
     given = {"external": {"foot": np.ones(6), "heel": np.arange(6.0)}, "gravity": [0.3, 2.0, -5.0]}
-    assert_allclose(hinge.inverse_dynamics(robot, s.q, s.qd, s.qdd, **given), case.forces(s.qdd, **given), **CLOSE)
+    assert_allclose(
+        hinge.inverse_dynamics(robot, s.q, s.qd, s.qdd, **given), case.forces(s.qdd, **given), **CLOSE
+    )
     found = hinge.forward_dynamics(robot, s.q, s.qd, s.tau, **given)
     assert_allclose(found, case.accelerations(s.tau, **given), **CLOSE)
     assert_allclose(hinge.bias_force(robot, s.q, s.qd), case.forces(0 * s.qdd), **CLOSE)
@@ -162,7 +168,9 @@ def test_factors_of_the_mass_matrix(case):
     s, robot, m = case.state, case.robot, case.mass
     assert_allclose(hinge.mass_matrix(robot, s.q), m, **CLOSE)
     assert_allclose(hinge.mass_matrix_inverse(robot, s.q), np.linalg.inv(m), **CLOSE)
-    assert_allclose(hinge.mass_solve(robot, s.q, s.tau), np.linalg.solve(m, s.tau[..., None])[..., 0], **CLOSE)
+    assert_allclose(
+        hinge.mass_solve(robot, s.q, s.tau), np.linalg.solve(m, s.tau[..., None])[..., 0], **CLOSE
+    )
     assert_allclose(hinge.log_determinant(robot, s.q), np.linalg.slogdet(m)[1], **CLOSE)
     root = hinge.mass_root(robot, s.q)
     assert_allclose(root @ np.swapaxes(root, -1, -2), m, **CLOSE)
@@ -226,7 +234,9 @@ def test_on_a_base_that_moves():
     case = Looped(*embedded("slider-crank"), 5, (2,))
     s, robot = case.state, case.robot
     base = hinge.BaseMotion(
-        angular_velocity=[0.3, -0.5, 0.2], angular_acceleration=[1.0, 0.1, -0.4], acceleration=[0.2, 0.7, -1.0]
+        angular_velocity=[0.3, -0.5, 0.2],
+        angular_acceleration=[1.0, 0.1, -0.4],
+        acceleration=[0.2, 0.7, -1.0],
     )
     full = hinge.inverse_dynamics(case.tree, case.q, case.qd, case.wide(s.qdd) + case.ahead, base=base)
     tau = hinge.inverse_dynamics(robot, s.q, s.qd, s.qdd, base=base)
@@ -289,18 +299,22 @@ def test_energy_is_kept_and_loops_stay_closed(integrator):
 def test_feedback_of_independent_joints():
     robot = embedded("leg")[1]
     target = hinge.integrate(robot, hinge.neutral(robot), hinge.velocity(robot, {"front": 0.3}))
-    law = hinge.PD(target, kp={"front": 200.0}, kd={"front": 10.0})
-    run = hinge.simulate(robot, hinge.neutral(robot), np.zeros(robot.nv), t=0.5, dt=0.002, control=law, gravity=[0, 0, 0])
+    law = PD(target, kp={"front": 200.0}, kd={"front": 10.0})
+    run = hinge.simulate(
+        robot, hinge.neutral(robot), np.zeros(robot.nv), t=0.5, dt=0.002, control=law, gravity=[0, 0, 0]
+    )
     at = robot.joint("front").q_slice
     assert_allclose(run.q[-1, at], target[at], atol=0.05)
     with pytest.raises(ArgumentError, match="moves by itself"):
-        hinge.simulate(robot, target, np.zeros(robot.nv), t=0.1, dt=0.01, control=hinge.PD(target, {"knee": 1.0}, 0.0))
+        hinge.simulate(
+            robot, target, np.zeros(robot.nv), t=0.1, dt=0.01, control=PD(target, {"knee": 1.0}, 0.0)
+        )
 
 
 def test_a_start_that_is_open_is_refused():
     robot = embedded("four-bar")[1]
     with pytest.raises(ArgumentError, match="closes loop 'pin'"):
-        hinge.simulate(robot, hinge.neutral(robot) + [0.1, 0, 0], [0.0], t=0.1, dt=0.01)
+        hinge.simulate(robot, hinge.neutral(robot) + 0.1, [0.0], t=0.1, dt=0.01)
 
 
 # The model.
@@ -308,7 +322,8 @@ def test_a_start_that_is_open_is_refused():
 
 def test_configurations():
     full, robot = embedded("leg")
-    q, v = hinge.random_configuration(robot, 1, (3,)), 0.2 * np.random.default_rng(0).standard_normal((3, robot.nv))
+    q = hinge.random_configuration(robot, 1, (3,))
+    v = 0.2 * np.random.default_rng(0).standard_normal((3, robot.nv))
     assert np.abs(hinge.closure_error(full, q)).max() < 1e-12
     there = hinge.integrate(robot, q, v)
     assert np.abs(hinge.closure_error(full, there)).max() < 1e-12
@@ -357,7 +372,7 @@ def test_merging_and_other_edits():
 def test_coordinates_that_cannot_be_independent():
     with pytest.raises(ArgumentError, match=r"1 independent rates .* 2 rates; use \['q1'\]"):
         hinge.embed_loops(four_bar(), independent=["q1", "q2"])
-    with pytest.raises(ArgumentError, match="in none"):
+    with pytest.raises(ArgumentError, match="got 'hip', in none"):
         hinge.embed_loops(leg(), independent=["hip"])
     with pytest.raises(ArgumentError, match="do not determine the others"):
         hinge.embed_loops(idle(), independent=["spin"])
@@ -386,12 +401,12 @@ def test_dead_centres_are_told_and_give_nan():
 def test_closures_that_cannot_be_embedded():
     plain = hinge.opened(four_bar())
     soft = hinge.close(plain, "coupler_tip", "rocker_tip", joint=SoftFinger(), name="soft")
-    with pytest.raises(ArgumentError, match="soft finger .*keep it cut"):
+    with pytest.raises(ArgumentError, match=r"soft finger .*keep it cut"):
         hinge.embed_loops(soft)
     with pytest.raises(ArgumentError, match="which has none"):
         hinge.embed_loops(plain)
     rigid = hinge.close(plain, "coupler_tip", "rocker_tip", name="weld")
-    with pytest.raises(ArgumentError, match="cannot move|closes"):
+    with pytest.raises(ArgumentError, match=r"cannot move|closes"):
         hinge.embed_loops(rigid)
     with pytest.raises(ArgumentError, match="near: expected"):
         hinge.embed_loops(four_bar(lengths=(0.3, 0.9, 0.7, 3.0)), near=np.zeros(3))

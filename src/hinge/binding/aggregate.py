@@ -1,15 +1,15 @@
 """Constraint embedding: the letters at an aggregate of bodies whose joints share coordinates or rates.
 
 Let E = Eᵢ + Eₓ, steps between members of one aggregate and steps to another one, φᵢ = (I − Eᵢ)⁻¹, a finite
-sum, and G the matrix from the rates to those of the joints, with the ratios of couplings, or of loops a function of q
-(`loops`). From (3.4)
+sum, and G the matrix from the rates to those of the joints, with the ratios of couplings, or of loops a
+function of q (`loops`). From (3.4)
 
     φ = φᵢ (I − Eₓ φᵢ)⁻¹,     Gᵀ H φ = H′ φ′     with    H′ = Gᵀ H φᵢ,   E′ = Eₓ φᵢ,   φ′ = (I − E′)⁻¹:
 
 Gᵀ H φ M φᵀ Hᵀ G = H′ φ′ M φ′ᵀ H′ᵀ has the form that it had. A block of the Body space is the stack of the
-members' blocks. M, B, b and 𝒜 are those of the members, V = φ′ᵀ H′ᵀ q̇ holds their velocities, and
-φᵀ (a + Hᵀ Ġ q̇) = φ′ᵀ a′ with a′ = φᵢᵀ (a + Hᵀ Ġ q̇). H′ and E′ are again a hinge map and a step to one parent, so that every
-identity stays as it is, and articulated bodies of coupled hinges come out by themselves.
+members' blocks. M, B, b and 𝒜 are those of the members, V = φ′ᵀ H′ᵀ q̇ holds their velocities, and φᵀ (a + Hᵀ
+Ġ q̇) = φ′ᵀ a′ with a′ = φᵢᵀ (a + Hᵀ Ġ q̇). H′ and E′ are again a hinge map and a step to one parent, so that
+every identity stays as it is, and articulated bodies of coupled hinges come out by themselves.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Member:
     """A body of an aggregate, without its numbers.
 
     `parent` is the number of its parent in the aggregate, −1 if that is outside. `coordinates` and `dofs` are
-    where its q and q̇ stand among those of the aggregate; if it `follows`, ratio and offset lead there. A joint of
-    a loop that depends on others has no `dofs`.
+    where its q and q̇ stand among those of the aggregate; if it `follows`, ratio and offset lead there. A
+    joint of a loop that depends on others has no `dofs`.
     """
 
     kind: Kind
@@ -173,7 +173,7 @@ class AggregateStep:
 
 
 class AggregateSite:
-    """The letters at an aggregate: numbers of the members, ratio and offset of those that follow, of the loops."""
+    """The letters at an aggregate: numbers of members, ratios and offsets of followers, loops."""
 
     def __init__(self, kind: AggregateKind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
         self.kind = kind

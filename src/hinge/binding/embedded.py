@@ -1,7 +1,8 @@
 """The letters bound to a robot with embedded couplings or loops: bodies that move together form aggregates.
 
-The values of letters at an aggregate are in `aggregate`. The members are bodies of the robot without couplings and
-loops, each with coordinates and rates of its own; which aggregates there are is `hinge.tree.grouped`.
+The values of letters at an aggregate are in `aggregate`. The members are bodies of the robot without
+couplings and loops, each with coordinates and rates of its own; which aggregates there are is
+`hinge.tree.grouped`.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ class EmbeddedBinding(RobotBinding):
         super().__post_init__()
         for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
-                f"parameters: {name!r} is not supported for robots with embedded {_what(self.robot)}, such as "
-                f"{self.robot.name!r}; use release_{_what(self.robot)}(robot)"
+                f"parameters: {name!r} is not supported for robots with embedded {_what(self.robot)}, such "
+                f"as {self.robot.name!r}; use release_{_what(self.robot)}(robot)"
             )
         for name in self.prescribed or ():
             if self.robot.joint(name).depends:
                 raise ArgumentError(
-                    f"prescribed: expected joints with rates of their own, got {name!r}, which depends on others of its "
-                    "loop; prescribe the independent joints of the loop"
+                    f"prescribed: expected joints with rates of their own, got {name!r}, which depends on "
+                    "others of its loop; prescribe the independent joints of the loop"
                 )
 
     @cached_property
@@ -96,7 +97,9 @@ class EmbeddedBinding(RobotBinding):
         found: list[tuple[int, Transform]] = []
         for i, x in closure_ends(self.robot, closure):
             here = i == WORLD
-            found.append((i, x) if here else (self.free.carriers[i], x @ self.free._own_places[i].chosen.inv()))
+            found.append(
+                (i, x) if here else (self.free.carriers[i], x @ self.free._own_places[i].chosen.inv())
+            )
         return found
 
     @cached_property

@@ -1,13 +1,13 @@
 """Embedded loops: the rates of an aggregate's joints as functions of the independent ones.
 
-With J = [J_i J_d] the rows of the closures over the independent and the dependent rates, all of it relative to the
-nearest body that carries both ends of a closure,
+With J = [J_i J_d] the rows of the closures over the independent and the dependent rates, all of it relative
+to the nearest body that carries both ends of a closure,
 
     G = [I; −J_d⁻¹ J_i],     ġ = [0; −J_d⁻¹ γ],     γ = J̇ q̇ = Rᵀ (α(s) − X α(p) + (V(s) − X V(p)) × X V(p)),
 
-where V and α are velocities and, for q̈ = 0, spatial accelerations of the two ends. J_d is eliminated in an order that
-was chosen when the loop was embedded, written out. What depends on q alone, G, the factors of J_d and X, is part of the
-hinge values.
+where V and α are velocities and, for q̈ = 0, spatial accelerations of the two ends. J_d is eliminated in an
+order that was chosen when the loop was embedded, written out. What depends on q alone, G, the factors of J_d
+and X, is part of the hinge values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class LoopKind:
     """A loop without its numbers.
 
     `rows`, each a closure and a row of it, and `pivots`, each a member and a rate of it, are in the order of
-    elimination; `free` are the independent rates, each a member, a rate of it, and its place in the aggregate.
+    elimination; `free` are the independent rates, each a member, a rate of it, and its place in the
+    aggregate.
     """
 
     ways: tuple[WayKind, ...]
@@ -79,7 +80,9 @@ class LoopSite:
             return columns[row[0]][rate][row[1]] if rate in columns[row[0]] else 0.0
 
         factors = eliminated([[entry(r, p) for p in self.kind.pivots] for r in self.kind.rows])
-        ahead = [substituted(factors, [entry(r, (m, k)) for r in self.kind.rows]) for m, k, _ in self.kind.free]
+        ahead = [
+            substituted(factors, [entry(r, (m, k)) for r in self.kind.rows]) for m, k, _ in self.kind.free
+        ]
         values = [-x for i in range(len(factors)) for x in (column[i] for column in ahead)]
         return _block([*values, *(x for row in factors for x in row), *(x for part in across for x in part)])
 
@@ -96,7 +99,7 @@ class LoopSite:
         chains: Sequence[Chain],
         rates: Sequence[Block],
     ) -> list[Any]:
-        """Return −J_d⁻¹ γ: the accelerations of the dependent rates, in the order of the pivots, at q̈ᵢ = 0."""
+        """Return −J_d⁻¹ γ: the dependent accelerations at q̈ᵢ = 0, in the order of the pivots."""
         d, f = len(self.kind.pivots), len(self.kind.free)
         factors = chart[d * f : d * f + d * d].reshape(d, d).tolist()
         left = chart[d * f + d * d :]
@@ -113,7 +116,11 @@ class LoopSite:
 
 
 def _columns(
-    path: Sequence[int], end: Block, sites: Sequence[RobotSite], hinges: Sequence[Block], chains: Sequence[Chain]
+    path: Sequence[int],
+    end: Block,
+    sites: Sequence[RobotSite],
+    hinges: Sequence[Block],
+    chains: Sequence[Chain],
 ) -> dict[tuple[int, int], Block]:
     """Return the velocities of an end for the rates of each member on the way to it."""
     keys: list[tuple[int, int]] = []
@@ -172,7 +179,7 @@ def _place(numbers: Iterator[Any]) -> Block:
     return _motion_matrix(*([next(numbers) for _ in range(9)] for _ in range(2)))
 
 
-def _motion_matrix(turn: Sequence[Any], low: Sequence[Any]) -> Block:
+def _motion_matrix(turn: Sequence[Any] | Block, low: Sequence[Any] | Block) -> Block:
     found = zeros(6, 6)
     found[:3, :3].flat[:] = turn
     found[3:, 3:] = found[:3, :3]

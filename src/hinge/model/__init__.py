@@ -10,7 +10,15 @@ from hinge.model.actuator import (
 )
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed
-from hinge.model.closing import close, closure_ends, closure_of, closure_transform, every_closure, opened, with_closures
+from hinge.model.closing import (
+    close,
+    closure_ends,
+    closure_of,
+    closure_transform,
+    every_closure,
+    opened,
+    with_closures,
+)
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
 from hinge.model.couplings import embed_couplings, release_couplings

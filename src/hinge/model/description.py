@@ -10,7 +10,7 @@ from hinge.model.vectors import checked_robot
 
 
 def describe(robot: Robot) -> str:
-    """Return the robot's bodies as a table: tree, joint, coordinates, mass; and its closures and embedded loops as others."""
+    """Return the robot's bodies as a table: tree, joint, coordinates, mass; closures and loops as others."""
     lines = _table(HEAD, rows_of(checked_robot(robot).bodies, robot.joints, robot.tree.depth))
     if robot.closures:
         lines += ["", *_table(CLOSURE_HEAD, closure_rows(robot.closures))]

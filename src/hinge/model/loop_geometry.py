@@ -1,6 +1,7 @@
-"""The way round a loop: errors and Jacobians of closures as functions of the joints on it, for any scalar type.
+"""The way round a loop: errors and Jacobians of closures as functions of its joints, for any scalar type.
 
-Everything is relative to the nearest body that carries both ends of a closure, so that its motion does not enter.
+Everything is relative to the nearest body that carries both ends of a closure, so that its motion does not
+enter.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -27,7 +29,8 @@ LONGEST = 0.5
 class Way:
     """A closure seen from the nearest body that carries both its ends.
 
-    `inner` and `outer` are the steps from there to the ends: numbers of joints of the loop, or constant transforms.
+    `inner` and `outer` are the steps from there to the ends: numbers of joints of the loop, or constant
+    transforms.
     """
 
     inner: tuple[int | Transform, ...]
@@ -110,7 +113,9 @@ class LoopGeometry:
         pairs = zip(self.joints, self.q_at, self.v_at, strict=True)
         return np.concatenate([j.type.integrate(q[..., a], step[..., v]) for j, a, v in pairs], axis=-1)
 
-    def closed(self, q: Array, *, free: Array, tolerance: float = 1e-13, steps: int = 40) -> tuple[Array, Array]:
+    def closed(
+        self, q: Array, *, free: Array, tolerance: float = 1e-13, steps: int = 40
+    ) -> tuple[Array, Array]:
         """Return configurations near q that close, and the largest error (…) left in each.
 
         By steps of least squares over all rows, of the rates in `free`, none longer than `LONGEST`.
@@ -126,8 +131,7 @@ class LoopGeometry:
             if np.all(least <= tolerance):
                 break
             rows = jacobian[..., held, :][..., free]
-            ok = np.isfinite(rows).all(axis=(-1, -2)) & np.isfinite(error).all(axis=-1)
-            rows, left = np.where(ok[..., None, None], rows, 0.0), np.where(ok[..., None], error, 0.0)
+            rows, left = (np.where(np.isfinite(x), x, 0.0) for x in (rows, error))
             step = np.zeros((*q.shape[:-1], self.rates))
             step[..., free] = -(np.linalg.pinv(rows, rcond=RANK) @ left[..., None])[..., 0]
             longest = np.abs(step).max(axis=-1, keepdims=True, initial=0.0)
@@ -174,5 +178,4 @@ def _steps(robot: Robot, body: int, top: int, local: dict[int, int]) -> list[int
 
 
 def _slices(sizes: Iterable[int]) -> list[slice]:
-    ends = np.cumsum([0, *sizes]).tolist()
-    return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [slice(a, b) for a, b in pairwise(accumulate(sizes, initial=0))]

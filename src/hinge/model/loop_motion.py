@@ -1,8 +1,8 @@
 """The joints of an embedded loop as one joint: coordinates of all of them, rates of the independent ones.
 
-With J = [J_i J_d] the closures' Jacobian, q̇_d = −J_d⁻¹ J_i q̇_i. J_d is eliminated in an order that was chosen when
-the loop was embedded, so that there are no branches, and the formulas hold for any scalar type. Where a pivot vanishes,
-at a dead centre of the independent coordinates, results are not finite.
+With J = [J_i J_d] the closures' Jacobian, q̇_d = −J_d⁻¹ J_i q̇_i. J_d is eliminated in an order that was
+chosen when the loop was embedded, so that there are no branches, and the formulas hold for any scalar type.
+Where a pivot vanishes, at a dead centre of the independent coordinates, results are not finite.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from hinge.spatial import Array, Transform
 
 #: Newton steps of `normalized`, which suffice from where a step of a simulation leads.
 STEPS = 2
-#: The longest piece of a motion that is followed at once, in rad or m, Newton steps at its end, what counts as closed,
-#: and the largest correction, beyond which it is another branch.
+#: The longest piece of a motion that is followed at once, in rad or m, Newton steps at its end, what counts
+#: as closed, and the largest correction, beyond which it is another branch.
 PIECE, CORRECTIONS, CLOSED, JUMP = 0.1, 6, 1e-9, 0.3
 #: How often random configurations are drawn anew where they do not close within their limits.
 TRIES = 20
 
 
 class LoopMotion(JointType):
-    """The coordinates of a loop: q (…, nq) of its joints in order, v (…, nv) the rates of the independent ones."""
+    """The coordinates of a loop: q (…, nq) of all joints in order, v (…, nv) of the independent ones."""
 
     kind = "loop"
 
@@ -38,12 +38,13 @@ class LoopMotion(JointType):
         self.loop, self.geometry = loop, geometry
         joints = geometry.joints
         self.members = tuple(j.type for j in joints)
-        self.q_names = tuple(f"{j.name}.{n}" for j in joints for n in j.type.q_names)
+        q_names = tuple(f"{j.name}.{n}" for j in joints for n in j.type.q_names)
         at = {j.name: s.start for j, s in zip(joints, geometry.v_at, strict=True)}
         self.dependent = [at[name] + k for name, k in loop.pivots]
         self.independent = [k for k in range(geometry.rates) if k not in self.dependent]
         names = [f"{j.name}.{n}" for j in joints for n in j.type.qd_names]
-        self.qd_names = tuple(names[k] for k in self.independent)
+        # Classes have these, and here each value has its own.
+        vars(self).update(q_names=q_names, qd_names=tuple(names[k] for k in self.independent))
         starts = np.cumsum([0, *(len(w.rows.names) for w in geometry.ways)])
         self.rows = [int(starts[c]) + r for c, r in loop.rows]
 
@@ -70,7 +71,10 @@ class LoopMotion(JointType):
     def _with_dependent(self, x: Array, v: Array) -> Array:
         """Return the rates of all joints from those of the dependent and of the independent ones."""
         order = np.argsort([*self.dependent, *self.independent])
-        x, v = (np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-1], v.shape[:-1]), y.shape[-1])) for y in (x, v))
+        x, v = (
+            np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-1], v.shape[:-1]), y.shape[-1]))
+            for y in (x, v)
+        )
         return np.concatenate([x, v], axis=-1)[..., order]
 
     def rate(self, q: Array, qd: Array) -> Array:
@@ -104,8 +108,9 @@ class LoopMotion(JointType):
 
     def smooth_difference(self, q0: Array, q1: Array) -> Array | None:
         """Return the differences of the independent joints, None if one of them has none."""
-        found = [t.smooth_difference(a, b) for t, a, b in self._independent_parts(q0, q1)]
-        return None if any(x is None for x in found) else np.concatenate(found, axis=-1)
+        parts = self._independent_parts(q0, q1)
+        found = [x for t, a, b in parts if (x := t.smooth_difference(a, b)) is not None]
+        return np.concatenate(found, axis=-1) if len(found) == len(parts) else None
 
     # Configurations, in floats.
 
@@ -130,7 +135,9 @@ class LoopMotion(JointType):
 
     def _placed(self, near: Array, q: Array, v: Array) -> Array:
         """Return the configuration near one that closes, whose independent joints are moved from q by v."""
-        there = self.geometry.moved(q, self._with_dependent(np.zeros((*v.shape[:-1], len(self.dependent))), v))
+        there = self.geometry.moved(
+            q, self._with_dependent(np.zeros((*v.shape[:-1], len(self.dependent))), v)
+        )
         independent = self._of_independent
         found = np.where(independent, there, near)
         for _ in range(CORRECTIONS):
@@ -203,7 +210,7 @@ class LoopMotion(JointType):
 
 
 def eliminated(matrix: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Return a square matrix as L U in one, without exchanges, with the inverses of the pivots on the diagonal."""
+    """Return a square matrix as L U in one, without exchanges, the inverses of pivots on the diagonal."""
     a = [list(row) for row in matrix]
     for k, pivots in enumerate(a):
         pivots[k] = 1.0 / pivots[k]

@@ -1,7 +1,8 @@
 """Embedded loops: closures whose joints share rates, as data.
 
-Of the joints of a loop some are independent and the others depend on them: a dependent joint keeps its q, and its
-slice of qd is empty. A `Loop` says which, and in which order they are solved for (see `hinge.embed_loops`).
+Of the joints of a loop some are independent and the others depend on them: a dependent joint keeps its q, and
+its slice of qd is empty. A `Loop` says which, and in which order they are solved for (see
+`hinge.embed_loops`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from hinge.spatial import Array
 class Loop:
     """Closures that are embedded together, and the order in which their dependent rates are found.
 
-    `joints` are the moving joints on the way round the loop, base first, and `home` a configuration of them that
-    closes. `pivots` are the dependent rates, each as a joint and the number of its rate, `rows` the constraints that
-    give them, each as the number of a closure and of its row: the k-th pivot is divided by in row k. `places` are the
-    places of the closures among those of the robot before it was embedded.
+    `joints` are the moving joints on the way round the loop, base first, and `home` a configuration of them
+    that closes. `pivots` are the dependent rates, each as a joint and the number of its rate, `rows` the
+    constraints that give them, each as the number of a closure and of its row: the k-th pivot is divided by
+    in row k. `places` are the places of the closures among those of the robot before it was embedded.
     """
 
     closures: tuple[Closure, ...]
@@ -76,7 +77,7 @@ def dependent_joints(loops: Sequence[Loop]) -> frozenset[str]:
 
 
 def refuse_bad_loops(loops: Sequence[Loop], joints: Mapping[str, Joint]) -> None:
-    """Refuse loops that do not fit the joints: unknown ones, rates without a row, a home of another length."""
+    """Refuse loops that do not fit the joints: unknown ones, rates without a row, a wrong home."""
     seen: set[str] = set()
     for loop in loops:
         if not isinstance(loop, Loop):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -84,8 +85,8 @@ def refuse_bad_loops(loops: Sequence[Loop], joints: Mapping[str, Joint]) -> None
         for name in loop.joints:
             if name not in joints or joints[name].follows or name in seen:
                 raise ModelError(
-                    f"{loop}: expected joints with coordinates of their own, each in one loop, got {name!r}; start "
-                    "from release_loops(robot)"
+                    f"{loop}: expected joints with coordinates of their own, each in one loop, got {name!r}; "
+                    "start from release_loops(robot)"
                 )
         seen |= {*loop.joints}
         rates = {(n, k) for n in loop.dependent for k in range(joints[n].nv)}

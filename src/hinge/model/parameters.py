@@ -74,8 +74,8 @@ def with_parameters(
 def _refuse_loops(robot: Robot, what: str) -> None:
     if robot.loops:
         raise NotImplementedError(
-            f"{what}: not supported for robots with embedded loops, such as {robot.name!r}, whose dependent joints have "
-            "none in qd; use release_loops(robot)"
+            f"{what}: not supported for robots with embedded loops, such as {robot.name!r}, whose dependent "
+            "joints have none in qd; use release_loops(robot)"
         )
 
 

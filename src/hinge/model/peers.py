@@ -83,8 +83,8 @@ def _matched(peer: PeerName, robot: Robot, theirs: list[PeerJoint], nq: int, nv:
     """Return the map, or raise an ArgumentError that names the joints that are not in both."""
     if robot.loops:
         raise ArgumentError(
-            f"robot: expected one whose joints have rates of their own, got {robot.name!r} with embedded loops; use "
-            "release_loops(robot), and carry_state for its states"
+            f"robot: expected one whose joints have rates of their own, got {robot.name!r} with embedded "
+            "loops; use release_loops(robot), and carry_state for its states"
         )
     moving = {j.name: j for j in robot.independent if j.nv}
     known = {t.name: t for t in theirs if t.nv}

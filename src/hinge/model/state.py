@@ -41,8 +41,8 @@ def configuration(robot: Robot, joints: Mapping[str, ArrayLike]) -> Array:
     """Return the configuration (…, nq) with some joints, by name, at given places and all others neutral.
 
     The value of a joint is (…, its nq), or a number if its nq is one; leading dimensions are batches. For
-    example `configuration(robot, {"shoulder": 0.5, "ball": [1, 0, 0, 0]})`. The other joints of an embedded loop
-    are where it closes, found from its neutral configuration.
+    example `configuration(robot, {"shoulder": 0.5, "ball": [1, 0, 0, 0]})`. The other joints of an embedded
+    loop are where it closes, found from its neutral configuration.
     """
     found = _by_names(robot, joints, "nq")
     return put_together(
@@ -61,7 +61,9 @@ def _closed_with(motion: LoopMotion, given: Mapping[str, Array]) -> Array:
     g = motion.geometry
     home = g.apart(motion.neutral())
     start = stacked([given.get(j.name, x) for j, x in zip(g.joints, home, strict=True)])
-    held = {k for j, s in zip(g.joints, g.v_at, strict=True) if j.name in given for k in range(s.start, s.stop)}
+    held = {
+        k for j, s in zip(g.joints, g.v_at, strict=True) if j.name in given for k in range(s.start, s.stop)
+    }
     free = np.array([k for k in range(g.rates) if k not in held], dtype=int)
     if not held:
         return start
@@ -69,8 +71,8 @@ def _closed_with(motion: LoopMotion, given: Mapping[str, Array]) -> Array:
     if not (error <= TOLERANCE).all():
         names = ", ".join(repr(j.name) for j in g.joints if j.name in given)
         raise ArgumentError(
-            f"joints: expected places of {names} at which {motion.loop} closes, got an error of {error.max():.3g} m "
-            "or rad; give its independent joints only, or start nearer with integrate"
+            f"joints: expected places of {names} at which {motion.loop} closes, got an error of "
+            f"{error.max():.3g} m or rad; give its independent joints only, or start nearer with integrate"
         )
     return q
 
@@ -102,8 +104,8 @@ def _by_names(robot: Robot, joints: Mapping[str, ArrayLike], size: Literal["nq",
             )
         if size == "nv" and j.depends:
             raise ArgumentError(
-                f"joints: expected joints with rates of their own, got {name!r}, which depends on others of its loop; "
-                "give the independent joints of the loop"
+                f"joints: expected joints with rates of their own, got {name!r}, which depends on others of "
+                "its loop; give the independent joints of the loop"
             )
         n, label = getattr(j, size), f"joints[{name!r}]"
         given = np.asarray(value)[..., None] if n == 1 and np.ndim(value) == 0 else value
@@ -129,8 +131,8 @@ def random_configuration(
 ) -> Array:
     """Return random configurations (*size, nq), uniform within the limits of each joint.
 
-    A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all. Embedded loops close, each
-    on any of its branches.
+    A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all. Embedded loops
+    close, each on any of its branches.
     """
     parts = units(checked_robot(robot))
     lower, upper = robot.lower, robot.upper
@@ -159,7 +161,7 @@ def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
 
 
 def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:
-    """Return the v (…, nv) with integrate(robot, q0, v) = q1, which must be of the same branch of embedded loops."""
+    """Return the v (…, nv) with integrate(robot, q0, v) = q1, of the same branch of embedded loops."""
     a, b = as_configuration(robot, q0, "q0"), as_configuration(robot, q1, "q1")
     batch = common_batch({"q0": a, "q1": b})
     found = [u.type.difference(u.q_of(a), u.q_of(b)) for u in units(robot)]
@@ -188,7 +190,9 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
         elif before is None or joint.type.kind != released(before.type).kind:
             part = (joint.type.neutral(), np.zeros(joint.nv))
         else:
-            part = _own_state(before, q[..., before.q_slice], rates.get(before.name, qd[..., before.qd_slice]))
+            part = _own_state(
+                before, q[..., before.q_slice], rates.get(before.name, qd[..., before.qd_slice])
+            )
             if joint.child == before.parent:
                 part = before.type.reverse_state(*part)
         parts.append(part)

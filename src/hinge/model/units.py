@@ -1,4 +1,4 @@
-"""The parts of a configuration that move on their own: single joints, and loops, whose joints move together."""
+"""The parts of a configuration that move on their own: single joints, and loops as one."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def _indices(s: slice) -> tuple[int, ...]:
     return tuple(range(s.start, s.stop))
 
 
-def put_together(robot: Robot, parts: Sequence[Array], batch: tuple[int, ...] = (), *, rates: bool = False) -> Array:
+def put_together(
+    robot: Robot, parts: Sequence[Array], batch: tuple[int, ...] = (), *, rates: bool = False
+) -> Array:
     """Return q (…, nq), or qd (…, nv) if these are `rates`, from the parts of all units."""
     if not robot.loops:
         return stacked(parts, batch)
@@ -97,7 +99,8 @@ def release_loops(robot: Robot) -> Robot:
     if not checked_robot(robot).loops:
         return robot
     back = sorted(
-        ((k, c) for x in robot.loops for k, c in zip(x.places, x.closures, strict=True)), key=lambda found: found[0]
+        ((k, c) for x in robot.loops for k, c in zip(x.places, x.closures, strict=True)),
+        key=lambda found: found[0],
     )
     closures = list(robot.closures)
     for k, c in back:

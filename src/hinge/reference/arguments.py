@@ -13,11 +13,8 @@ from hinge.spatial import Array, ArrayLike, force_cross, motion
 
 def state(robot: Robot, q: ArrayLike, **tangents: ArrayLike) -> tuple[Array, ...]:
     """Return q and the tangent vectors (qd, qdd, tau) as arrays that broadcast with each other."""
-    if robot.loops and tangents:
-        raise NotImplementedError(
-            f"robot: the reference algorithms do not support embedded loops, which {robot.name!r} has; use "
-            "release_loops(robot) and carry_state"
-        )
+    if tangents:
+        refuse_loops(robot)
     found = {"q": as_configuration(robot, q)}
     found |= {name: as_tangent(robot, value, name) for name, value in tangents.items()}
     common_batch(found)
@@ -58,9 +55,18 @@ def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
     return motion(np.zeros(3), -gravity_of(robot, gravity))
 
 
+def refuse_loops(robot: Robot) -> None:
+    """Refuse robots with embedded loops, some of whose joints have no rates of their own."""
+    if robot.loops:
+        raise NotImplementedError(
+            f"robot: the reference algorithms do not support embedded loops, which {robot.name!r} has; use "
+            "release_loops(robot) and carry_state, or hinge.dynamics"
+        )
+
+
 def refuse_followers(robot: Robot, what: str) -> None:
     """Refuse robots with follower joints, for recursions over single joints."""
-    if robot.is_embedded:
+    if len(robot.independent) < len(robot.joints):
         raise NotImplementedError(
             f"{what}: not supported for robots with embedded couplings, such as {robot.name!r}; solve with "
             "the mass matrix, or use hinge.dynamics"

@@ -14,7 +14,16 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from hinge.errors import ArgumentError
-from hinge.model import LoopMotion, Robot, as_configuration, as_tangent, as_vector, common_batch, neutral, units
+from hinge.model import (
+    LoopMotion,
+    Robot,
+    as_configuration,
+    as_tangent,
+    as_vector,
+    common_batch,
+    neutral,
+    units,
+)
 from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -123,8 +132,8 @@ class Job:
                 wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
             if wrong.any() and isinstance(joint.type, LoopMotion):
                 raise ArgumentError(
-                    f"q0: expected a configuration that closes {joint.type.loop}, got {q[wrong][0]}; take one of "
-                    "hinge.neutral(robot), or hinge.assemble(release_loops(robot), q)"
+                    f"q0: expected a configuration that closes {joint.type.loop}, got {q[wrong][0]}; take "
+                    "one of hinge.neutral(robot), or hinge.assemble(release_loops(robot), q)"
                 )
             if wrong.any():
                 raise ArgumentError(
