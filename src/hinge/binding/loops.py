@@ -20,7 +20,7 @@ import numpy as np
 
 from hinge.binding.site import RobotSite
 from hinge.binding.steps import Chain
-from hinge.model import eliminated, substituted
+from hinge.model import back_substituted, eliminated
 from hinge.spatial import cross
 from hinge.sweeps import Block, zeros
 
@@ -80,9 +80,8 @@ class LoopSite:
             return columns[row[0]][rate][row[1]] if rate in columns[row[0]] else 0.0
 
         factors = eliminated([[entry(r, p) for p in self.kind.pivots] for r in self.kind.rows])
-        ahead = [
-            substituted(factors, [entry(r, (m, k)) for r in self.kind.rows]) for m, k, _ in self.kind.free
-        ]
+        rates = [(m, k) for m, k, _ in self.kind.free]
+        ahead = [back_substituted(factors, [entry(r, rate) for r in self.kind.rows]) for rate in rates]
         values = [-x for i in range(len(factors)) for x in (column[i] for column in ahead)]
         return _block([*values, *(x for row in factors for x in row), *(x for part in across for x in part)])
 
@@ -111,7 +110,7 @@ class LoopSite:
                 vp, before = (x @ (inner @ y) for y in _motion(way.inner, sites, hinges, chains, rates))
                 alpha = alpha - before + _motion_cross(v - vp, vp)
             biases.append(np.array(way.rows).astype(object) @ alpha)
-        found = substituted(factors, [biases[c][r] for c, r in self.kind.rows])
+        found = back_substituted(factors, [biases[c][r] for c, r in self.kind.rows])
         return [-x for x in found]
 
 

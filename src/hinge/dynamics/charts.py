@@ -135,7 +135,7 @@ class Chart:
         return list(next(p for p, x in zip(proposals, worst, strict=True) if x >= ENOUGH * max(worst)))
 
     def _combinations(self) -> list[tuple[int, ...]]:
-        """Return all sets of joints with as many rates as there are freedoms, if these are few; base first."""
+        """Return all sets of joints with as many rates as freedoms, if these are few; base first."""
         need, sizes = self.null[0].shape[1], [j.nv for j in self.joints]
         found = (p for k in range(1, need + 1) for p in combinations(range(len(sizes)), k))
         listed = list(islice(found, MOST + 1))

@@ -32,9 +32,10 @@ from hinge.model.inertial import (
     with_inertial_parameters,
 )
 from hinge.model.limits import LimitReport, limit_report
-from hinge.model.loop_geometry import LoopGeometry, loop_geometry, loop_path
-from hinge.model.loop_motion import LoopMotion, eliminated, substituted
+from hinge.model.loop_motion import LoopMotion, back_substituted, eliminated
+from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
 from hinge.model.loops import Loop
+from hinge.model.moving_parts import Unit, release_loops, units, with_loops, without_loops
 from hinge.model.parameters import (
     check_parameters,
     friction_parameters,
@@ -54,7 +55,6 @@ from hinge.model.state import (
     random_configuration,
     velocity,
 )
-from hinge.model.units import Unit, release_loops, units, with_loops, without_loops
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,
@@ -102,6 +102,7 @@ __all__ = [
     "assemble",
     "at_joints",
     "attach",
+    "back_substituted",
     "carry_state",
     "check",
     "check_inertial_parameters",
@@ -152,7 +153,6 @@ __all__ = [
     "reroot",
     "rows_of",
     "stacked",
-    "substituted",
     "units",
     "velocity",
     "with_closures",

@@ -16,7 +16,7 @@ import numpy as np
 from hinge.errors import ModelError
 from hinge.model.digests import digest
 from hinge.model.joints import JointType
-from hinge.model.loop_geometry import LoopGeometry
+from hinge.model.loop_ways import LoopGeometry
 from hinge.model.loops import Loop
 from hinge.spatial import Array, Transform
 
@@ -221,7 +221,7 @@ def eliminated(matrix: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return a
 
 
-def substituted(factors: Sequence[Sequence[Any]], x: Sequence[Any]) -> list[Any]:
+def back_substituted(factors: Sequence[Sequence[Any]], x: Sequence[Any]) -> list[Any]:
     """Return the solution for one right side, given the factors of `eliminated`."""
     y = list(x)
     for k, row in enumerate(factors):
@@ -238,4 +238,4 @@ def _solved(matrix: Array, x: Array) -> Array:
     """Return matrix⁻¹ x (…, d) by elimination without exchanges."""
     d = matrix.shape[-1]
     factors = eliminated([[matrix[..., r, c][()] for c in range(d)] for r in range(d)])
-    return np.stack(substituted(factors, [x[..., r][()] for r in range(d)]), axis=-1)
+    return np.stack(back_substituted(factors, [x[..., r][()] for r in range(d)]), axis=-1)

@@ -15,9 +15,9 @@ from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model.checks import TOLERANCE
 from hinge.model.joints import Follower, released
 from hinge.model.loop_motion import LoopMotion
+from hinge.model.moving_parts import all_rates, put_together, units
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
-from hinge.model.units import all_rates, put_together, units
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,

@@ -10,8 +10,8 @@ import numpy as np
 
 from hinge.model.closures import Closure
 from hinge.model.joints import JointType
-from hinge.model.loop_geometry import loop_geometry
 from hinge.model.loop_motion import LoopMotion
+from hinge.model.loop_ways import loop_geometry
 from hinge.model.loops import Loop
 from hinge.model.robot import Robot, assemble
 from hinge.model.vectors import checked_robot, stacked
