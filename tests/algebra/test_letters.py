@@ -134,20 +134,34 @@ def test_the_mass_matrices_of_the_families():
 
 def test_formulas_say_what_they_need():
     needy = {x.name: x.needs for x in STANDARD.values() if x.needs}
-    assert set(needy) == {"a", "b", "a_n", "v_n", "Q", "A", "a_m", "b_m", "tau_j"}
+    assert set(needy) == {
+        "a",
+        "b",
+        "a_n",
+        "v_n",
+        "Q",
+        "A",
+        "a_m",
+        "b_m",
+        "tau_j",
+        "Ac",
+        "gamma",
+        "e_c",
+        "s_c",
+    }
     for needs in needy.values():
         assert all(leaves(e) <= set(STANDARD.values()) for e in needs)
 
 
 def test_structures():
     wanted = {
-        Structure.DIAGONAL: "H M E0 B Q A R Ups P D Di Dr Dri G Hp Ha Np Na Pp Dp Dip Gp kappa Pk Dk "
+        Structure.DIAGONAL: "H M E0 B Bc Q A R Ups P D Di Dr Dri G Hp Ha Np Na Pp Dp Dip Gp kappa Pk Dk "
         "Dik Gk Dphi Dpsi L r",
         Structure.STEP: "E K Es Kp Esp Kk Esk S Phi Psi",
         Structure.RESOLVENT: "phi psi psip psik",
-        Structure.DENSE: "Mi Mip Mik",
+        Structure.DENSE: "Mi Mip Mik Ac",
         Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias V0 A0 a_m b_m "
-        "tau_j placements rotors friction",
+        "tau_j placements rotors friction closed x_c gamma e_c s_c",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

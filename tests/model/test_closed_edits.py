@@ -14,12 +14,11 @@ import hinge
 from hinge import model
 from hinge.errors import ModelError
 from hinge.io import from_json, to_json, to_urdf
-from hinge.model import Builder, Coupling, Frame, Joint, SoftFinger, closure_transform, fingerprint
+from hinge.model import Builder, Coupling, Frame, Joint, SoftFinger, closure_transform
 from hinge.model.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from hinge.robots import chain, random_inertia
 from hinge.robots.looks import dressed
 from hinge.spatial import Inertia, Transform, rotation
-from tests.model.test_closures import every_joint
 
 SOURCE = Path(hinge.__file__).parent
 RNG = np.random.default_rng(8)
@@ -121,6 +120,8 @@ MAKERS = {
     "model/couplings.py:_with_types": "embed_couplings",
     "model/inertial.py:with_inertial_parameters": "with_inertial_parameters",
     "model/parameters.py:with_parameters": "with_parameters",
+    "model/grasping.py:_as_object": "a body has none",
+    "testing/closed.py:_closed": "closes the robot itself",
     "model/builder.py:build": "builds CLOSED",
     "io/robot_json.py:from_json": "json",
     "robots/looks.py:dressed": "dressed",
@@ -191,19 +192,6 @@ def test_reduce_refuses_a_closure_that_would_lead_nowhere():
     robot = hinge.lock(UNCOUPLED, {"e_joint": 0.2})
     with pytest.raises(ModelError, match=r"closure 'within': expected two bodies.*remove it with opened"):
         hinge.reduce(robot)
-
-
-@pytest.mark.parametrize("joint", every_joint(5), ids=lambda j: j.kind)
-def test_json_keeps_closures_to_the_last_bit(joint):
-    robot = hinge.close(chain(3), "link1", "tip", joint=joint, rotation=TURN, position=RNG.standard_normal(3))
-    again = from_json(to_json(robot))
-    assert fingerprint(again) == fingerprint(robot)
-    assert again.closures[0].joint == joint
-
-
-def test_a_robot_of_json_without_closures_is_open():
-    text = to_json(chain(2)).replace(', "closures": []', "")
-    assert "closures" not in text and from_json(text).closures == ()
 
 
 def test_urdf_says_that_closures_are_left_out():

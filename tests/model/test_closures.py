@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import hinge
 from hinge.errors import ModelError, UnknownNameError
+from hinge.kernels import Graph, finish
 from hinge.model import (
     Closure,
     Joint,
@@ -195,6 +196,8 @@ REFUSED = {
         lambda r: hinge.close(r, None, "tool", rows=["vx", "x"]),
         r"rows: expected some of wx, wy",
     ),
+    "no rows": (lambda r: hinge.close(r, None, "tool", rows=5), r"rows: expected some of wx.* got 5"),
+    "no name": (lambda r: hinge.close(r, 3, "tool"), r"inner: expected the name of a frame or body, or None"),
     "a joint's name": (
         lambda r: hinge.close(r, None, "tool", name="joint1"),
         r"joint or closure name 'joint1' is used twice",
@@ -252,3 +255,21 @@ def test_a_closure_is_frozen_and_says_what_it_is():
     with pytest.raises(ValueError, match="read-only"):
         c.placement.r[0] = 1.0
     assert Closure("a", None, "b", rows=("vx", "wx")).rows == ("wx", "vx")
+
+
+@pytest.mark.parametrize("joint", every_joint(2), ids=by_kind)
+def test_the_error_can_be_traced_to_a_kernel(joint):
+    """Also where some entries are known numbers, as in a planar loop."""
+    rows = rows_of(joint)
+    x = Transform.place(rotation.about((0, 0, 1), 0.7), RNG.standard_normal(3))
+    graph = Graph()
+    known = np.array([[False, False, True], [False, False, True], [True, True, True]])
+    e = np.where(known, x.E, 0.0).astype(object)
+    for i, j in np.argwhere(~known):
+        e[i, j] = graph.input(f"e{i}{j}")
+    r = np.array([graph.input(f"r{i}") for i in range(3)], dtype=object)
+    found = closure_error_of(rows, Transform(e, r))
+    kernel = finish(graph, dict(zip(rows.names, found, strict=True)))
+    given = {f"e{i}{j}": x.E[i, j] for i, j in np.argwhere(~known)} | {f"r{i}": x.r[i] for i in range(3)}
+    values = kernel.evaluate(given)
+    assert_allclose([values[n] for n in rows.names], closure_error_of(rows, x), atol=1e-14)

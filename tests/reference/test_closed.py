@@ -142,7 +142,7 @@ def test_pinocchio_agrees(kind, grounded):
 
 
 def _two_arms(pin):
-    """Return two arms on one base in Hinge and in Pinocchio; the massless bases on fixed joints are left out."""
+    """Return two arms in Hinge and in Pinocchio, which leaves their massless bases out."""
     robot, model = hinge.merge(panda(), panda(), prefix="x_"), pin.Model()
     for j, body in zip(robot.joints, robot.bodies, strict=True):
         if j.nv:

@@ -9,9 +9,23 @@ import pytest
 
 from hinge.io import from_json, to_json
 from hinge.model import Box, Cylinder, Sphere, assemble, fingerprint
-from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
+from hinge.robots import (
+    chain,
+    delta,
+    double_pendulum,
+    four_bar,
+    panda,
+    puma560,
+    quadruped,
+    slider_crank,
+    spacecraft,
+    stewart_platform,
+    two_pandas_with_plate,
+)
 
-ROBOTS = [panda(), puma560(), quadruped(), spacecraft(), double_pendulum(), chain(3)]
+OPEN = [panda(), puma560(), quadruped(), spacecraft(), double_pendulum(), chain(3)]
+CLOSED = [four_bar(), slider_crank(), stewart_platform(), delta(), two_pandas_with_plate()]
+ROBOTS = [*OPEN, *CLOSED]
 robots = pytest.mark.parametrize("robot", ROBOTS, ids=lambda r: r.name)
 
 
@@ -44,7 +58,8 @@ def test_every_body_has_shapes_and_every_joint_is_in_one(robot):
 @robots
 def test_shapes_are_no_part_of_a_fingerprint_and_go_with_the_robot(robot):
     bodies = [replace(b, shapes=()) for b in robot.bodies]
-    bare = assemble(robot.name, bodies, robot.joints, frames=robot.frames, gravity=robot.gravity)
+    rest = {"frames": robot.frames, "gravity": robot.gravity, "closures": robot.closures}
+    bare = assemble(robot.name, bodies, robot.joints, **rest)
     assert fingerprint(bare) == fingerprint(robot)
     again = from_json(to_json(robot))
     assert [b.shapes for b in map(simple, again.bodies)] == [b.shapes for b in map(simple, robot.bodies)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from hinge.algebra import (
     E0,
+    Ac,
     B,
+    Bc,
     D,
     Di,
     Dip,
@@ -17,26 +19,32 @@ from hinge.algebra import (
     K,
     Kp,
     M,
+    Node,
     P,
     Pp,
     R,
     Ups,
     a,
+    a_n,
     b,
     f_ext,
     g,
+    identity,
     passive,
     phi,
     psi,
     psip,
+    qd,
     qdd,
     qdd_a,
     tau,
     tau_p,
     whole,
+    x_c,
 )
 from hinge.algebra.appendix import L, Phi, Psi, S
-from hinge.rules.identities import NamedIdentity
+from hinge.rules.identities import NamedIdentity, closed
+from hinge.rules.identities.closed import A_o, M_o, Pi, a_o, b_o, h
 from hinge.rules.identities.identity import bias_force, innovate, jacobian, joint, one, phi_, psi_, whiten
 
 _w, _wp, _mass = whiten(whole), whiten(passive), whole.mass
@@ -111,3 +119,69 @@ FALSE: tuple[NamedIdentity, ...] = (
     _no("gravity at root bodies only", _mass.inv() @ (tau - bias_force(H, a + E0.T @ g)),
         _w.T @ (_nu - G.T @ E0.T @ g) - K.T @ psi.T @ a),
 )  # fmt: skip
+
+# Part II of JPL 88-11 as it is printed, and what looks like its equations.
+_J, _Mi, _C = jacobian(B), _mass.inv(), bias_force(H)
+_wl = joint - H @ Psi @ L
+_rate = B.T @ phi.T @ a + a_n
+_Moi = M_o.inv()
+_object = A_o @ _Moi @ A_o.T
+_Oi = closed.omega.inv()
+_free = tau - _C
+_held = a_o - A_o @ _Moi @ b_o - _rate
+_f = _Oi @ (_J @ _Mi @ _free - _held)
+_delta = -(_Mi @ _J.T @ _f)
+_alpha_f = _J @ _Mi @ _free + _rate
+_z6 = psi @ B @ _f
+_nu6 = Di @ H @ _z6
+_g1 = A_o @ _Moi @ b_o + _rate + closed.w - a_o - _J @ _Mi @ _C
+_Wd = -((h @ _Oi @ h.T).inv() @ (h @ _Oi @ (_J @ _Mi @ tau + _g1)))
+_fh = _Oi @ (_J @ _Mi @ tau + h.T @ _Wd + _g1)
+_g2_printed = h @ _Oi @ ((_object @ Pi - identity(Node)) @ _g1 + _J @ _Mi @ _C)
+_g3 = -(_J.T @ _Oi @ _g1) - _C
+_J1, _J2 = jacobian(closed.B1), jacobian(closed.B2)
+_tips = [x @ _Mi @ _free + y.T @ phi.T @ a + z
+         for x, y, z in ((_J1, closed.B1, closed.a1), (_J2, closed.B2, closed.a2))]  # fmt: skip
+_cut = (_J1 @ _Mi @ _J1.T + _J2 @ _Mi @ _J2.T).inv() @ (_tips[0] - _tips[1])
+_by_cut = _Mi @ (_J1 - _J2).T @ _cut
+_Oc = closed.omega_c.inv()
+
+MISPRINTS: tuple[NamedIdentity, ...] = (
+    _no("part II (4.9h) as printed, Δα for α", _J @ _delta, _alpha_f + _J @ _delta),
+    _no("part II (5.13) as printed, inverse for adjoint", _Mi @ _free,
+        _wl.inv() @ Di @ (tau - H @ psi @ (S @ L @ tau + M @ phi.T @ a + b))),
+    _no("part II (6.4b) as printed, φ for ψ", _z6, E @ _z6 + B @ _f),
+    _no("part II (6.4f) as printed, sign", _delta, _nu6 - L.T @ S.T @ psi.T @ H.T @ _nu6),
+    _no("part II (6.11g) as printed but for H, sign", _delta, _wl.T @ Di @ H @ psi @ B @ _f),
+    _no("part II (6.11i) with (6.11g) as printed but for H", closed.qdd_3_6,
+        _wl.T @ Di @ _wl @ _free + _wl.T @ Di @ H @ psi @ B @ _f),
+    _no("part II (6.18e) as printed, adjoint missing", closed.qdd_3_6,
+        _wl @ Di @ (_free - H @ psi @ (S @ L @ _free + B @ _f))),
+    _no("part II (b.10), proof, as printed, sign of the bias", h.T @ _Wd + _J @ closed.qdd_b_9,
+        _object @ _fh - _g1 + _J @ _Mi @ _C),
+    _no("part II (b.10) as printed, sign of the bias", h @ _Oi @ h.T @ _Wd + h @ _Oi @ _J @ closed.qdd_b_9,
+        h @ _Oi @ _object @ Pi @ (_J @ _Mi @ tau + _g1) + h @ _Oi @ (_J @ _Mi @ _C - _g1)),
+    _no("part II (b.11) as printed, sign of the bias", h @ _Oi @ h.T @ _Wd + h @ _Oi @ _J @ closed.qdd_b_9,
+        h @ _Oi @ _object @ Pi @ _J @ _Mi @ tau + _g2_printed),
+    _no("part II (b.14) as printed, rates for accelerations", _mass @ qd + _J.T @ _Oi @ h.T @ _Wd,
+        (joint - _J.T @ _Oi @ _J @ _Mi) @ tau + _g3),
+    _no("Rodriguez, Kreutz & Jain (5.7) and (5.14) as printed, signs", _tips[0] + _J1 @ _by_cut,
+        _tips[1] + _J2 @ _by_cut),
+)  # fmt: skip
+
+FALSE += (
+    *MISPRINTS,
+    _no("Ω of closures, φ for ψ", closed.omega_c, Ac @ Bc.T @ phi.T @ H.T @ Di @ H @ phi @ Bc @ Ac.T),
+    _no("𝒫 on the wrong side", _Mi @ closed.projection.T, closed.Mci),
+    _no("a closed inverse is an inverse", closed.Mci @ _mass, joint),
+    _no("proximal step, its term missing", (closed.omega_c + closed.N).inv() @ x_c, _Oc @ x_c),
+)  # fmt: skip
+
+#: Misprints that are refused before they are compared: the factors do not fit.
+UNTYPED = {
+    "V(C) before section 3, transpose of A missing": lambda: (A_o.T @ A_o).inv() @ A_o,
+    "section 5, J as Bᵀ Hᵀ φᵀ": lambda: B.T @ H.T @ phi.T,
+    "(6.5a), (6.11g), H missing": lambda: _wl.T @ Di @ psi @ B,
+    "(6.9b), Hᵀ for H": lambda: psi.T @ H.T @ Di @ H.T @ psi,
+    "(b.4a), T for Jᵀ": lambda: _J @ _Mi @ tau + _object,
+}

@@ -23,10 +23,12 @@ def main() -> int:
     start = time.perf_counter()
     failed = 0
     for identity in IDENTITIES:
-        proof = prove(identity.left, identity.right)
+        proof = prove(identity.left, identity.right, axioms=identity.given)
         failed += not proof
         size = len(proof.decision.certificate)
         print(f"{'proved' if proof else 'NOT PROVED'} ({size:4} axiom instances)  {identity}")
+        for fact in identity.given:
+            print(f"{'':32}given: {fact}")
     print(
         f"\n{len(IDENTITIES) - failed} of {len(IDENTITIES)} proved in {time.perf_counter() - start:.1f} s\n"
     )

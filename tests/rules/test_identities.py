@@ -1,21 +1,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from scipy.linalg import block_diag
+from scipy.linalg import block_diag, null_space
 
 from hinge.algebra import (
     SERIAL_ONLY,
+    Ac,
     Active,
     Adjoint,
     Body,
+    Constraint,
     Identity,
     Inverse,
     Joint,
     Leaf,
+    Link,
     Node,
     One,
     Passive,
@@ -23,14 +27,18 @@ from hinge.algebra import (
     Sum,
     World,
     Zero,
+    gamma,
     leaves,
+    s_c,
+    x_c,
 )
-from hinge.rules.identities import APPENDIX_A, IDENTITIES, PAPERS, SLIDES
+from hinge.errors import SpaceError
+from hinge.rules.identities import APPENDIX_A, CLOSED_CHAINS, IDENTITIES, PAPERS, SLIDES, closed
 from hinge.rules.proof import decide
 from hinge.targets import random_system
 from hinge.targets.random_systems import ONE_WIDTH
 from tests.folding import folded
-from tests.rules.false_identities import FALSE
+from tests.rules.false_identities import FALSE, UNTYPED
 
 ALL = IDENTITIES
 
@@ -41,9 +49,28 @@ def by_name(identities):
 
 @by_name(IDENTITIES)
 def test_an_identity_is_proved(identity):
-    decision = decide(identity.left, identity.right)
+    decision = decide(identity.left, identity.right, axioms=identity.given)
     assert decision, str(decision)
     assert decision.check()
+
+
+@by_name([i for i in CLOSED_CHAINS if i.given])
+def test_an_identity_that_is_guarded_needs_its_guard(identity):
+    assert not decide(identity.left, identity.right)
+    unguarded = random_system(FOREST[:6], 1, [6, 2, 3, 1, 2, 3])
+    left, right = unguarded.matrix(identity.left), unguarded.matrix(identity.right)
+    assert np.linalg.norm(left - right) > 1e-3 * np.linalg.norm(left)
+
+
+def test_a_proof_with_a_closure_says_what_it_takes_for_granted():
+    found = next(i for i in CLOSED_CHAINS if i.name == "closures hold")
+    assert "provided that (" in str(decide(found.left, found.right))
+
+
+@pytest.mark.parametrize("name", UNTYPED)
+def test_a_misprint_whose_factors_do_not_fit_is_refused(name):
+    with pytest.raises(SpaceError):
+        UNTYPED[name]()
 
 
 @by_name(FALSE)
@@ -68,7 +95,14 @@ def test_sources_are_those_of_their_tuples():
     assert all(i.source.startswith("JPL 88-11 ") for i in APPENDIX_A)
     assert all(i.source.startswith(("JPL 88-11 ", "Rodriguez, Kreutz & Jain ")) for i in PAPERS)
     assert all(re.fullmatch(r"SOA slides, p\. \d+", i.source) for i in SLIDES)
-    assert IDENTITIES == APPENDIX_A + PAPERS + SLIDES
+    assert IDENTITIES == APPENDIX_A + PAPERS + SLIDES + CLOSED_CHAINS
+
+
+def test_the_numbers_of_part_ii_are_there():
+    found = {n for i in CLOSED_CHAINS for n in re.findall(r"\(([\db]\.\d+)[a-h]?\)", i.source)}
+    assert found >= {"3.2", "3.3", "3.5", "3.6", "4.8", "5.14", "5.17", "9.27"}
+    assert found >= {f"6.{n}" for n in (2, 3, 4, 6, 7, *range(11, 19), 20, 21, 22)}
+    assert found >= {f"b.{n}" for n in (1, 4, 5, 6, 7, 9, 10, 11, 12, 13)}
 
 
 def test_names_are_unique():
@@ -99,6 +133,7 @@ def test_identities_hold_with_blocks_of_unequal_sizes():
         left, right = identity.left, identity.right
         used = leaves(left) | leaves(right)
         x = system(bool(used & SERIAL_ONLY), bool(used & ONE_WIDTH))
+        x = guarded(x) if identity in CLOSED_CHAINS else x
         one, other = x.matrix(left), x.matrix(right)
         assert np.linalg.norm(one - other) < 1e-9 * max(1.0, np.linalg.norm(one)), identity.name
 
@@ -109,6 +144,44 @@ def system(serial, one_width):
     parents = CHAIN[:5] if serial else FOREST[:6]
     dofs = [6, *(1 + k % 3 for k in range(1, len(parents)))]
     return random_system(parents, 1, dofs, [6] * len(parents) if one_width else None)
+
+
+@cache
+def guarded(x):
+    """Return a system on which what closed chains are given holds."""
+    rng = np.random.default_rng(5)
+    rest = {y: v for y, v in x.values.items() if Constraint not in (y.range, y.domain)}
+    x = replace(x, sizes={**x.sizes, Constraint: (4,)}, values=rest)
+    nodes, bodies, rows = x.length(Node), x.length(Body), x.length(Constraint)
+    own = {closed.Contact: 2, closed.Held: nodes - 2, closed.Tip: 3, closed.Object: 4, closed.Touch: 2}
+    tree, other = slice(*x.bounds(Body)[4:6]), slice(*x.bounds(Body)[-2:])
+    values = guards(rng, nodes, bodies, tree, other, x.matrix(Ac), x.matrix(closed.Jc))
+    values |= {closed.Sw: np.diag(np.arange(rows) % 2.0)}
+    own[closed.Independent] = x.length(Joint) - rows
+    return replace(x, sizes={**x.sizes, **{s: (k,) for s, k in own.items()}}, values={**x.values, **values})
+
+
+def guards(rng, nodes, bodies, tree, other, ac, jc):
+    """Return values of the letters that something is given about: bases, two arms, two ends."""
+    basis = np.linalg.qr(rng.normal(size=(nodes, nodes)))[0]
+    tips = np.zeros((3, bodies, 3))
+    last = slice(bodies - 4, bodies)
+    for tip, at in zip(tips, (tree, other, last), strict=True):
+        tip[at] = rng.normal(size=(at.stop - at.start, 3))
+    free = null_space(jc)
+    outer = rng.normal(size=ac.shape)
+    return {
+        closed.h: basis[:, :2].T,
+        closed.R_h: basis[:, 2:],
+        closed.B1: tips[0],
+        closed.B2: tips[1],
+        closed.B_t: tips[2],
+        closed.A_s: outer,
+        closed.A_p: outer - ac,
+        closed.G_i: free,
+        closed.X_i: free.T,
+        closed.U_c: np.linalg.pinv(jc),
+    }
 
 
 @folded(identity=FALSE)
@@ -183,7 +256,27 @@ def numbers(parents):
     spaces = {"tau": Joint, "qd": Joint, "qdd": Joint, "tau_p": Passive, "qdd_a": Active, "g": World}
     for name, space in (spaces | {"f_ext": Node, "a": Body, "b": Body, "a_n": Node}).items():
         x[name] = rng.normal(size=(x[space], 1))
-    return x
+    return x | closures(x, rng)
+
+
+def closures(x, rng):
+    """Return the letters of closures, grasps and contacts, where two trees are there."""
+    x |= {Link: 2 * SIZE, Constraint: 3, closed.Object: SIZE, closed.Contact: 2, closed.Held: 2 * SIZE - 2}
+    x |= {closed.Tip: 3, closed.Touch: 2}
+    ends = np.kron(np.eye(x[Body] // SIZE)[:, [1, 3]], np.eye(SIZE))
+    x["Bc"] = ends @ block_diag(*rng.normal(size=(2, SIZE, SIZE)))
+    for y in (Ac, closed.A_o, closed.A_t):
+        x[y.name] = rng.normal(size=(x[y.range], x[y.domain]))
+    for y in (closed.M_o, closed.N):
+        root = rng.normal(size=(x[y.range], 2 * x[y.range]))
+        x[y.name] = root @ root.T
+    for y in (s_c, gamma, x_c, closed.b_o, closed.a_o, closed.w, closed.a1, closed.a2):
+        x[y.name] = rng.normal(size=(x[y.range], 1))
+    x["Sw"] = np.diag([1.0, 0.0, 1.0])
+    one, other = slice(4 * SIZE, 5 * SIZE), slice(6 * SIZE, 7 * SIZE)
+    jc = x["Ac"] @ x["Bc"].T @ x["phi"].T @ x["H"].T
+    x[closed.Independent] = x[Joint] - x[Constraint]
+    return x | {y.name: v for y, v in guards(rng, 2 * SIZE, x[Body], one, other, x["Ac"], jc).items()}
 
 
 def articulated(H, x, count):

@@ -64,6 +64,7 @@ class EmbeddedBinding(RobotBinding):
             self.expressed,
             needs=self.needs,
             own_gravity=self.own_gravity,
+            rows=self.rows,
         )
 
     @cached_property

@@ -5,6 +5,7 @@ from hinge.dynamics import (
     cached,
     centroidal,
     closed,
+    closed_forms,
     compiler,
     embedding,
     estimation,
@@ -12,6 +13,7 @@ from hinge.dynamics import (
     factors,
     floating,
     function,
+    grasps,
     hybrid,
     identification,
     ik,
@@ -29,6 +31,7 @@ from hinge.dynamics.arguments import *
 from hinge.dynamics.cached import *
 from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
+from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
 from hinge.dynamics.embedding import *
 from hinge.dynamics.estimation import *
@@ -36,6 +39,7 @@ from hinge.dynamics.expressions import *
 from hinge.dynamics.factors import *
 from hinge.dynamics.floating import *
 from hinge.dynamics.function import *
+from hinge.dynamics.grasps import *
 from hinge.dynamics.hybrid import *
 from hinge.dynamics.identification import *
 from hinge.dynamics.ik import *
@@ -54,6 +58,7 @@ __all__ += arguments.__all__
 __all__ += cached.__all__
 __all__ += centroidal.__all__
 __all__ += closed.__all__
+__all__ += closed_forms.__all__
 __all__ += compiler.__all__
 __all__ += embedding.__all__
 __all__ += estimation.__all__
@@ -61,6 +66,7 @@ __all__ += expressions.__all__
 __all__ += factors.__all__
 __all__ += floating.__all__
 __all__ += function.__all__
+__all__ += grasps.__all__
 __all__ += hybrid.__all__
 __all__ += identification.__all__
 __all__ += ik.__all__

@@ -70,7 +70,16 @@ from hinge.algebra import (
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.sweeps import Readout
 
-__all__ = ["BODY_ACCELERATIONS", "CATALOGUE", "FORWARD_DYNAMICS", "SEVERAL", "Parts", "expression"]
+__all__ = [
+    "BODY_ACCELERATIONS",
+    "CATALOGUE",
+    "CLOSURES",
+    "FORWARD_DYNAMICS",
+    "PROJECTION",
+    "SEVERAL",
+    "Parts",
+    "expression",
+]
 
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
@@ -139,6 +148,9 @@ closure_bias = Ac @ (Bc.T @ phi.T @ a + s_c) + gamma
 #: Ω = Jc 𝓜⁻¹ Jcᵀ, part II (6.7), and its inverse: forces of the closures per acceleration across them.
 closure_compliance = closure_jacobian @ mass.inv() @ closure_jacobian.T
 _closing = closure_compliance.inv()
+#: Inverse inertias Φ that the ends of closures see, Φᵢⱼ = Jᵢ 𝓜⁻¹ Jⱼᵀ: those of an end on the diagonal,
+#: inverse cross-inertias beside it. Featherstone 1987 section 9.5.3; Ω is Aᶜ Φ Aᶜᵀ, (9.27).
+cross_inertias = Bc.T @ phi.T @ H.T @ mass.inv() @ H @ phi @ Bc
 #: Accelerations, or jumps of velocity, by forces of the closures.
 _by_closures = mass.inv() @ closure_jacobian.T
 
@@ -220,11 +232,6 @@ _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "jacobian_column_products": J.T @ J,
     "jacobian_solve": J.T @ (J @ J.T).inv() @ x_n,
     "passive_force": tau_j,
-    "closure_error": e_c,
-    "closure_velocity": closure_jacobian @ qd,
-    "closure_jacobian": closure_jacobian,
-    "closure_bias": closure_bias,
-    "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
 }
 #: Verb → expression without options.
 CATALOGUE: dict[str, Expr] = {
@@ -236,8 +243,8 @@ CATALOGUE: dict[str, Expr] = {
 class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
-    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their rows,
-    where solves take the independent ones else. `verb` is the name of the verb.
+    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their
+    rows, where solves take the independent ones else. `verb` is the name of the verb.
     """
 
     expressions: dict[str, Expr]
@@ -256,6 +263,9 @@ class Parts:
         """Whether coordinates are split into passive and active ones."""
         return not self.letters.isdisjoint((Hp, Ha, Np, Na))
 
+
+#: Errors and Jacobians of closures, all rows: what assembles configurations.
+CLOSURE_MAP = Parts({"error": e_c, "jacobian": closure_jacobian}, all_rows=True)
 
 #: Bias accelerations and forces with gravity and external forces in them.
 _acceleration, _force = setting().acceleration, setting().force
@@ -330,7 +340,6 @@ _SEVERAL: dict[str, Parts | Callable[[Setting], Parts]] = {
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid,
-    "closed_dynamics": _closed_dynamics,
     "impact": Parts(
         {
             "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
@@ -356,14 +365,33 @@ SEVERAL: dict[str, Parts] = {
 }
 
 
+#: Verbs of robots with closures alone.
+CLOSURES: dict[str, Expr] = {
+    "closure_error": e_c,
+    "closure_velocity": closure_jacobian @ qd,
+    "closure_jacobian": closure_jacobian,
+    "closure_bias": closure_bias,
+    "cross_inertias": cross_inertias,
+    "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
+}
+#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in
+#: place. The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close,
+#: and velocities that fit.
+PROJECTION: dict[str, Parts] = {
+    verb: Parts({verb: e}, all_rows=True, verb=verb)
+    for verb, e in {
+        **{verb: CLOSURES[verb] for verb in ("closure_error", "closure_velocity", "settle")},
+        "closing_step": -(_by_closures @ _closing @ e_c),
+    }.items()
+}
 #: Verbs of a robot with closures that mean something else there.
 _compliance_closed = compliance - J @ _by_closures @ _closing @ _by_closures.T @ J.T
 _CLOSED: dict[str, Callable[[Setting], Expr]] = {
     "forward_dynamics": lambda on: _closed(on)["qdd"],
     "operational_inverse_inertia": lambda _: _compliance_closed,
 }
-#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open: these have no
-#: meaning for a robot with closures. What to use instead.
+#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open:
+#: these have no meaning for a robot with closures. What to use instead.
 OPEN_ONLY: dict[str, str] = {
     "inverse_dynamics": "closed_inverse_dynamics",
     "hybrid_dynamics": "closed_dynamics",
@@ -394,12 +422,15 @@ OPEN_ONLY: dict[str, str] = {
 }
 
 #: Every verb, without options.
-VERBS: dict[str, Parts] = {verb: Parts({verb: e}, verb=verb) for verb, e in CATALOGUE.items()} | {
-    verb: replace(p, verb=verb) for verb, p in SEVERAL.items()
+VERBS: dict[str, Parts] = {
+    **{verb: Parts({verb: e}, verb=verb) for verb, e in (CATALOGUE | CLOSURES).items()},
+    **{verb: replace(p, verb=verb) for verb, p in SEVERAL.items()},
+    "closed_dynamics": replace(_closed_dynamics(setting()), verb="closed_dynamics"),
 }
 #: Verbs whose options change what acts.
 WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
-    verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)
+    **{verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)},
+    "closed_dynamics": _closed_dynamics,
 }
 
 
@@ -408,8 +439,8 @@ def expression(verb: str, *, passive: bool = False, base: bool = False, closed: 
 
     With `passive` the joints' own forces τⱼ act beside τ; with `base` the base moves in a given way, whose
     velocity V₀ and acceleration α₀ (…, 6), gravity included, are the inputs V0 and A0 in place of gravity.
-    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of a robot
-    with closures, where that is another expression.
+    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of
+    a robot with closures, where that is another expression.
     """
     return _composed(verb, _flag("passive", passive), _flag("base", base), _flag("closed", closed))
 
@@ -456,6 +487,7 @@ def every_expression() -> Iterator[Parts]:
         for own, moving in ((True, False), (False, True), (True, True)):
             if not (moving and verb == "closed_dynamics"):
                 yield expression(verb, passive=own, base=moving)
+    yield CLOSURE_MAP
     for verb in _CLOSED:
         for own in (False, True):
             yield expression(verb, passive=own, closed=True)

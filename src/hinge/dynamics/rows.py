@@ -1,31 +1,31 @@
 """The rows of closures that are independent in general, found by numbers.
 
-A planar loop that is cut at a hinge has five rows, of which two say what the plane says already. Such rows must go
-before forces are solved for: a little off the exact assembly they lock the mechanism. So configurations that close
-are sampled, and as many rows are kept as the Jacobian has rank, those that keep it best conditioned.
+A planar loop that is cut at a hinge has five rows, of which two say what the plane says already. Such rows
+must go before forces are solved for: a little off the exact assembly they lock the mechanism. So
+configurations that close are sampled, and as many rows are kept as the Jacobian has rank, those that keep
+it best conditioned.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from hinge.dynamics.bound import Kept, compile_bound
-from hinge.dynamics.expressions import CATALOGUE, Parts
+from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
 from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
 from hinge.spatial import Array
 
-#: Errors and Jacobians of closures, all rows.
-_ERRORS = Parts({"error": CATALOGUE["closure_error"], "jacobian": CATALOGUE["closure_jacobian"]}, all_rows=True)
 #: A singular value below this part of the largest one is zero.
 RANK = 1e-7
 #: The largest step of an assembly, in rad or m, and what counts as closed.
 LONGEST, CLOSED = 0.5, 1e-10
-#: How many configurations are sampled from random starts with how many steps, until one closes, and how many along
-#: the motions of a closed one.
+#: How many configurations are sampled from random starts with how many steps, until one closes, and how
+#: many along the motions of a closed one.
 TRIES, WALKS = ((8, 40), (40, 200)), 6
 
 
@@ -54,7 +54,7 @@ class ClosureMap:
         return np.array([h for c in self.robot.closures for h in rows_of(c.joint).holonomic], dtype=bool)
 
     def closed(self, q: Array, free: Array, tolerance: float, steps: int) -> Assembly:
-        """Return configurations near q that close, by damped Gauss–Newton steps of the coordinates in `free`."""
+        """Return configurations near q that close, by bounded steps of the `free` coordinates."""
         best, least, held = q, np.full(q.shape[:-1], np.inf), self._holonomic
         for _ in range(steps + 1):
             error, jacobian = self.at(q)
@@ -84,38 +84,42 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(_ERRORS, robot, rows=lambda _: None))
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda *_: None))
     return _MAPS[key]
 
 
-def kept_rows(robot: Robot) -> Kept:
-    """Return for each closure the rows that the dynamics keeps; None keeps all."""
-    key = digest(robot)
+def kept_rows(robot: Robot, switched: bool = False) -> Kept:
+    """Return for each closure the rows that the dynamics keeps; None keeps all.
+
+    With `switched` closures may be open: each keeps what it has alone, since it cannot count on others.
+    """
+    key = digest(robot) + ("/switched" if switched else "")
     if key not in _KEPT:
         while len(_KEPT) >= MOST:
             del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = _kept(robot)
+        _KEPT[key] = _kept(robot, switched)
     return _KEPT[key]
 
 
-def _kept(robot: Robot) -> Kept:
+def _kept(robot: Robot, switched: bool) -> Kept:
     given = [c.rows for c in robot.closures]
     names = [rows_of(c.joint).names for c in robot.closures]
-    chosen = [range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)]
+    chosen = [
+        range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)
+    ]
     starts = np.cumsum([0, *map(len, names)])
-    candidates = [int(s) + k for s, rows in zip(starts, chosen, strict=False) for k in rows]
-    found = candidates
+    candidates = [[int(s) + k for k in rows] for s, rows in zip(starts, chosen, strict=False)]
+    found = [k for rows in candidates for k in rows]
     if None in given:
         samples = _scaled(robot, _samples(robot))
+        groups = candidates if switched else [found]
         if len(samples):
-            found = sorted(np.array(candidates)[independent(samples[:, candidates])].tolist())
-    return tuple(
-        tuple(k - int(s) for k in found if s <= k < e) for s, e in zip(starts[:-1], starts[1:], strict=True)
-    )
+            found = [rows[k] for rows in groups for k in independent(samples[:, rows])]
+    return tuple(tuple(k - int(s) for k in sorted(found) if s <= k < e) for s, e in pairwise(starts))
 
 
 def _samples(robot: Robot) -> Array:
-    """Return Jacobians (k, m, nv) at configurations that close: from starts, and along the motions from there."""
+    """Return Jacobians (k, m, nv) at configurations that close: from starts, and along motions from there."""
     chart, every = closure_map(robot), np.arange(robot.nv)
     for count, steps in TRIES:
         starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=count)])
@@ -145,7 +149,9 @@ def _scaled(robot: Robot, jacobians: Array) -> Array:
     """Return Jacobians with rows that are lengths divided by the robot's size."""
     if not len(jacobians):
         return jacobians
-    lengths = np.concatenate([[not n.startswith("w") for n in rows_of(c.joint).names] for c in robot.closures])
+    lengths = np.concatenate(
+        [[not n.startswith("w") for n in rows_of(c.joint).names] for c in robot.closures]
+    )
     sizes = [np.linalg.norm(j.inner.r) + np.linalg.norm(j.outer.r) for j in robot.joints]
     size = max(float(np.mean([s for s in sizes if s > 0] or [1.0])), 1e-3)
     return jacobians / np.where(lengths, size, 1.0)[:, None]
@@ -160,15 +166,17 @@ def rank_of(jacobian: Array) -> int:
 def independent(samples: Array) -> list[int]:
     """Return rows of matrices (k, m, n) that span all their rows, as many as the largest rank.
 
-    Each sample of that rank proposes rows by elimination with the largest one first. The proposal is taken whose
-    smallest singular value, over all samples of that rank, is largest.
+    Each sample of that rank proposes rows by elimination with the largest one first. The proposal is taken
+    whose smallest singular value, over all samples of that rank, is largest.
     """
     ranks = [rank_of(x) for x in samples]
     full = [x for x, r in zip(samples, ranks, strict=True) if r == max(ranks)]
     proposals = list(dict.fromkeys(tuple(largest_rows(x, max(ranks))) for x in full))
 
     def worst(rows: tuple[int, ...]) -> float:
-        return min((np.linalg.svd(x[list(rows)], compute_uv=False).min(initial=np.inf) for x in full), default=0.0)
+        return min(
+            (np.linalg.svd(x[list(rows)], compute_uv=False).min(initial=np.inf) for x in full), default=0.0
+        )
 
     return sorted(max(proposals, key=worst)) if proposals else []
 

@@ -24,7 +24,7 @@ from hinge.algebra import Leaf, Node, closed
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import external_forces, precision, rows_that_hold
 from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_of, program
-from hinge.dynamics.expressions import CATALOGUE, VERBS, WITH_OPTIONS, Parts, expression
+from hinge.dynamics.expressions import CATALOGUE, CLOSURES, VERBS, WITH_OPTIONS, Parts, expression
 from hinge.dynamics.function import Compiled, Finish
 from hinge.dynamics.moving import CALLED, base_inputs
 from hinge.dynamics.views import VIEWS
@@ -39,7 +39,14 @@ R = TypeVar("R")
 #: Arguments that choose the code of a verb beside the robot.
 CHOICES = ("frame", "expressed", "passive")
 #: Arguments with the same meaning in all verbs, and their neutral values.
-OPTIONS: dict[str, Any] = {"external": None, "gravity": None, "base": None, "out": None, "passive": False, "held": None}
+OPTIONS: dict[str, Any] = {
+    "external": None,
+    "gravity": None,
+    "base": None,
+    "out": None,
+    "passive": False,
+    "held": None,
+}
 #: The caller's names of inputs.
 ARGUMENTS = {"f_ext": "external", **CALLED}
 
@@ -136,7 +143,7 @@ class Verb:
         """Return what makes of the results what the verb returns, if that is not an array."""
         if self._view is not None:
             return self._view.one if isinstance(frame, str) else self._view.several
-        return None if self.name in CATALOGUE else self._as_dataclass
+        return None if self.name in CATALOGUE or self.name in CLOSURES else self._as_dataclass
 
     @cached_property
     def _as_dataclass(self) -> Finish:

@@ -9,7 +9,7 @@ from hinge.model.actuator import (
     reaction_force,
 )
 from hinge.model.builder import Builder
-from hinge.model.checks import Problem, check, enforce, listed
+from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock
 from hinge.model.closing import (
     close,
     closure_ends,
@@ -26,6 +26,7 @@ from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
+from hinge.model.grasping import hold
 from hinge.model.inertial import (
     check_inertial_parameters,
     inertial_parameters,
@@ -129,6 +130,7 @@ __all__ = [
     "friction_parameters",
     "generalized_force",
     "gravity_of",
+    "hold",
     "inertial_parameters",
     "integrate",
     "is_properly_powered",
@@ -155,6 +157,7 @@ __all__ = [
     "stacked",
     "units",
     "velocity",
+    "warn_near_lock",
     "with_closures",
     "with_inertial_parameters",
     "with_loops",

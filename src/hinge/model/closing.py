@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from hinge.errors import UnknownNameError, did_you_mean
 from hinge.model.closures import Closure, SoftFinger
@@ -31,7 +32,7 @@ def close(
     name is "<inner>_<outer>" unless given. `rows` names the constraints that the dynamics keeps, where they
     are not to be found by numbers.
     """
-    kept = None if rows is None else tuple(rows)
+    kept: Any = rows
     place = Transform.place(rotation, position)
     label = name or _free_name(checked_robot(robot), f"{inner or 'world'}_{outer}")
     closure = Closure(label, inner, outer, Fixed() if joint is None else joint, place, kept)

@@ -21,7 +21,7 @@ axis, and the rows are then
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -90,6 +90,12 @@ class Closure:
 
     def __post_init__(self) -> None:
         what = f"closure {self.name!r}"
+        if not (isinstance(self.name, str) and self.name):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(f"closure: name: expected a text, got {self.name!r}")
+        if not isinstance(self.inner, str | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(
+                f"{what}: inner: expected the name of a frame or body, or None, the world, got {self.inner!r}"
+            )
         if not isinstance(self.outer, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ModelError(
                 f"{what}: outer: expected the name of a frame or body, got {self.outer!r}; the world can be "
@@ -101,10 +107,7 @@ class Closure:
         except ModelError as error:
             raise ModelError(f"{what}: {error}") from None
         if self.rows is not None:
-            kept = (self.rows,) if isinstance(self.rows, str) else tuple(self.rows)
-            if len(set(kept)) < len(kept) or not set(kept) <= set(names):
-                raise ModelError(f"{what}: rows: expected some of {', '.join(names)}, each once, got {kept}")
-            object.__setattr__(self, "rows", tuple(n for n in names if n in kept))
+            object.__setattr__(self, "rows", _kept(what, names, self.rows))
 
     def __repr__(self) -> str:
         return f"<Closure {self.name!r}: {self.joint!r} from {self.inner or 'the world'!r} to {self.outer!r}>"
@@ -118,6 +121,14 @@ class Closure:
     def constraints(self) -> Rows:
         """All rows of its joint."""
         return rows_of(self.joint)
+
+
+def _kept(what: str, names: tuple[str, ...], rows: object) -> tuple[str, ...]:
+    """Return these rows in their order, or raise a ModelError."""
+    kept = list(rows) if isinstance(rows, Iterable) and not isinstance(rows, str) else [rows]
+    if any(n not in names for n in kept) or len(set(kept)) < len(kept):
+        raise ModelError(f"{what}: rows: expected some of {', '.join(names)}, each once, got {rows!r}")
+    return tuple(n for n in names if n in kept)
 
 
 def alignment_of(joint: JointType | SoftFinger) -> Transform:

@@ -1,6 +1,6 @@
 """Rules: axioms, completion, proofs, and the search for the cheapest form by named identities.
 
-The identities of the papers, nearly three hundred, are in `hinge.rules.identities`, loaded on demand.
+The identities of the papers, nearly four hundred, are in `hinge.rules.identities`, loaded on demand.
 """
 
 from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from hinge.algebra import (
     A,
+    Ac,
     B,
+    Bc,
     Body,
     D,
     Di,
@@ -47,9 +49,12 @@ from hinge.algebra import (
     a_n,
     b,
     b_m,
+    e_c,
+    gamma,
     kappa,
     leaves,
     product,
+    s_c,
     tau_j,
     v_n,
 )
@@ -74,12 +79,13 @@ LETTER: dict[Expr, int] = {
     M: 42, R: 42, P: 66, Pp: 66, Pk: 66, Ups: 66,
     D: 1, Di: 1, Dp: 1, Dip: 1, Dk: 1, Dik: 1, kappa: 1, Dr: 1, Dr.T: 1, Dri: 1, Dri.T: 1,
     G: 6, G.T: 11, Gp: 6, Gp.T: 11, Gk: 6, Gk.T: 11,
-    A: 36, A.T: 36, B: 48, B.T: 48, Q: 30, Q.T: 36,
+    A: 36, A.T: 36, B: 48, B.T: 48, Bc: 48, Bc.T: 48, Q: 30, Q.T: 36,
 }  # fmt: skip
 #: The same for the shift of a vector over an edge (two planar turns and a shift), of its angular half alone,
 #: of a symmetric block, and of one with the pattern of a rigid inertia; and for the formulas.
 EDGE, ANGULAR_EDGE, CONGRUENCE, RIGID_CONGRUENCE = 36, 12, 209, 110
-FORMULA = {a: 30, b: 36, a_n: 30, v_n: 9, Q: 60, a_m: 40, b_m: 40, tau_j: 40, A: 40}
+FORMULA = {a: 30, b: 36, a_n: 30, v_n: 9, Q: 60, a_m: 40, b_m: 40, tau_j: 40, A: 40,
+           Ac: 100, gamma: 60, e_c: 60, s_c: 24}  # fmt: skip
 #: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE. 30 for others.
 BLOCK = {Dr: 1, Dri: 1, D: 0, Di: 1, G: 6, P: 42, R: 0, Ups: 0, Dp: 0, Dip: 1, Gp: 6, Pp: 42,
          Dk: 1, Dik: 1, Gk: 6, Pk: 42}  # fmt: skip

@@ -17,7 +17,7 @@ from hinge.algebra import Body, Expr, Leaf, Space, World
 from hinge.kernels import Kernel
 from hinge.sweeps.code import Call, Column, DenseCall, KnownBlock, Slot
 from hinge.sweeps.contract import Binding
-from hinge.sweeps.program import Program
+from hinge.sweeps.program import Meet, Program
 from hinge.tree import WORLD
 
 Entry: TypeAlias = float | int
@@ -189,7 +189,8 @@ class Memory:
             self.constants[i] = found = self.layouts.stored((), numbers)
             kind = known.setdefault((binding.kind(i), found.layout), len(known))
             self.kinds[i] = kind, WORLD if parent == WORLD else binding.size(Body, parent)
-        self.constants[WORLD] = self.layouts.stored((), binding.constants(WORLD))
+        met = any(isinstance(s, Meet) for s in self.program.stages)
+        self.constants[WORLD] = self.layouts.stored((), binding.constants(WORLD) if met else ())
         self.kinds[WORLD] = WORLD, WORLD
 
     def table(self, x: Expr, column: Column | None) -> dict[int, Stored]:

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import E0, Body, Leaf, Letter, One, Product, Space, Structure, World, leaf, leaf_of, leaves
+from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World, leaf, leaves
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Kernel, apply
+from hinge.sweeps.at_world import AtWorld
 from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.code_rules import checked_code, checked_program, checked_trace
@@ -27,16 +28,13 @@ from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.program import (
     GATHERING,
-    Apply,
     BlockOutput,
     Direction,
-    Meet,
     OperatorOutput,
     Pass,
     Program,
     ProgramOutput,
     ScalarOutput,
-    Solve,
     Statement,
     VectorOutput,
     WorldOutput,
@@ -44,15 +42,12 @@ from hinge.sweeps.program import (
     operand,
 )
 from hinge.sweeps.readout import Readout, read_out
-from hinge.sweeps.slots import Memory, as_entry
 from hinge.tree import WORLD
 
 #: Sources with one column of blocks, the world's: such columns are computed beside the vectors.
 SINGLE = (None, World)
 #: The name of a scalar output in the memory of values.
 TOTAL = leaf("total", One, One)
-#: The name of an operator that is a sum over bodies.
-GRAM = leaf("gram", One, One, Structure.DIAGONAL, self_adjoint=True)
 
 
 def trace(program: Program, binding: Binding, readout: Readout | None = None) -> Code:
@@ -62,7 +57,7 @@ def trace(program: Program, binding: Binding, readout: Readout | None = None) ->
     outputs whose values are the results in their place; what it does not read is not computed.
     """
     with without_garbage():
-        code = _Tracer(checked_program(program), binding, readout).run()
+        code = _Tracer(checked_program(program), binding, readout=readout).run()
     return checked_trace(code, program, binding) if readout is None else checked_code(code)
 
 
@@ -79,20 +74,9 @@ def without_garbage() -> Generator[None]:
 
 
 @dataclass
-class _Tracer:
-    program: Program
-    binding: Binding
+class _Tracer(AtWorld):
     readout: Readout | None = None
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
-    grams: dict[tuple[Leaf, ...], KnownBlock] = field(default_factory=dict[Any, Any])
-
-    def __post_init__(self) -> None:
-        statements = [s for p in self.program.passes for s in p.statements]
-        dense = [s for s in self.program.stages if isinstance(s, Solve | Apply)]
-        sources = {s.target: s.source for s in (*statements, *dense) if s.source is not None}
-        sources |= {unit: space for space, unit in self.program.sources.items()}
-        self.memory = Memory(self.program, self.binding, sources)
 
     def run(self) -> Code:
         self._take_inputs()
@@ -101,12 +85,8 @@ class _Tracer:
             match stage:
                 case Pass():
                     self._pass(stage, k)
-                case Solve():
-                    self._solve(stage, k)
-                case Apply():
-                    self._apply(stage, k)
-                case Meet():
-                    self._meet(stage, k)
+                case _:
+                    self.run_stage(stage, k)
         results = tuple(Result(o.name, self._result(o)) for o in self.program.outputs)
         if self.readout is not None:
             results = read_out(self.readout, results, self.memory, len(self.program.stages))
@@ -128,7 +108,7 @@ class _Tracer:
             known = self.binding.known(x)
             if known is None:
                 self._take(x.name, self.binding.length(x.range))
-            for i in self._places(x.range):
+            for i in self.places(x.range):
                 places = self.binding.positions(x.range, i)
                 entries = [self._input(x.name, p) if known is None else known[p] for p in places]
                 self._put(x, i, (len(places),), entries)
@@ -142,7 +122,7 @@ class _Tracer:
 
     def _take_operator(self, x: Leaf) -> None:
         """Add an operator of the user as input, row by row: a matrix, or its diagonal blocks."""
-        blocks = x.structure is Structure.DIAGONAL and self._places(x.range) == self._places(x.domain)
+        blocks = x.structure is Structure.DIAGONAL and self.places(x.range) == self.places(x.domain)
         if x.structure is not Structure.DENSE and not blocks:
             raise UnboundLeafError(
                 f"{x}: is {x.range} ← {x.domain}, {x.structure.value}, and no value can be given for it; "
@@ -150,9 +130,9 @@ class _Tracer:
                 "Active"
             )
         self._take(x.name, self.binding.length(x.range) * self.binding.length(x.domain))
-        rows, across = self._order(x.range, shown=True), self._order(x.domain, shown=True)
+        rows, across = self.order(x.range, shown=True), self.order(x.domain, shown=True)
         if blocks:
-            for i in self._places(x.range):
+            for i in self.places(x.range):
                 self._put_matrix(x, i, rows[i], across[i])
         else:
             every = ([p for places in order.values() for p in places] for order in (rows, across))
@@ -166,9 +146,6 @@ class _Tracer:
 
     def _take(self, name: str, size: int) -> None:
         self.inputs[name] = list(self.memory.new_slots(size))
-
-    def _places(self, space: Space) -> Sequence[int]:
-        return range(len(self.binding.tree)) if has_blocks_at_bodies(space) else (WORLD,)
 
     def _hinges(self) -> None:
         """Trace the values that depend on q alone, body by body, before all passes."""
@@ -192,11 +169,11 @@ class _Tracer:
             statements = [s for s in stage.statements if s.source is space]
             family = self._family(stage, statements, k)
             beyond = self._beyond(statements)
-            for column in self._columns(space):
+            for column in self.columns(space):
                 visited = self._reached(stage, statements, column, k)
                 for i in visited:
                     family.run(i, column, near=(*self.memory.near[i], *beyond))
-                self._reaches(column, visited)
+                self.reaches(column, visited)
 
     def _beyond(self, statements: Sequence[Statement]) -> tuple[int, ...]:
         """Return the world if statements multiply stored columns by vectors there."""
@@ -216,15 +193,6 @@ class _Tracer:
                     body.send(edge)
 
         return Family(self.memory, k, do)
-
-    def _reaches(self, column: Column, bodies: Iterable[int]) -> None:
-        """Note where a column is not zero; at its own body it never is."""
-        self.active.setdefault(column, {column.body}).update(bodies)
-
-    def _columns(self, space: Space) -> Iterator[Column]:
-        for i in self._places(space):
-            if self.binding.size(space, i):
-                yield Column(space, i)
 
     def _all(self, direction: Direction) -> list[int]:
         bodies = list(range(len(self.binding.tree)))
@@ -278,7 +246,7 @@ class _Tracer:
                 assert found is not None
                 return found.shown()
             case OperatorOutput():
-                return self._operator(o)
+                return self.operator(o)
             case BlockOutput():
                 return self._blocks(o.variable)
             case ScalarOutput():
@@ -286,7 +254,7 @@ class _Tracer:
 
     def _vector(self, x: Leaf) -> KnownBlock:
         found = zeros(self.binding.length(x.range))
-        for i in self._places(x.range):
+        for i in self.places(x.range):
             block = self.memory.get(x, i)
             if block is not None:
                 for p, value in zip(self.binding.positions(x.range, i), block.shown(), strict=True):
@@ -315,69 +283,6 @@ class _Tracer:
         start = min((p for p in places if p >= 0), default=0) if space is Body else 0
         return [p - start if p >= 0 else p for p in places]
 
-    def _operator(self, o: OperatorOutput, *, shown: bool = True, stage: int | None = None) -> KnownBlock:
-        """Return an operator as a matrix in the user's order, or with hidden rows."""
-        if o.other is not None:
-            return self._gram(o, o.other, shown, len(self.program.stages) if stage is None else stage)
-        rows, columns = self._order(o.variable.range, shown), self._order(o.source, shown)
-        found = zeros(sum(map(len, rows.values())), sum(map(len, columns.values())))
-        if shown:
-            found = zeros(self.binding.length(o.variable.range), self.binding.length(o.source))
-        for column in self._columns(o.source):
-            for i, down in rows.items():
-                block = self.memory.get(o.variable, i, None if o.source is World else column)
-                if block is None or (o.mirror and i > column.body):
-                    continue
-                for (r, c), value in np.ndenumerate(block.shown()):
-                    p, q = down[r], columns[column.body][c]
-                    if p >= 0 and q >= 0:
-                        found[p, q] = value
-                        if o.mirror:
-                            found[q, p] = value
-        return found.T if o.transposed else found
-
-    def _gram(self, o: OperatorOutput, other: Leaf, shown: bool, stage: int) -> KnownBlock:
-        """Return the sum over bodies of variableᵀ other, columns of a space at the world."""
-        if o.variables not in self.grams:
-            self.grams[o.variables] = self._sum_of_products(o, other, stage)
-        whole = self.grams[o.variables]
-        if not shown:
-            return whole
-        places = list(self.binding.positions(o.source, WORLD))
-        result = zeros(self.binding.length(o.source), self.binding.length(o.source))
-        result[np.ix_(places, places)] = whole
-        return result
-
-    def _sum_of_products(self, o: OperatorOutput, other: Leaf, stage: int) -> KnownBlock:
-        column = Column(o.source, WORLD)
-        self.memory.table(GRAM, None).clear()
-
-        def add(body: BodyKernel) -> None:
-            before, (left, right) = body.at(GRAM, body.near[1]), (body.column_of(x, column) for x in o.variables)
-            assert left is not None
-            assert right is not None
-            found = left.T @ right
-            body.store(GRAM, found if before is None else before + found)
-
-        family, last = Family(self.memory, stage, add), WORLD
-        for i in self.memory.table(other, column):
-            if i != WORLD and self.binding.size(o.variable.range, i):
-                family.run(i, near=(i, last))
-                last = i
-        total, size = self.memory.get(GRAM, last), self.binding.size(o.source, WORLD)
-        return zeros(size, size) if total is None else total.shown()
-
-    def _order(self, space: Space, shown: bool) -> dict[int, Sequence[int]]:
-        """Return the indices of each body's block: in the user's order, or consecutive."""
-        if shown:
-            return {i: self.binding.positions(space, i) for i in self._places(space)}
-        found: dict[int, Sequence[int]] = {}
-        start = 0
-        for i in self._places(space):
-            found[i] = range(start, start + self.binding.size(space, i))
-            start += self.binding.size(space, i)
-        return found
-
     def _scalar(self, o: ScalarOutput) -> KnownBlock:
         """Sum over the bodies in order, the world first."""
 
@@ -394,71 +299,6 @@ class _Tracer:
         total = self.memory.get(TOTAL, len(self.binding.tree) - 1)
         assert total is not None
         return total.shown().reshape(())
-
-    def _solve(self, s: Solve, k: int) -> None:
-        matrix = self._operator(s.operator, shown=False, stage=k)
-        order = self._order(s.target.range, shown=False)
-        columns = [None] if s.source is None or s.source is World else list(self._columns(s.source))
-        rights: list[KnownBlock] = []
-        results: list[KnownBlock] = []
-        for column in columns:
-            width = () if s.source is None else (self.memory.width(s.source, column),)
-            right, result = zeros(len(matrix), *width), zeros(len(matrix), *width)
-            slots = np.array(self.memory.new_slots(result.size), dtype=int).reshape(result.shape)
-            result.flat[:] = [Slot(k) for k in slots.flat]
-            for i, where in order.items():
-                block = self.memory.get(s.right, i, column)
-                if block is not None:
-                    right[list(where)] = block.shown()
-                taken = slots[list(where)]
-                self.memory.put(s.target, i, column, taken.shape, (2 * taken).ravel().tolist())
-            rights.append(right.reshape(len(matrix), width[0] if width else 1))
-            results.append(result.reshape(len(matrix), width[0] if width else 1))
-            if column is not None:
-                self._reaches(column, order)
-        if rights and len(matrix):
-            right, result = np.concatenate(rights, axis=1), np.concatenate(results, axis=1)
-            self.memory.calls.append(DenseCall(matrix, right, result, k, s.positive, s.floored))
-
-    def _apply(self, s: Apply, k: int) -> None:
-        """Multiply by a dense matrix, in a kernel at the world that reads from all bodies."""
-        places = [i for i in self._places(s.right.range) if self.binding.size(s.right.range, i)]
-        order = {i: at for i, at in self._order(s.target.range, shown=False).items() if len(at)}
-
-        def multiply(world: BodyKernel) -> None:
-            world.store(s.target, world.dense_product(s.operator, s.right, places))
-
-        family = Family(self.memory, k, multiply)
-        for column in [None] if s.source is None or s.source is World else list(self._columns(s.source)):
-            if s.right is self.program.sources.get(s.right.range):
-                whole = self._columns_of(s.operator, column)
-            else:
-                family.run(WORLD, column, near=(WORLD, WORLD, *places))
-                whole = self.memory.table(s.target, column).pop(WORLD).shown()
-            for i, where in order.items():
-                block = whole[list(where)]
-                self.memory.put(s.target, i, column, block.shape, [as_entry(x) for x in block.flat])
-            if column is not None:
-                self._reaches(column, order)
-
-    def _meet(self, s: Meet, k: int) -> None:
-        """Evaluate a formula at the world, in a kernel that reads from all bodies with ends of closures."""
-        at = {n: [i for i in self._places(n.range) if self.binding.size(n.range, i)] for n in s.needs}
-
-        def meet(world: BodyKernel) -> None:
-            needs = [world.stack(n, places) for n, places in at.items()]
-            world.store(s.target, world.site.formula(s.target, zeros(0), needs))
-
-        near = dict.fromkeys(i for places in at.values() for i in places)
-        Family(self.memory, k, meet).run(WORLD, near=(WORLD, WORLD, *near))
-
-    def _columns_of(self, operator: Letter, column: Column | None) -> KnownBlock:
-        """Return a dense matrix times unit columns: its columns, without arithmetic."""
-        given = self.memory.get(leaf_of(operator), WORLD)
-        assert given is not None
-        matrix = given.shown() if isinstance(operator, Leaf) else given.shown().T
-        home = WORLD if column is None else column.body
-        return matrix[:, list(self._order(operator.domain, shown=False)[home])]
 
     def _living(self, live: bytearray) -> Iterator[Call | DenseCall]:
         """Yield the calls from last to first, without dead ones."""

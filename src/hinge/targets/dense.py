@@ -270,8 +270,8 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
             try:
                 needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
                 if not has_blocks_at_bodies(x.range):
-                    world = binding.site(WORLD, binding.constants(WORLD))
-                    met = world.formula(x, np.zeros(0), [need for _, need in needs])
+                    world = binding.world(binding.constants(WORLD))
+                    met = world.formula(x, [need for _, need in needs])
                     values[x] = np.asarray(met, dtype=np.float64)
                     continue
                 blocks = {
@@ -297,7 +297,12 @@ def _knows(binding: Binding, space: Space) -> bool:
 
 def _own(binding: Binding, x: Leaf) -> list[float] | None:
     """Return the value of an input at the world that the model provides, in the order of its blocks."""
-    if x.domain is not One or has_blocks_at_bodies(x.range) or x.range in (One, World) or not _knows(binding, x.range):
+    if (
+        x.domain is not One
+        or has_blocks_at_bodies(x.range)
+        or x.range in (One, World)
+        or not _knows(binding, x.range)
+    ):
         return None
     found = binding.known(x)
     return None if found is None else [found[k] for k in binding.positions(x.range, WORLD)]

@@ -5,16 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hinge.algebra import Articulated, Body, Expr, H, Joint, M, a, b, identity, phi, psi
+from hinge.rules.completion import Axiom
 
 
 @dataclass(frozen=True)
 class NamedIdentity:
-    """A published equation left = right: a short English name and where it is printed."""
+    """A published equation left = right: a short English name and where it is printed.
+
+    `given` are the facts beside the definitions that it holds under.
+    """
 
     name: str
     left: Expr
     right: Expr
     source: str
+    given: tuple[Axiom, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}: {self.left} = {self.right} [{self.source}]"
