@@ -119,7 +119,9 @@ class Live:
     @property
     def frozen(self) -> tuple[str, ...]:
         """The joints that are frozen, with all their coordinates, in every state."""
-        return tuple(j.name for j in self.robot.joints if j.nv and self.held[..., j.qd_slice].all())
+        return tuple(
+            j.name for j in self.robot.joints if j.nv and not j.depends and self.held[..., j.qd_slice].all()
+        )
 
     def freeze(self, joints: Prescribed) -> Live:
         """Return it with these joints frozen: names, or booleans for the coordinates (…, nv)."""
