@@ -98,12 +98,19 @@ def model_arrays(model: Any, tip: int = 0) -> list[Any]:
         pointer(kinds, np.int32),
         pointer(axes),
         pointer([placement(model.jointPlacements[i]) for i in moving]),
-        pointer([model.inertias[i].toDynamicParameters() for i in moving]),
+        pointer([_parameters(model.inertias[i]) for i in moving]),
         pointer(model.armature),
         pointer(model.gravity.linear),
         int(frame.parentJoint),
         pointer(placement(frame.placement)),
     ]
+
+
+def _parameters(inertia: Any) -> Array:
+    """Return the ten numbers of an inertia; a joint without a body has a mass to be divided by."""
+    found = np.array(inertia.toDynamicParameters())
+    found[0] = max(found[0], np.finfo(np.float64).tiny)
+    return found
 
 
 def placement(x: Any) -> Array:

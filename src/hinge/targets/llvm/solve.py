@@ -18,10 +18,16 @@ from math import nan
 from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.text import Writer
 
-#: Systems of at most this size are written out.
-WRITTEN_OUT = 6
+#: Systems of at most this size are written out, and floored ones of at most this many operations: one of 18
+#: unknowns and one right side has some 2400.
+WRITTEN_OUT, FLOORED_OPERATIONS = 6, 3000
 
 Rows = list[list[str]]
+
+
+def is_written_out(n: int, width: int, *, floored: bool = False) -> bool:
+    """Tell whether a system of n unknowns and this many right sides is written out."""
+    return n <= WRITTEN_OUT or (floored and n**3 // 6 + 2 * n * n + 3 * n * n * width <= FLOORED_OPERATIONS)
 
 
 def write_solve(
@@ -50,12 +56,12 @@ def write_floored_solve(w: Writer, matrix: Sequence[Sequence[str]], right: Seque
     ]
     b = [[times(x, scales[i]) for x in row] for i, row in enumerate(right)]
     upper, pivots = [[*row] for row in a], list[str]()
-    for j in range(n):
-        pivots.append(_floored_inverse(w, upper[j][j]))
-        for i in range(j + 1, n):
+    for i in range(n):  # row by row, so that the row stays in registers
+        for j in range(i):
             factor = w.negative(times(upper[j][i], pivots[j]))
             for c in range(i, n):
                 upper[i][c] = w.fma(factor, upper[j][c], upper[i][c])
+        pivots.append(_floored_inverse(w, upper[i][i]))
     first = _substituted(w, upper, pivots, b)
     rest = [[_less_row(w, b[i][c], a, first, i, c) for c in range(len(b[i]))] for i in range(n)]
     more = _substituted(w, upper, pivots, rest)
