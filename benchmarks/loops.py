@@ -55,7 +55,9 @@ def _quadruped() -> Loops:
     legs = ("FL", "FR", "HL", "HR")
     bent = {"hip_pitch": 0.7, "knee": -1.4}
     q = hinge.configuration(robot, {f"{leg}_{k}": x for leg in legs for k, x in bent.items()})
-    return Loops("quadruped, four points", _grounded(robot, q, [f"{leg}_foot" for leg in legs], Spherical()), q)
+    return Loops(
+        "quadruped, four points", _grounded(robot, q, [f"{leg}_foot" for leg in legs], Spherical()), q
+    )
 
 
 def _two_pandas() -> Loops:
@@ -78,11 +80,19 @@ def _leg() -> Loops:
     b.body("hip", parent="torso", joint=Revolute((1.0, 0.0, 0.0)), inertia=_box(1.0, (0.1, 0.1, 0.1), 0.0))
     b.body("thigh", parent="hip", joint=hinge_y, inertia=_box(2.5, (0.1, 0.1, thigh), -thigh / 2))
     b.body(
-        "shank", parent="thigh", joint=hinge_y, position=(0, 0, -thigh), inertia=_box(1.2, (0.06, 0.06, 0.4), -0.2)
+        "shank",
+        parent="thigh",
+        joint=hinge_y,
+        position=(0, 0, -thigh),
+        inertia=_box(1.2, (0.06, 0.06, 0.4), -0.2),
     )
     b.body("crank", parent="thigh", joint=hinge_y, inertia=_box(0.2, (crank, 0.02, 0.02), 0.0, crank / 2))
     b.body(
-        "rod", parent="crank", joint=hinge_y, position=(crank, 0, 0), inertia=_box(0.3, (0.02, 0.02, rod), -rod / 2)
+        "rod",
+        parent="crank",
+        joint=hinge_y,
+        position=(crank, 0, 0),
+        inertia=_box(0.3, (0.02, 0.02, rod), -rod / 2),
     )
     b.frame("rod_end", "rod", position=(0, 0, -rod))
     b.frame("lever", "shank", position=(lever, 0, 0))

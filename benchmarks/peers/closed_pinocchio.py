@@ -32,7 +32,7 @@ FREE_Q, FREE_QD = [4, 5, 6, 1, 2, 3, 0], [3, 4, 5, 0, 1, 2]
 
 
 class ClosedPinocchio:
-    """A robot with closures in Pinocchio. If rows are redundant, the proximal steps that these need are taken."""
+    """A robot with closures in Pinocchio; redundant rows need its proximal steps."""
 
     def __init__(self, robot: hinge.Robot, *, redundant: bool) -> None:
         if pin is None:
@@ -43,7 +43,10 @@ class ClosedPinocchio:
         self.model, self._q, self._qd, held = _model(robot)
         self.ends = [_ends(robot, c, held) for c in robot.closures]
         self._data = self.model.createData()
-        self._contacts, self._contact_data = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        self._contacts, self._contact_data = (
+            pin.StdVec_RigidConstraintModel(),
+            pin.StdVec_RigidConstraintData(),
+        )
         kinds = {3: pin.ContactType.CONTACT_3D, 6: pin.ContactType.CONTACT_6D}
         for rows, i, here, j, there in self.ends:
             contact = pin.RigidConstraintModel(kinds[rows], self.model, i, here, j, there, pin.LOCAL)
@@ -108,7 +111,7 @@ class ClosedNative:
             self._library.robot_delete(self._handle)
 
     def run(self, s: States) -> tuple[Callable[[], None], Array]:
-        """Return one call that loops over the states, and the array that it writes, in Pinocchio's coordinates."""
+        """Return one call that loops over the states, and the array that it writes for Pinocchio's v."""
         given, out = self._at.arguments(s), np.zeros((len(s), self._at.model.nv))
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*given, out)]
         f, count, variant = self._library.closed_dynamics, ctypes.c_long(len(s)), int(self._at.redundant)
