@@ -17,6 +17,7 @@ from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
 from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
 from hinge.spatial import Array
+from hinge.targets import best_target
 
 #: A singular value below this part of the largest one is zero.
 RANK = 1e-7
@@ -82,7 +83,9 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _: None))
+        # Few states at a time: one piece of code for any number of them is soonest there.
+        lanes = 1 if best_target() == "llvm" else None
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _: None, lanes=lanes))
     return _MAPS[key]
 
 
