@@ -26,7 +26,7 @@ COLUMNS = (
     "Hinge, batch", "pin, loop", "loop / batch", "native", "native / batch", "MuJoCo", "difference",
 )  # fmt: skip
 #: States in a batch, at most, and in a loop of a peer.
-BATCH, LOOP = 8192, 256
+BATCH, LOOP = 8192, 64
 
 SCRIPT = """
 import hinge
