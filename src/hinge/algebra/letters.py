@@ -30,12 +30,12 @@ from hinge.algebra.space import (
 from hinge.errors import ArgumentError
 
 __all__ = [
-    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Articulated", "B", "Bc", "D", "Di", "Dik", "Dip", "Dk",
-    "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H", "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi",
-    "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "closed", "e_c",
-    "f_ext", "friction", "g", "gamma", "held", "inertias", "kappa", "loaded", "passive", "phi", "placements", "psi", "psik",
-    "psip", "qd", "qdd", "qdd_a", "rotors", "s_c", "tau", "tau_j", "tau_p", "v_n",
-    "whole", "x", "x_c", "x_n",
+    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Articulated", "B", "Bc", "D", "Di", "Dik",
+    "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H", "Ha", "Hp", "K", "Kk",
+    "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b",
+    "b_m", "closed", "e_c", "f_ext", "friction", "g", "gamma", "held", "inertias", "kappa", "loaded",
+    "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "rotors", "s_c", "tau",
+    "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
 ]  # fmt: skip
 
 DIAGONAL, STEP, RESOLVENT, DENSE = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT, Structure.DENSE
@@ -226,7 +226,8 @@ a_n = letter("a_n", Node, One, "bias accelerations from body to node, a(0) of (2
 v_n = letter("v_n", Node, One, "ω × v of the nodes: classical less spatial acceleration",
              Card(MOTION, NUMBER, asks=NODES), needs=(B.T @ _V,), unicode="vₙ", latex="v_n")
 
-# Closures: joints between two bodies that the tree does not know. Values at the world are functions of both ends.
+# Closures: joints between two bodies that the tree does not know. Values at the world are functions of both
+# ends.
 closed = letter("closed", Constraint, One, "1 in the rows of closures that hold, 0 in those of open ones",
                 Card(NUMBER, NUMBER), unicode="σᶜ", latex=r"\sigma_c")
 x_c = letter("x_c", Constraint, One, "any vector with a number for each row of the closures",

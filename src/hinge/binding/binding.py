@@ -158,7 +158,7 @@ class RobotBinding:
 
     @cached_property
     def _ends(self) -> tuple[tuple[int, Transform], ...]:
-        """The ends of closures on bodies of the robot, the inner before the outer: body, and transform to it."""
+        """The ends of closures on bodies, the inner before the outer: body, and transform to it."""
         both = (end for c in self._closures for end in closure_ends(self.robot, c))
         return tuple((i, x) for i, x in both if i != WORLD)
 
@@ -236,16 +236,12 @@ class RobotBinding:
 
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
-        if body == WORLD and not has_blocks_at_bodies(space):
-            return len(self.positions(space, body))
-        if body == WORLD:
-            return 6 if space is Body else 0
         if space is Body:
-            return 6 + len(self.rotors[body]) + self._locks(body)
+            return 6 if body == WORLD else 6 + len(self.rotors[body]) + self._locks(body)
+        if body == WORLD:
+            return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
             return 6 * len(self.node_places[body])
-        if space is Link:
-            return 6 * len(self._ends_of(body))
         if space in (Joint, Passive, Active):
             return len(self._dofs(space, body))
         return len(self.positions(space, body))
@@ -253,20 +249,23 @@ class RobotBinding:
     def positions(self, space: Space, body: int) -> Sequence[int]:
         """Return the indices of a block in the user's vector."""
         if body == WORLD or not has_blocks_at_bodies(space):
-            there = body == WORLD and not has_blocks_at_bodies(space)
-            if there and space is Constraint and self._closures:
-                return self._kept
-            return range(self.length(space)) if there else ()
+            return self._at_world(space) if body == WORLD and not has_blocks_at_bodies(space) else ()
         if space is Joint:
             return self._dofs(space, body)
         if space is Body:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
-        if space is Node:
-            return [6 * n + k for n, _ in self.node_places[body] for k in range(6)]
-        if space is Link:
-            return [6 * n + k for n in self._ends_of(body) for k in range(6)]
+        if space in (Node, Link):
+            ends = [n for n, _ in self.node_places[body]] if space is Node else self._ends_of(body)
+            return [6 * n + k for n in ends for k in range(6)]
         if space in (Parameter, Placement, Resistance):
             return self._parameters_of(space, body)
+        return self._split(space, body)
+
+    def _at_world(self, space: Space) -> Sequence[int]:
+        """Return the indices of the block at the world; of closures the rows that are kept."""
+        return self._kept if space is Constraint and self._closures else range(self.length(space))
+
+    def _split(self, space: Space, body: int) -> Sequence[int]:
         if space in (Passive, Active):
             return [self._order[space][dof] for dof in self._dofs(space, body)]
         raise self._unbound(space)
@@ -410,10 +409,12 @@ class RobotBinding:
         i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
         return Inertia(m[:, 0], h, i).parameters().tolist()
 
+    def world(self, numbers: Sequence[Any]) -> WorldSite:
+        """Return the values of letters at the world, for these numbers."""
+        return WorldSite(self.links, numbers, self.robot.name)
+
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at bodies of this body's kind, for these numbers."""
-        if body == WORLD:
-            return WorldSite(self.links, numbers, self.robot.name)
         return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
 
 

@@ -1,8 +1,9 @@
 """The letters of closures at the world, where values from both ends of each closure meet.
 
-A closure allows the motions of a joint between two frames, its inner and its outer end. With X from the inner
-to the outer end and V the velocities of the ends in their own frames, the velocity across it is V(s) − X V(p),
-and the rows Rᵀ of its joint say what of that must vanish: Featherstone section 9.4, JPL 88-11 part II (2.7).
+A closure allows the motions of a joint between two frames, its inner and its outer end. With X from the
+inner to the outer end and V the velocities of the ends in their own frames, the velocity across it is V(s)
+− X V(p), and the rows Rᵀ of its joint say what of that must vanish: Featherstone section 9.4, JPL 88-11
+part II (2.7).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from hinge.sweeps import Block, zeros
 class LinkKind:
     """A closure without its numbers.
 
-    `inner` and `outer` are the indices of its ends in the stack of all ends, `inner` None at the world. `rows`
-    are the rows of its joint that are kept, of all that `closure` has.
+    `inner` and `outer` are the indices of its ends in the stack of all ends, `inner` None at the world.
+    `rows` are the rows of its joint that are kept, of all that `closure` has.
     """
 
     closure: Closure
@@ -35,7 +36,7 @@ class LinkKind:
 
 
 class WorldSite:
-    """The letters at the world of a robot with closures, with numbers in the order in which they are taken."""
+    """The letters at the world of a robot with closures, with numbers in the order they are taken in."""
 
     def __init__(self, links: Sequence[LinkKind], numbers: Sequence[Any], robot: str) -> None:
         self.links, self.robot = links, robot
@@ -43,13 +44,12 @@ class WorldSite:
         self.fixed = [_taken_matrix(left) if x.inner is None else None for x in links]
         assert not list(left), "numbers of the world that nothing takes"
 
-    def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
+    def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the ends of closures.
 
         Arguments are the motion transforms from the world to the ends (6 n, 6), for γ their velocities, and
         the rows that hold.
         """
-        del hinge
         formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors}
         if leaf not in formulas:
             raise UnboundLeafError(f"{leaf}: robot {self.robot!r} gives no value for it at the world")

@@ -12,6 +12,7 @@ from hinge.dynamics import (
     factors,
     floating,
     function,
+    grasps,
     hybrid,
     identification,
     ik,
@@ -36,6 +37,7 @@ from hinge.dynamics.expressions import *
 from hinge.dynamics.factors import *
 from hinge.dynamics.floating import *
 from hinge.dynamics.function import *
+from hinge.dynamics.grasps import *
 from hinge.dynamics.hybrid import *
 from hinge.dynamics.identification import *
 from hinge.dynamics.ik import *
@@ -61,6 +63,7 @@ __all__ += expressions.__all__
 __all__ += factors.__all__
 __all__ += floating.__all__
 __all__ += function.__all__
+__all__ += grasps.__all__
 __all__ += hybrid.__all__
 __all__ += identification.__all__
 __all__ += ik.__all__

@@ -159,8 +159,8 @@ def program(key: Key) -> Compiled:
         return found
     if key.robot.closures and key.parts.verb in OPEN_ONLY:
         raise ArgumentError(
-            f"robot: {key.parts.verb} has no meaning for a robot with closures, such as {key.robot.name!r}; use "
-            f"{OPEN_ONLY[key.parts.verb]}, or opened(robot) for its tree"
+            f"robot: {key.parts.verb} has no meaning for a robot with closures, such as {key.robot.name!r}; "
+            f"use {OPEN_ONLY[key.parts.verb]}, or opened(robot) for its tree"
         )
     made = compile(
         key.parts,
@@ -209,8 +209,15 @@ def names_of(robot: Robot, frame: Frames) -> tuple[str, ...]:
         return tuple(b.name for b in checked_robot(robot).bodies)
     if isinstance(frame, str):
         return (frame,)
-    if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(frame, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"frame: expected the name of a frame or body, or a list of names, got {type(frame).__name__}"
         )
+    for n in frame:
+        if not isinstance(n, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"frame: expected the name of a frame or body, or a list of names, got {n!r} in a list"
+            )
+    if not frame:
+        raise ArgumentError("frame: expected at least one name, got none; None stands for all bodies")
     return tuple(frame)

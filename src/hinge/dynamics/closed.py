@@ -1,7 +1,7 @@
 """Robots with closures: their forces, velocities that fit, configurations that close.
 
-Forces and rates have a number for each row of `robot.closures`, in their order (`closure_rows`). A row that others
-imply is dropped from the dynamics, and its force is zero (`mobility` names it).
+Forces and rates have a number for each row of `robot.closures`, in their order (`closure_rows`). A row that
+others imply is dropped from the dynamics, and its force is zero (`mobility` names it).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ __all__ = [
     "closure_jacobian",
     "closure_rows",
     "closure_velocity",
+    "cross_inertias",
     "mobility",
     "settle",
 ]
@@ -63,9 +64,10 @@ def closed_dynamics(
 ) -> Closed:
     """Return the accelerations of a robot with closures, the forces of these, and a residual.
 
-    JPL 88-11 part II (3.6): q̈ = q̈f + 𝓜⁻¹ Jcᵀ λ with Ω λ = −(Jc q̈f + J̇c q̇). Forces are those on the outer ends, along
-    the rows of the closures, in their outer frames. `external`, `gravity` and `passive` as in `forward_dynamics`.
-    `held` (…, closures) are booleans: closures that are not held are open in that state, and nothing is compiled for it.
+    JPL 88-11 part II (3.6): q̈ = q̈f + 𝓜⁻¹ Jcᵀ λ with Ω λ = −(Jc q̈f + J̇c q̇). Forces are those on the
+    outer ends, along the rows of the closures, in their outer frames. `external`, `gravity` and `passive`
+    as in `forward_dynamics`. `held` (…, closures) are booleans: closures that are not held are open in that
+    state, and nothing is compiled for it.
     """
     ...
 
@@ -74,8 +76,8 @@ def closed_dynamics(
 def closure_error(robot: Robot, q: ArrayLike) -> Array:
     """Return the errors (…, m) of the closures: zero where they close.
 
-    Rotations are 2 sin(θ/2) of the angle that is left, about the axes of the outer frames; positions are lengths. Rows
-    without a position, such as the spin of a soft finger, are zero.
+    Rotations are 2 sin(θ/2) of the angle that is left, about the axes of the outer frames; positions are
+    lengths. Rows without a position, such as the spin of a soft finger, are zero.
     """
     ...
 
@@ -99,6 +101,16 @@ def closure_bias(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
 
 
 @verb
+def cross_inertias(robot: Robot, q: ArrayLike) -> Array:
+    """Return the inverse inertias (…, 6e, 6e) that the ends of closures see: Jᵢ 𝓜⁻¹ Jⱼᵀ of ends i and j.
+
+    Ends on bodies in the order of the closures, the inner before the outer, each in its own frame and as if
+    all closures were open: Featherstone section 9.5.
+    """
+    ...
+
+
+@verb
 def settle(robot: Robot, q: ArrayLike, qd: ArrayLike, *, held: ArrayLike | None = None) -> Array:
     """Return the velocities nearest to qd that the closures allow: q̇ − 𝓜⁻¹ Jcᵀ Ω⁻¹ Jc q̇.
 
@@ -110,7 +122,10 @@ def settle(robot: Robot, q: ArrayLike, qd: ArrayLike, *, held: ArrayLike | None 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForces:
-    """Hinge forces tau (…, nv), closure forces (…, m), and the residual (…): what no motor and no closure can give."""
+    """Hinge forces tau (…, nv), closure forces (…, m), and a residual (…).
+
+    The residual is the force that no motor and no closure can give.
+    """
 
     tau: Array
     forces: Array
@@ -128,10 +143,11 @@ def closed_inverse_dynamics(
     gravity: ArrayLike | None = None,
     passive: bool = False,
 ) -> ClosedForces:
-    """Return the hinge forces, zero beside the joints in `actuated` (all by default), that accelerate a closed robot.
+    """Return the hinge forces that accelerate a closed robot: zero beside `actuated`, all joints by default.
 
-    𝓜 q̈ + C = τ + Jcᵀ λ. Closure forces balance the joints without a motor; of all that do, those are taken that leave
-    the least ‖τ‖ to the motors. With as many motors as freedoms there is one way, with fewer a residual is left.
+    𝓜 q̈ + C = τ + Jcᵀ λ. Closure forces balance the joints without a motor; of all that do, those are taken
+    that leave the least ‖τ‖ to the motors. With as many motors as freedoms there is one way, with fewer a
+    residual is left.
     """
     refuse_text("actuated", actuated, "joint names")
     open_robot = opened(_with_closures(robot))
@@ -154,7 +170,7 @@ def closed_inverse_dynamics(
 
 
 def closure_rows(robot: Robot) -> tuple[tuple[str, str], ...]:
-    """Return the rows of the closures in order, each as the name of its closure and of the row, such as "vx"."""
+    """Return the rows of the closures in order, as pairs of names: of the closure, and of the row, "vx"."""
     return tuple((c.name, n) for c in checked_robot(robot).closures for n in rows_of(c.joint).names)
 
 
@@ -168,9 +184,9 @@ def assemble(
 ) -> Assembly:
     """Return configurations (…, nq) near q that close, and the largest error (…) that is left in each.
 
-    Steps of least squares over all rows, none longer than 0.5 rad or m. Joints in `keep` stay where they are. There
-    is no search over all of the configurations: a start that is far away, or closures that cannot meet, leave an
-    error, which is for the caller to look at.
+    Steps of least squares over all rows, none longer than 0.5 rad or m. Joints in `keep` stay where they
+    are. There is no search over all of the configurations: a start that is far away, or closures that
+    cannot meet, leave an error, which is for the caller to look at.
     """
     refuse_text("keep", keep, "joint names")
     start = np.array(as_configuration(_with_closures(robot), q), dtype=np.float64)
@@ -185,9 +201,9 @@ def assemble(
 class Mobility:
     """How a robot with closures can move at a configuration.
 
-    `freedoms` are its degrees of freedom there, `generic` those of nearly all configurations; `redundant` the rows that
-    others imply and that the dynamics drops, as (closure, row); `independent` are joints whose velocities determine
-    all others, best conditioned first.
+    `freedoms` are its degrees of freedom there, `generic` those of nearly all configurations; `redundant`
+    the rows that others imply and that the dynamics drops, as (closure, row); `independent` are joints
+    whose velocities determine all others, best conditioned first.
     """
 
     freedoms: int
@@ -205,7 +221,7 @@ def mobility(robot: Robot, q: ArrayLike) -> Mobility:
     names, kept = closure_rows(robot), kept_rows(robot)
     starts = np.cumsum([0, *(len(rows_of(c.joint).names) for c in robot.closures)])
     used = {int(s) + k for s, rows in zip(starts, kept or (), strict=False) for k in rows}
-    _, values, turned = np.linalg.svd(jacobian)
+    turned = np.linalg.svd(jacobian)[2]
     rank = rank_of(jacobian)
     dofs = largest_rows(turned[rank:].T, robot.nv - rank)
     owners = {k: j.name for j in robot.independent for k in range(*j.qd_slice.indices(robot.nv))}
@@ -220,6 +236,6 @@ def mobility(robot: Robot, q: ArrayLike) -> Mobility:
 def _with_closures(robot: Robot) -> Robot:
     if not checked_robot(robot).closures:
         raise ArgumentError(
-            f"robot: expected one with closures, got {robot.name!r}, which has none; close loops with hinge.close"
+            f"robot: expected one with closures, got {robot.name!r}; close its loops with hinge.close"
         )
     return robot

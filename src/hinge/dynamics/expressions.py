@@ -75,6 +75,7 @@ __all__ = [
     "CATALOGUE",
     "CLOSURES",
     "FORWARD_DYNAMICS",
+    "PROJECTION",
     "SEVERAL",
     "Parts",
     "expression",
@@ -147,6 +148,9 @@ closure_bias = Ac @ (Bc.T @ phi.T @ a + s_c) + gamma
 #: Ω = Jc 𝓜⁻¹ Jcᵀ, part II (6.7), and its inverse: forces of the closures per acceleration across them.
 closure_compliance = closure_jacobian @ mass.inv() @ closure_jacobian.T
 _closing = closure_compliance.inv()
+#: Inverse inertias Φ that the ends of closures see, Φᵢⱼ = Jᵢ 𝓜⁻¹ Jⱼᵀ: those of an end on the diagonal,
+#: inverse cross-inertias beside it. Featherstone 1987 section 9.5.3; Ω is Aᶜ Φ Aᶜᵀ, (9.27).
+cross_inertias = Bc.T @ phi.T @ H.T @ mass.inv() @ H @ phi @ Bc
 #: Accelerations, or jumps of velocity, by forces of the closures.
 _by_closures = mass.inv() @ closure_jacobian.T
 
@@ -239,8 +243,8 @@ CATALOGUE: dict[str, Expr] = {
 class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
-    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their rows,
-    where solves take the independent ones else. `verb` is the name of the verb.
+    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their
+    rows, where solves take the independent ones else. `verb` is the name of the verb.
     """
 
     expressions: dict[str, Expr]
@@ -367,7 +371,18 @@ CLOSURES: dict[str, Expr] = {
     "closure_velocity": closure_jacobian @ qd,
     "closure_jacobian": closure_jacobian,
     "closure_bias": closure_bias,
+    "cross_inertias": cross_inertias,
     "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
+}
+#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in
+#: place. The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close,
+#: and velocities that fit.
+PROJECTION: dict[str, Parts] = {
+    verb: Parts({verb: e}, all_rows=True, verb=verb)
+    for verb, e in {
+        **{verb: CLOSURES[verb] for verb in ("closure_error", "closure_velocity", "settle")},
+        "closing_step": -(_by_closures @ _closing @ e_c),
+    }.items()
 }
 #: Verbs of a robot with closures that mean something else there.
 _compliance_closed = compliance - J @ _by_closures @ _closing @ _by_closures.T @ J.T
@@ -375,8 +390,8 @@ _CLOSED: dict[str, Callable[[Setting], Expr]] = {
     "forward_dynamics": lambda on: _closed(on)["qdd"],
     "operational_inverse_inertia": lambda _: _compliance_closed,
 }
-#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open: these have no
-#: meaning for a robot with closures. What to use instead.
+#: Those of them that show the inertia of all bodies, of joints or of nodes, as if the closures were open:
+#: these have no meaning for a robot with closures. What to use instead.
 OPEN_ONLY: dict[str, str] = {
     "inverse_dynamics": "closed_inverse_dynamics",
     "hybrid_dynamics": "closed_dynamics",
@@ -407,15 +422,16 @@ OPEN_ONLY: dict[str, str] = {
 }
 
 #: Every verb, without options.
-VERBS: dict[str, Parts] = {verb: Parts({verb: e}, verb=verb) for verb, e in CATALOGUE.items()} | {
-    verb: replace(p, verb=verb) for verb, p in SEVERAL.items()
+VERBS: dict[str, Parts] = {
+    **{verb: Parts({verb: e}, verb=verb) for verb, e in (CATALOGUE | CLOSURES).items()},
+    **{verb: replace(p, verb=verb) for verb, p in SEVERAL.items()},
+    "closed_dynamics": replace(_closed_dynamics(setting()), verb="closed_dynamics"),
 }
-VERBS |= {verb: Parts({verb: e}, verb=verb) for verb, e in CLOSURES.items()}
-VERBS["closed_dynamics"] = replace(_closed_dynamics(setting()), verb="closed_dynamics")
 #: Verbs whose options change what acts.
 WITH_OPTIONS: dict[str, Callable[[Setting], Expr | Parts]] = {
-    verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)
-} | {"closed_dynamics": _closed_dynamics}
+    **{verb: e for verb, e in {**_CATALOGUE, **_SEVERAL}.items() if not isinstance(e, Expr | Parts)},
+    "closed_dynamics": _closed_dynamics,
+}
 
 
 def expression(verb: str, *, passive: bool = False, base: bool = False, closed: bool = False) -> Parts:
@@ -423,8 +439,8 @@ def expression(verb: str, *, passive: bool = False, base: bool = False, closed: 
 
     With `passive` the joints' own forces τⱼ act beside τ; with `base` the base moves in a given way, whose
     velocity V₀ and acceleration α₀ (…, 6), gravity included, are the inputs V0 and A0 in place of gravity.
-    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of a robot
-    with closures, where that is another expression.
+    The verbs of the same options, `base=BaseMotion(…)`, compute V0 and A0. With `closed` it is the verb of
+    a robot with closures, where that is another expression.
     """
     return _composed(verb, _flag("passive", passive), _flag("base", base), _flag("closed", closed))
 

@@ -1,13 +1,15 @@
 """The rows of closures that are independent in general, found by numbers.
 
-A planar loop that is cut at a hinge has five rows, of which two say what the plane says already. Such rows must go
-before forces are solved for: a little off the exact assembly they lock the mechanism. So configurations that close
-are sampled, and as many rows are kept as the Jacobian has rank, those that keep it best conditioned.
+A planar loop that is cut at a hinge has five rows, of which two say what the plane says already. Such rows
+must go before forces are solved for: a little off the exact assembly they lock the mechanism. So
+configurations that close are sampled, and as many rows are kept as the Jacobian has rank, those that keep
+it best conditioned.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +25,8 @@ from hinge.targets import best_target
 RANK = 1e-7
 #: The largest step of an assembly, in rad or m, and what counts as closed.
 LONGEST, CLOSED = 0.5, 1e-10
-#: How many configurations are sampled from random starts with how many steps, until one closes, and how many along
-#: the motions of a closed one.
+#: How many configurations are sampled from random starts with how many steps, until one closes, and how
+#: many along the motions of a closed one.
 TRIES, WALKS = ((8, 40), (40, 200)), 6
 
 
@@ -53,7 +55,7 @@ class ClosureMap:
         return np.array([h for c in self.robot.closures for h in rows_of(c.joint).holonomic], dtype=bool)
 
     def closed(self, q: Array, free: Array, tolerance: float, steps: int) -> Assembly:
-        """Return configurations near q that close, by damped Gauss–Newton steps of the coordinates in `free`."""
+        """Return configurations near q that close, by bounded steps of the `free` coordinates."""
         best, least, held = q, np.full(q.shape[:-1], np.inf), self._holonomic
         for _ in range(steps + 1):
             error, jacobian = self.at(q)
@@ -85,40 +87,43 @@ def closure_map(robot: Robot) -> ClosureMap:
             del _MAPS[next(iter(_MAPS))]
         # Few states at a time: one piece of code for any number of them is soonest there.
         lanes = 1 if best_target() == "llvm" else None
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _: None, lanes=lanes))
+        found = compile_bound(CLOSURE_MAP, robot, rows=lambda *_: None, lanes=lanes)
+        _MAPS[key] = ClosureMap(robot, found)
     return _MAPS[key]
 
 
-def kept_rows(robot: Robot) -> Kept:
-    """Return for each closure the rows that the dynamics keeps; None keeps all."""
-    key = digest(robot)
+def kept_rows(robot: Robot, switched: bool = False) -> Kept:
+    """Return for each closure the rows that the dynamics keeps; None keeps all.
+
+    With `switched` closures may be open: each keeps what it has alone, since it cannot count on others.
+    """
+    key = digest(robot) + ("/switched" if switched else "")
     if key not in _KEPT:
         while len(_KEPT) >= MOST:
             del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = _kept(robot)
+        _KEPT[key] = _kept(robot, switched)
     return _KEPT[key]
 
 
-def _kept(robot: Robot) -> Kept:
+def _kept(robot: Robot, switched: bool) -> Kept:
     given = [c.rows for c in robot.closures]
     names = [rows_of(c.joint).names for c in robot.closures]
     chosen = [
         range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)
     ]
     starts = np.cumsum([0, *map(len, names)])
-    candidates = [int(s) + k for s, rows in zip(starts, chosen, strict=False) for k in rows]
-    found = candidates
+    candidates = [[int(s) + k for k in rows] for s, rows in zip(starts, chosen, strict=False)]
+    found = [k for rows in candidates for k in rows]
     if None in given:
         samples = _scaled(robot, _samples(robot))
+        groups = candidates if switched else [found]
         if len(samples):
-            found = sorted(np.array(candidates)[independent(samples[:, candidates])].tolist())
-    return tuple(
-        tuple(k - int(s) for k in found if s <= k < e) for s, e in zip(starts[:-1], starts[1:], strict=True)
-    )
+            found = [rows[k] for rows in groups for k in independent(samples[:, rows])]
+    return tuple(tuple(k - int(s) for k in sorted(found) if s <= k < e) for s, e in pairwise(starts))
 
 
 def _samples(robot: Robot) -> Array:
-    """Return Jacobians (k, m, nv) at configurations that close: from starts, and along the motions from there."""
+    """Return Jacobians (k, m, nv) at configurations that close: from starts, and along motions from there."""
     chart, every = closure_map(robot), np.arange(robot.nv)
     for count, steps in TRIES:
         starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=count)])
@@ -165,8 +170,8 @@ def rank_of(jacobian: Array) -> int:
 def independent(samples: Array) -> list[int]:
     """Return rows of matrices (k, m, n) that span all their rows, as many as the largest rank.
 
-    Each sample of that rank proposes rows by elimination with the largest one first. The proposal is taken whose
-    smallest singular value, over all samples of that rank, is largest.
+    Each sample of that rank proposes rows by elimination with the largest one first. The proposal is taken
+    whose smallest singular value, over all samples of that rank, is largest.
     """
     ranks = [rank_of(x) for x in samples]
     full = [x for x, r in zip(samples, ranks, strict=True) if r == max(ranks)]

@@ -52,6 +52,7 @@ class AtWorld:
     # Places.
 
     def places(self, space: Space) -> Sequence[int]:
+        """Return the bodies at which a space has blocks, or the world."""
         return range(len(self.binding.tree)) if has_blocks_at_bodies(space) else (WORLD,)
 
     def reaches(self, column: Column, bodies: Iterable[int]) -> None:
@@ -59,6 +60,7 @@ class AtWorld:
         self.active.setdefault(column, {column.body}).update(bodies)
 
     def columns(self, space: Space) -> Iterator[Column]:
+        """Yield the columns of a source space."""
         for i in self.places(space):
             if self.binding.size(space, i):
                 yield Column(space, i)
@@ -185,7 +187,7 @@ class AtWorld:
 
         def meet(world: BodyKernel) -> None:
             needs = [world.stack(n, places) for n, places in at.items()]
-            world.store(s.target, world.site.formula(s.target, zeros(0), needs))
+            world.store(s.target, world.world.formula(s.target, needs))
 
         near = dict.fromkeys(i for places in at.values() for i in places)
         Family(self.memory, k, meet).run(WORLD, near=(WORLD, WORLD, *near))

@@ -32,7 +32,7 @@ from hinge.errors import UnboundLeafError
 from hinge.kernels import BOUND, Graph
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
-from hinge.sweeps.contract import Block, Site, Step, unit_block, zeros
+from hinge.sweeps.contract import Block, Site, Step, WorldSite, unit_block, zeros
 from hinge.sweeps.factor import symmetric_inverse, triangular_inverse, triangular_root
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.signs import flipped, negate, unsigned
@@ -49,7 +49,7 @@ DERIVED = leaf("derived", One, One)
 
 
 class Read(NamedTuple):
-    """A value that a kernel reads, at a neighbour of its body: of its own column, of none, or of a given one."""
+    """A value that a kernel reads at a neighbour: of its own column, of none, or of a given column."""
 
     what: Expr
     own: bool | Column
@@ -82,12 +82,20 @@ class BodyKernel:
         self._step: Step | None = None
 
     @property
+    def world(self) -> WorldSite:
+        """The values of letters at the world, over parameters."""
+        return self.binding.world(self._numbers)
+
+    @property
+    def _numbers(self) -> list[Any]:
+        constants = self.memory.constants[self.body]
+        return constants.entries(self._input, lambda k, negative: self._param(False, k, negative))
+
+    @property
     def site(self) -> Site:
         """The values of letters at this body, over parameters."""
         if self._site is None:
-            constants = self.memory.constants[self.body]
-            numbers = constants.entries(self._input, lambda k, negative: self._param(False, k, negative))
-            self._site = self.binding.site(self.body, numbers)
+            self._site = self.binding.site(self.body, self._numbers)
             derived = self.at(DERIVED, self.body) if self.binding.parameters else None
             if derived is not None:
                 self._site = self._site.with_derived(derived)

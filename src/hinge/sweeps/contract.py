@@ -91,6 +91,14 @@ class Site(Protocol):
         ...
 
 
+class WorldSite(Protocol):
+    """The values of letters at the world, for given numbers."""
+
+    def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of vectors at all bodies, each as one stack."""
+        ...
+
+
 class Binding(Protocol):
     """The values of letters at each body of a model."""
 
@@ -143,7 +151,11 @@ class Binding(Protocol):
         ...
 
     def constants(self, body: int) -> Sequence[float]:
-        """Return the numbers of a body; zeros and ones up to rounding are exact."""
+        """Return the numbers of a body, or of the world; zeros and ones up to rounding are exact."""
+        ...
+
+    def world(self, numbers: Sequence[Any]) -> WorldSite:
+        """Return the values of letters at the world, for numbers in the order of `constants`."""
         ...
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:

@@ -81,9 +81,9 @@ class DenseProduct:
 class Equations:
     """A system of state equations; a value of None is a formula of the binding.
 
-    `meets` are formulas at the world, of values at all bodies, and the variables that they need. `columns` are
-    operators that stand for columns which are stored at the bodies: their product with a vector at the world needs
-    no sweep.
+    `meets` are formulas at the world, of values at all bodies, and the variables that they need. `columns`
+    are operators that stand for columns which are stored at the bodies: their product with a vector at the
+    world needs no sweep.
     """
 
     inverses: Mapping[Leaf, Expr]
@@ -180,9 +180,7 @@ class Equations:
         if base.structure is Structure.STEP and base is not E:
             words = in_steps(polynomial(letter, no_inverse)).terms
             return linear(*((c, product(*w, x)) for w, c in words.items()))
-        if letter.range is Joint:
-            return self._each(x, lambda t: self._onto_columns(letter, t), lambda t: product(letter, t))
-        return product(letter, x)
+        return self._each(x, lambda t: self._onto_columns(letter, t), lambda t: product(letter, t))
 
     # Columns that are stored: what is solved for at the world meets them again.
 
@@ -202,9 +200,11 @@ class Equations:
 
     def _onto_columns(self, letter: Letter, term: Expr) -> Expr | None:
         """Return letter · C y as columns letter · C, times y; None if the term is not of stored columns."""
-        if not (isinstance(term, Product) and term.factors[0] in self.columns):
+        operator = term.factors[0] if isinstance(term, Product) else term
+        if letter.range is not Joint or not isinstance(operator, Leaf) or operator not in self.columns:
             return None
-        made = self.named("Y", product(letter, self.columns[leaf_of(term.factors[0])]))
+        assert isinstance(term, Product)
+        made = self.named("Y", product(letter, self.columns[operator]))
         return product(self._as_operator(made, term.factors[1].range), *term.factors[1:])
 
     def _as_operator(self, columns: Leaf, source: Space) -> Leaf:

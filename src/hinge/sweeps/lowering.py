@@ -160,7 +160,7 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
 
 
 def _gram(system: Equations, name: str, word: Word, c: Coefficient) -> OperatorOutput | None:
-    """Return X = Yᵀ (D Y), a sum over bodies of the columns Y, if the word is of that form with a positive D."""
+    """Return X = Yᵀ (D Y), a sum over bodies of columns Y, if the word is of that form."""
     middle = len(word) // 2
     if len(word) % 2 == 0 or leaf_of(word[middle]).structure is not Structure.DIAGONAL or middle == 0:
         return None

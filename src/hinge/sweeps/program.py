@@ -109,8 +109,8 @@ class OperatorOutput:
     """An output that is an operator, from columns: variable column by column over the source.
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
-    blocks on one side of the diagonal are computed. With `other`, columns of the same source, the operator is the
-    sum over bodies of variableᵀ other, which needs no sweep back.
+    blocks on one side of the diagonal are computed. With `other`, columns of the same source, the operator
+    is the sum over bodies of variableᵀ other, which needs no sweep back.
     """
 
     name: str

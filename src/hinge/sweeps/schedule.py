@@ -1,8 +1,8 @@
 """Scheduling: state equations put into passes, each as early as its inputs allow.
 
-Levels count up: pass m is level 2m, what is done at the world after it, a meet, a dense product or a solve, is
-level 2m + 1. A variable with an
-edge goes into a pass of that edge's direction; what an earlier pass can compute is computed there and stored.
+Levels count up: pass m is level 2m, what is done at the world after it, a meet, a dense product or a solve,
+is level 2m + 1. A variable with an edge goes into a pass of that edge's direction; what an earlier pass can
+compute is computed there and stored.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Plan:
             if statements:
                 stages.append(Pass(self._direction(level), statements))
         used |= {x for o in outputs for x in output_variables(o)}
-        targets = {x for x in self.levels}
+        targets = set(self.levels)
         targets |= set(self.system.sources.values())
         inputs = tuple(sorted((x for x in used - targets if is_input(x)), key=lambda x: x.name))
         columns = {x: y for x, y in self.system.columns.items() if x in used}

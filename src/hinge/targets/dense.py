@@ -270,8 +270,8 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
             try:
                 needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
                 if not has_blocks_at_bodies(x.range):
-                    world = binding.site(WORLD, binding.constants(WORLD))
-                    met = world.formula(x, np.zeros(0), [need for _, need in needs])
+                    world = binding.world(binding.constants(WORLD))
+                    met = world.formula(x, [need for _, need in needs])
                     values[x] = np.asarray(met, dtype=np.float64)
                     continue
                 blocks = {

@@ -1,8 +1,8 @@
 """The floored solve: symmetric systems that may be singular in some states, without branches.
 
-The matrix is scaled to a unit diagonal and factored as L D Lᵀ without exchanges. A pivot below the floor belongs
-to an unknown that depends on those before it: its inverse is taken for zero, and so is the unknown. One step of
-refinement follows.
+The matrix is scaled to a unit diagonal and factored as L D Lᵀ without exchanges. A pivot below the floor
+belongs to an unknown that depends on those before it: its inverse is taken for zero, and so is the unknown.
+One step of refinement follows.
 """
 
 from __future__ import annotations

@@ -54,8 +54,9 @@ def random_system(
     """Return a system with random well-conditioned values for all letters that are given.
 
     The blocks of the Body space have 4 to 9 numbers unless `widths` says how many, at least 6 where a node
-    sits. A hinge has 0 to 3 coordinates unless `dofs` says how many; each is passive or active. One to three
-    nodes and two ends of closures sit on random bodies. Leaves of your own get random values when they are first met.
+    sits. A hinge has 0 to 3 coordinates unless `dofs` says how many; each is passive or active. One to
+    three nodes and two ends of closures sit on random bodies. Leaves of your own get random values when
+    they are first met.
     """
     n = len(parents)
     rng = np.random.default_rng(seed)

@@ -48,7 +48,11 @@ def write_solve(
 
 def write_floored_solve(w: Writer, matrix: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> Rows:
     """Write matrix⁻¹ right for a symmetric matrix of which the upper triangle is read; see above."""
-    n, times = len(matrix), lambda x, y: w.binary("fmul", x, y)
+    n = len(matrix)
+
+    def times(x: str, y: str) -> str:
+        return w.binary("fmul", x, y)
+
     scales = [_root_inverse(w, matrix[i][i]) for i in range(n)]
     a = [
         [times(times(matrix[i][j], scales[i]), scales[j]) if j >= i else "" for j in range(n)]
