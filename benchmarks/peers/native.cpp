@@ -8,6 +8,7 @@
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/cholesky.hpp>
+#include <pinocchio/algorithm/constrained-dynamics.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/delassus.hpp>
 #include <pinocchio/algorithm/frames.hpp>
@@ -89,6 +90,23 @@ extern "C" __attribute__((visibility("default"))) void * robot_new(
   return r;
 }
 
+// Close loops: each has kind 6 or 3, rows that are constrained, and a joint and a placement for either side.
+extern "C" __attribute__((visibility("default"))) void robot_close(
+  void * handle, int count, const int * kinds, const int * firsts, const double * first_placements,
+  const int * seconds, const double * second_placements)
+{
+  auto & r = *static_cast<Robot *>(handle);
+  r.contacts.clear();
+  r.contact_data.clear();
+  for (int i = 0; i < count; ++i)
+    r.contacts.emplace_back(
+      kinds[i] == 6 ? pin::CONTACT_6D : pin::CONTACT_3D, r.model, firsts[i], placement(first_placements + 12 * i),
+      seconds[i], placement(second_placements + 12 * i), pin::LOCAL);
+  for (const auto & contact : r.contacts)
+    r.contact_data.emplace_back(contact);
+  pin::initConstraintDynamics(r.model, r.data, r.contacts, r.contact_data);
+}
+
 extern "C" __attribute__((visibility("default"))) void robot_delete(void * handle)
 {
   delete static_cast<Robot *>(handle);
@@ -137,3 +155,9 @@ STATES(operational_inertia,
   }
   const Six mobility = delassus;
   Eigen::Map<Six>(out + k * 36) = mobility.llt().solve(Six::Identity());)
+
+// For robots with closed loops, by `robot_close`. One step of the proximal method, which is exact if no row
+// is redundant; variant 1 has a small regularisation and steps until it is gone, for rows that are.
+STATES(closed_dynamics,
+  pin::ProximalSettings settings(1e-12, variant ? 1e-10 : 0.0, variant ? 10 : 1);
+  Out(out + k * nv, nv) = pin::constraintDynamics(model, data, q, v, x, contacts, contact_data, settings);)

@@ -40,8 +40,8 @@ class Native:
             raise PeerMissing("does not build")
         self.name = f"native {compiler.name}"
         self._at = PinocchioModel(subject)
-        self._library = _opened(path)
-        self._handle = ctypes.c_void_p(self._library.robot_new(*_arrays(self._at)))
+        self._library = opened_library(path)
+        self._handle = ctypes.c_void_p(self._library.robot_new(*model_arrays(self._at.model, self._at.tip)))
 
     def __del__(self) -> None:
         if hasattr(self, "_handle"):
@@ -80,38 +80,45 @@ class Native:
         return run, out
 
 
-def _opened(path: Path) -> ctypes.CDLL:
+def opened_library(path: Path) -> ctypes.CDLL:
+    """Return the library that was built."""
     library = ctypes.CDLL(str(path))
     library.robot_new.restype = ctypes.c_void_p
     return library
 
 
-def _arrays(at: PinocchioModel) -> list[Any]:
-    """Return the arguments of robot_new: the model as plain arrays."""
-    model, moving = at.model, range(1, at.model.njoints)
-    frame = model.frames[at.tip]
+def model_arrays(model: Any, tip: int = 0) -> list[Any]:
+    """Return the arguments of robot_new: the model as plain arrays, and a frame."""
+    moving, frame = range(1, model.njoints), model.frames[tip]
     kinds = [KINDS[model.joints[i].shortname().removeprefix("JointModel")] for i in moving]
     axes = [getattr(model.joints[i].extract(), "axis", np.zeros(3)) for i in moving]
     return [
         len(moving),
-        _pointer([model.parents[i] for i in moving], np.int32),
-        _pointer(kinds, np.int32),
-        _pointer(axes),
-        _pointer([_placement(model.jointPlacements[i]) for i in moving]),
-        _pointer([model.inertias[i].toDynamicParameters() for i in moving]),
-        _pointer(model.armature),
-        _pointer(model.gravity.linear),
+        pointer([model.parents[i] for i in moving], np.int32),
+        pointer(kinds, np.int32),
+        pointer(axes),
+        pointer([placement(model.jointPlacements[i]) for i in moving]),
+        pointer([_parameters(model.inertias[i]) for i in moving]),
+        pointer(model.armature),
+        pointer(model.gravity.linear),
         int(frame.parentJoint),
-        _pointer(_placement(frame.placement)),
+        pointer(placement(frame.placement)),
     ]
 
 
-def _placement(x: Any) -> Array:
+def _parameters(inertia: Any) -> Array:
+    """Return the ten numbers of an inertia; a joint without a body has a mass to be divided by."""
+    found = np.array(inertia.toDynamicParameters())
+    found[0] = max(found[0], np.finfo(np.float64).tiny)
+    return found
+
+
+def placement(x: Any) -> Array:
     """Return a placement as twelve numbers: rotation by rows, translation."""
     return np.concatenate([np.asarray(x.rotation).ravel(), x.translation])
 
 
-def _pointer(x: Any, dtype: Any = np.float64) -> Any:
+def pointer(x: Any, dtype: Any = np.float64) -> Any:
     """Return an array as an argument of a C function, which keeps it alive."""
     array = np.ascontiguousarray(x, dtype=dtype)
     return array.ctypes.data_as(ctypes.c_void_p)

@@ -19,6 +19,7 @@ from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
 from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
 from hinge.spatial import Array
+from hinge.targets import best_target
 
 #: A singular value below this part of the largest one is zero.
 RANK = 1e-7
@@ -88,7 +89,10 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=_every_row))
+        # Few states at a time: one piece of code for any number of them is soonest there.
+        lanes = 1 if best_target() == "llvm" else None
+        found = compile_bound(CLOSURE_MAP, robot, rows=_every_row, lanes=lanes)
+        _MAPS[key] = ClosureMap(robot, found)
     return _MAPS[key]
 
 

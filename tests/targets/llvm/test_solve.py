@@ -3,7 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hinge.targets.llvm.solve import write_rolled_solve, write_solve
+from hinge.targets.floored import floored_solve
+from hinge.targets.llvm.solve import (
+    is_written_out,
+    write_floored_solve,
+    write_rolled_floored_solve,
+    write_rolled_solve,
+    write_solve,
+)
 from hinge.targets.llvm.text import Lanes
 from tests.targets.llvm.running import bits, running
 
@@ -32,10 +39,41 @@ def rolled(n, k, positive=False):
     return write
 
 
+def floored(n, k):
+    def write(w, v):
+        rows = [v[i * (n + k) : (i + 1) * (n + k)] for i in range(n)]
+        found = write_floored_solve(w, [r[:n] for r in rows], [r[n:] for r in rows])
+        return [x for row in found for x in row]
+
+    return write
+
+
+def rolled_floored(n, k):
+    def write(w, v):
+        for name, size in (("system", len(v)), ("copy", len(v)), ("scales", n)):
+            w.do(f"%{name} = alloca [{size} x {w.lanes.type}]")
+        for i, x in enumerate(v):
+            w.store(x, "%system", i)
+        write_rolled_floored_solve(w, "%system", "%copy", "%scales", n, k)
+        return [w.load("%system", i * (n + k) + n + j) for i in range(n) for j in range(k)]
+
+    return write
+
+
 def solve(kind, matrix, right, lanes, positive=False):
     """Return matrix⁻¹ right for (blocks, W, n, n) and (blocks, W, n, k)."""
     n, k = right.shape[-2:]
-    write = {"written out": written_out, "rolled": rolled}[kind](n, k, positive)
+    return run({"written out": written_out, "rolled": rolled}[kind](n, k, positive), matrix, right, lanes)
+
+
+def solve_floored(kind, matrix, right, lanes):
+    """Return the floored solve; of the matrix only the upper triangle is given."""
+    n, k = right.shape[-2:]
+    write = {"written out": floored, "rolled": rolled_floored}[kind](n, k)
+    return run(write, np.triu(matrix), right, lanes)
+
+
+def run(write, matrix, right, lanes):
     rows = np.concatenate([matrix, right], axis=-1)
     flat = np.moveaxis(rows.reshape(*rows.shape[:2], -1), 1, 2)
     found = running(lanes, write)(flat)
@@ -146,3 +184,49 @@ def test_lanes_and_ways_of_writing_give_the_same_bits(kind, n):
 
 def test_a_system_of_nothing_has_no_solution_to_write():
     assert write_solve(None, [], []) == []
+
+
+@kinds
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 12, 18])
+def test_a_floored_solve_is_exact_where_the_matrix_is_regular(kind, n):
+    for lanes, bound in ((Lanes(4), 4), (Lanes(2, "float32"), 4)):
+        root, right = systems(n, 2, lanes)
+        matrix = (root @ np.swapaxes(root, -1, -2) + np.eye(n)).astype(lanes.dtype)
+        assert off(solve_floored(kind, matrix, right, lanes), matrix, right) < bound
+
+
+@kinds
+@pytest.mark.parametrize("n", [2, 5, 12, 18])
+def test_a_dependent_unknown_is_zero_and_the_others_solve(kind, n):
+    lanes = Lanes(4)
+    root, _ = systems(n, 1, lanes, seed=3)
+    root += 2 * np.eye(n)
+    root[..., -1, :] = 2.0 * root[..., 0, :]
+    matrix = root @ np.swapaxes(root, -1, -2)
+    right = matrix @ np.ones((n, 1))
+    found = solve_floored(kind, matrix, right, lanes)
+    assert not found[..., -1, :].any()
+    assert np.abs(matrix @ found - right).max() < 1e-9 * np.abs(right).max()
+    assert np.abs(found - floored_solve(matrix, right)).max() < 1e-6 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 18])
+def test_floored_solves_have_the_same_bits_in_all_lanes_and_ways_of_writing(n):
+    root, right = systems(n, 2, Lanes(8), blocks=1)
+    matrix = root @ np.swapaxes(root, -1, -2)
+    matrix[0, 3] = 0.0
+    one = solve_floored("written out", matrix.reshape(8, 1, n, n), right.reshape(8, 1, n, 2), Lanes(1))
+    assert not one[3].any()
+    for kind in KINDS:
+        for width in (2, 8):
+            shape = (8 // width, width)
+            many = solve_floored(
+                kind, matrix.reshape(*shape, n, n), right.reshape(*shape, n, 2), Lanes(width)
+            )
+            assert np.array_equal(bits(many).ravel(), bits(one).ravel())
+
+
+def test_large_solves_are_loops():
+    assert is_written_out(6, 50) and not is_written_out(7, 1)
+    assert is_written_out(18, 1, floored=True) and not is_written_out(24, 1, floored=True)
+    assert not is_written_out(12, 12, floored=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hinge.sweeps import Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Places, Run, Segment, is_loop, slots_read, slots_shown
-from hinge.targets.llvm.solve import WRITTEN_OUT
+from hinge.targets.llvm.solve import is_written_out
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
@@ -66,7 +66,8 @@ def placed(code: Code, parts: Sequence[Segment]) -> Places:
 def _add_reads(part: Segment, streams: set[int], others: set[int]) -> None:
     """Add the slots that a part reads as streams, and those that it reads as values."""
     if isinstance(part, DenseCall):
-        (streams if len(part.matrix) > WRITTEN_OUT else others).update(slots_read(part))
+        small = is_written_out(*part.right.shape, floored=part.floored)
+        (others if small else streams).update(slots_read(part))
     elif not is_loop(part):
         others.update(s for c in part.calls for s in c.loads)
     else:

@@ -15,7 +15,7 @@ from hinge.sweeps import Call, Code, DenseCall, Slot
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.plan import Places
 from hinge.targets.llvm.solve import (
-    WRITTEN_OUT,
+    is_written_out,
     write_floored_solve,
     write_rolled_floored_solve,
     write_rolled_solve,
@@ -181,7 +181,7 @@ class InMemory:
 
     def solve(self, c: DenseCall) -> None:
         """Write a dense solve, unrolled if small, else in scratch."""
-        if len(c.matrix) > WRITTEN_OUT:
+        if not is_written_out(*c.right.shape, floored=c.floored):
             self._rolled_solve(c)
             return
         matrix, right = ([[self.value(x) for x in row] for row in part] for part in (c.matrix, c.right))

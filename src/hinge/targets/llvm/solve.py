@@ -18,10 +18,16 @@ from math import nan
 from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.text import Writer
 
-#: Systems of at most this size are written out.
-WRITTEN_OUT = 6
+#: Systems of at most this size are written out, and floored ones of at most this many operations: one of 18
+#: unknowns and one right side has some 2400.
+WRITTEN_OUT, FLOORED_OPERATIONS = 6, 3000
 
 Rows = list[list[str]]
+
+
+def is_written_out(n: int, width: int, *, floored: bool = False) -> bool:
+    """Tell whether a system of n unknowns and this many right sides is written out."""
+    return n <= WRITTEN_OUT or (floored and n**3 // 6 + 2 * n * n + 3 * n * n * width <= FLOORED_OPERATIONS)
 
 
 def write_solve(
@@ -34,7 +40,7 @@ def write_solve(
     for j in reversed(range(n)):
         for c in range(n, len(rows[j])):
             x = rows[j][c]
-            for k in range(j + 1, n):
+            for k in reversed(range(j + 1, n)):  # the newest last, since it is waited for
                 x = w.fma(w.negative(rows[j][k]), rows[k][c], x)
             rows[j][c] = w.binary("fmul", x, pivots[j])
     return [row[n:] for row in rows]
@@ -54,12 +60,12 @@ def write_floored_solve(w: Writer, matrix: Sequence[Sequence[str]], right: Seque
     ]
     b = [[times(x, scales[i]) for x in row] for i, row in enumerate(right)]
     upper, pivots = [[*row] for row in a], list[str]()
-    for j in range(n):
-        pivots.append(_floored_inverse(w, upper[j][j]))
-        for i in range(j + 1, n):
+    for i in range(n):  # row by row, so that the row stays in registers
+        for j in range(i):
             factor = w.negative(times(upper[j][i], pivots[j]))
             for c in range(i, n):
                 upper[i][c] = w.fma(factor, upper[j][c], upper[i][c])
+        pivots.append(_floored_inverse(w, upper[i][i]))
     first = _substituted(w, upper, pivots, b)
     rest = [[_less_row(w, b[i][c], a, first, i, c) for c in range(len(b[i]))] for i in range(n)]
     more = _substituted(w, upper, pivots, rest)
@@ -78,7 +84,7 @@ def _substituted(w: Writer, upper: Rows, pivots: list[str], right: Rows) -> Rows
             for i in range(j + 1, n):
                 found[i][c] = w.fma(y, upper[j][i], found[i][c])
         for j in reversed(range(n)):
-            for k in range(j + 1, n):
+            for k in reversed(range(j + 1, n)):
                 found[j][c] = w.fma(w.negative(upper[j][k]), found[k][c], found[j][c])
             found[j][c] = w.binary("fmul", found[j][c], pivots[j])
     return found
@@ -166,9 +172,9 @@ def _back_rolled(w: Writer, base: str, right: str, n: int, across: int) -> None:
     """Write the back-substitution for the right sides in `right`; `base` has inverse pivots."""
     with w.loop(0, n) as back:
         j = w.let(f"sub i64 {n - 1}, {back}")
-        below = w.let(f"add i64 {j}, 1")
         pivot = w.load(base, _index(w, j, j, across))
-        with w.loop(below, n) as k:
+        with w.loop(0, back) as last:
+            k = w.let(f"sub i64 {n - 1}, {last}")
             less = w.negative(w.load(base, _index(w, j, k, across)))
             with w.loop(n, across) as c:
                 at_j = _index(w, j, c, across)
@@ -226,11 +232,11 @@ def _substitute_rolled(w: Writer, base: str, right: str, n: int, across: int) ->
     """Write the substitutions of a factored system in `base` for the right sides in `right`."""
     with w.loop(0, n) as j:
         pivot = w.load(base, _index(w, j, j, across))
-        with w.loop(w.let(f"add i64 {j}, 1"), n) as i:
-            factor = w.negative(w.binary("fmul", w.load(base, _index(w, j, i, across)), pivot))
-            with w.loop(n, across) as c:
+        with w.loop(n, across) as c:
+            y = w.negative(w.binary("fmul", w.load(right, _index(w, j, c, across)), pivot))
+            with w.loop(w.let(f"add i64 {j}, 1"), n) as i:
                 at = _index(w, i, c, across)
-                w.store(w.fma(factor, w.load(right, _index(w, j, c, across)), w.load(right, at)), right, at)
+                w.store(w.fma(y, w.load(base, _index(w, j, i, across)), w.load(right, at)), right, at)
     _back_rolled(w, base, right, n, across)
 
 

@@ -9,7 +9,7 @@ from hinge.targets.llvm.functions import write_circles
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Places, slots_read, slots_shown
-from hinge.targets.llvm.solve import WRITTEN_OUT
+from hinge.targets.llvm.solve import is_written_out
 from hinge.targets.llvm.straight import angles
 from hinge.targets.llvm.text import Writer
 
@@ -19,7 +19,8 @@ class Unrolled(InMemory):
 
     def __init__(self, w: Writer, code: Code) -> None:
         places = Places()
-        large = [c for c in code.calls if isinstance(c, DenseCall) and len(c.matrix) > WRITTEN_OUT]
+        solves = [c for c in code.calls if isinstance(c, DenseCall)]
+        large = [c for c in solves if not is_written_out(*c.right.shape, floored=c.floored)]
         for c in large:
             places.put([x.index for x in c.result.flat])
         places.put(list(dict.fromkeys(s for c in large for s in slots_read(c) if s not in places.of)))
