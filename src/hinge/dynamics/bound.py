@@ -40,7 +40,7 @@ def compile_bound(
     expressions: Expressions | Derivation | Parts | str,
     robot: Robot,
     *,
-    rows: Callable[[Robot], Kept],
+    rows: Callable[[Robot, bool], Kept],
     blocks: Mapping[str, Expr] | None = None,
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
@@ -54,7 +54,7 @@ def compile_bound(
     """Return what `compile` returns.
 
     `rows` finds the rows of closures that are independent; it is asked where expressions solve for their
-    forces.
+    forces, and told whether some closures may be open.
     """
     if target is not None:
         checked_target("target", target)
@@ -69,8 +69,9 @@ def compile_bound(
     given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
     letters = {x for e in given.values() for x in leaves(e)}
-    needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
-    kept = rows(robot) if not all_rows and _solves_closures(given.values()) else None
+    changing = checked_parameters(parameters, letters)
+    needs = needs_of([*given.values(), *shown.values()], changing)
+    kept = rows(robot, closed.name in changing) if not all_rows and _solves_closures(given.values()) else None
     binding = bind(
         robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed, sizes=sizes, rows=kept
     )

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics.arguments import External
-from hinge.dynamics.rows import RANK, Assembly, closure_map, kept_rows, largest_rows, rank_of
+from hinge.dynamics.rows import (
+    Assembly,
+    closure_map,
+    kept_rows,
+    largest,
+    largest_rows,
+    pseudo_inverse,
+    rank_of,
+)
 from hinge.dynamics.signatures import verb
 from hinge.dynamics.verbs import inverse_dynamics
 from hinge.errors import ArgumentError
@@ -148,11 +156,11 @@ def closed_inverse_dynamics(
         driven[robot.joint(name).qd_slice] = True
     ways = np.swapaxes(jacobian, -1, -2)
     motors, others = ways[..., driven, :], ways[..., ~driven, :]
-    back = np.linalg.pinv(others, rcond=RANK)
+    back = pseudo_inverse(others, largest(ways))
     first = (back @ given[..., ~driven, None])[..., 0]
     left = given[..., driven] - (motors @ first[..., None])[..., 0]
     free = motors - motors @ back @ others
-    forces = first + (np.linalg.pinv(free, rcond=RANK) @ left[..., None])[..., 0]
+    forces = first + (pseudo_inverse(free, largest(ways)) @ left[..., None])[..., 0]
     whole = given - (ways @ forces[..., None])[..., 0]
     residual = np.linalg.norm(whole[..., ~driven], axis=-1)
     return ClosedForces(np.where(driven, whole, 0.0), forces, residual)

@@ -17,7 +17,16 @@ import numpy as np
 from hinge.dynamics.bound import Kept, compile_bound
 from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
-from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
+from hinge.model import (
+    Closure,
+    Robot,
+    digest,
+    integrate,
+    neutral,
+    random_configuration,
+    rows_of,
+    with_closures,
+)
 from hinge.spatial import Array
 
 #: A singular value below this part of the largest one is zero.
@@ -84,18 +93,33 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _: None))
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _, __: None))
     return _MAPS[key]
 
 
-def kept_rows(robot: Robot) -> Kept:
-    """Return for each closure the rows that the dynamics keeps; None keeps all."""
+def kept_rows(robot: Robot, apart: bool = False) -> Kept:
+    """Return for each closure the rows that the dynamics keeps; None keeps all.
+
+    With `apart` any of the closures may be open: a row goes only if the others of its own closure imply it.
+    """
     key = digest(robot)
     if key not in _KEPT:
         while len(_KEPT) >= MOST:
             del _KEPT[next(iter(_KEPT))]
         _KEPT[key] = _kept(robot)
-    return _KEPT[key]
+    kept = _KEPT[key]
+    if not apart or kept is None or len(kept) == 1:
+        return kept
+    return tuple(
+        found if len(found) == len(rows_of(c.joint).names) else _alone(robot, c)
+        for c, found in zip(robot.closures, kept, strict=True)
+    )
+
+
+def _alone(robot: Robot, closure: Closure) -> tuple[int, ...]:
+    """Return the rows that are kept of a closure if the others are open."""
+    found = kept_rows(with_closures(robot, [closure]))
+    return tuple(range(len(rows_of(closure.joint).names))) if found is None else found[0]
 
 
 def _kept(robot: Robot) -> Kept:
@@ -157,6 +181,22 @@ def rank_of(jacobian: Array) -> int:
     """Return the rank of a matrix."""
     values = np.linalg.svd(jacobian, compute_uv=False)
     return int((values > RANK * max(values.max(initial=0.0), RANK)).sum())
+
+
+def largest(matrix: Array) -> Array:
+    """Return the largest singular value (…) of matrices (…, m, n), and 0 of empty ones."""
+    return np.linalg.svd(matrix, compute_uv=False).max(axis=-1, initial=0.0)
+
+
+def pseudo_inverse(matrix: Array, scale: Array) -> Array:
+    """Return the pseudo-inverse of matrices (…, m, n); singular values below RANK of `scale` (…) are zero.
+
+    The scale of a part of a Jacobian is that of the whole: what is left of a part may be rounding alone.
+    """
+    u, values, v = np.linalg.svd(matrix, full_matrices=False)
+    counts = values > RANK * np.asarray(scale)[..., None]
+    turned = np.swapaxes(v, -1, -2) * np.where(counts, 1.0 / np.where(counts, values, 1.0), 0.0)[..., None, :]
+    return turned @ np.swapaxes(u, -1, -2)
 
 
 def independent(samples: Array) -> list[int]:
