@@ -156,7 +156,7 @@ def embedded(robot, q) -> hinge.Robot | None:
 
 
 def embedded_ones(robot, q, seed: int) -> Iterator[tuple[str, float]]:
-    """Yield differences of the cut robot and the one whose loops are embedded, with motors on what is left."""
+    """Yield differences of the cut robot and of the one whose loops are embedded, with the same motors."""
     inside = embedded(robot, q)
     if inside is None:
         return

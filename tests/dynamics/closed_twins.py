@@ -28,8 +28,8 @@ RINGS = (
 def ring(number: int, cut: int, seed: int):
     """Return a ring of bodies "link0" …, closed by its joint `cut`; link0 is the world, or flies if odd.
 
-    All bodies have the world's axes and origin at q = neutral, so that a joint is at the same place in both of
-    its bodies, whichever carries the other.
+    All bodies have the world's axes and origin at q = neutral, so that a joint is at the same place in both
+    of its bodies, whichever carries the other.
     """
     kinds = RINGS[number]
     rng = np.random.default_rng([number, seed])
@@ -91,7 +91,7 @@ def cut_anywhere(seeds, target: str | None = "numpy") -> Iterator[tuple[str, flo
             wanted, speeds = ring_moves(ring(number, n - 1, seed), None, push, target)
             for cut in range(n - 1):
                 found, _ = ring_moves(ring(number, cut, seed), speeds, push, target)
-                scale = max(1.0, max(np.abs(x).max() for x in wanted.values()))
+                scale = max(1.0, *(np.abs(x).max() for x in wanted.values()))
                 for name, a in wanted.items():
                     yield "cut anywhere", off(found[name] / scale, a / scale)
 
@@ -129,7 +129,7 @@ def carried(kind: str, seed: int):
 
 
 def held_or_carried(kinds, seeds, target: str | None = "numpy") -> Iterator[tuple[str, float]]:
-    """Yield differences of an object that flies and is held by two arms, and one that is part of the first."""
+    """Yield differences of an object that flies and is held by two arms, and of one that the first carries."""
     for kind in kinds:
         for seed in seeds:
             held, q, fixed, q_fixed = carried(kind, seed)

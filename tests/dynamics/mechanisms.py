@@ -37,7 +37,9 @@ class Jet:
 
     def __mul__(self, o):
         o = jet(o)
-        return Jet(self.x * o.x, self.x * o.d + self.d * o.x, self.x * o.dd + 2 * self.d * o.d + self.dd * o.x)
+        return Jet(
+            self.x * o.x, self.x * o.d + self.d * o.x, self.x * o.dd + 2 * self.d * o.d + self.dd * o.x
+        )
 
     def map(self, f: float, df: float, ddf: float):
         return Jet(f, df * self.d, df * self.dd + ddf * self.d**2)

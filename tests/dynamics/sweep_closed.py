@@ -13,6 +13,8 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 
@@ -24,7 +26,8 @@ from tests.dynamics.closed_cases import comparisons, embedded_ones, laws, off, r
 from tests.dynamics.closed_twins import cut_anywhere, held_or_carried
 from tests.oracles.closed_arms import constrained, two_arms
 
-TREES, STATES, BOUND = 30, 4, 1e-9
+TREES, STATES, BOUND, WORKERS = 24, 4, 1e-9, 2
+Job = tuple[str | int, ...]
 BUILT_IN = ("four_bar", "slider_crank", "stewart_platform", "delta", "two_pandas_with_plate")
 CLOSING = [k for k, t in JOINT_TYPES.items() if t().reactions is not None and k != "fixed"]
 
@@ -33,10 +36,13 @@ def main(*, quick: bool = False) -> int:
     """Print the table; the exit code is 1 when a difference is too large."""
     start, errors, names = time.perf_counter(), defaultdict[str, list[float]](list), set[str]()
     worst: dict[str, str] = {}
-    for what, kind, error in _all(quick, names):
-        if not error <= max([0.0, *errors[kind]]):
-            worst[kind] = what
-        errors[kind].append(error)
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        for (what, *_), (found, kinds) in zip(jobs := _jobs(quick), pool.map(_done, jobs), strict=True):
+            names |= kinds
+            for kind, error in found:
+                if not error <= max([0.0, *errors[kind]]):
+                    worst[kind] = what
+                errors[kind].append(error)
     print(f"{'comparison':44} {'count':>6} {'largest':>9}  at")
     for kind, found in sorted(errors.items()):
         print(f"{kind:44} {len(found):6} {max(found):9.1e}  {worst.get(kind, '')}")
@@ -47,28 +53,41 @@ def main(*, quick: bool = False) -> int:
     return int(above > 0)
 
 
-def _all(quick: bool, names: set[str]) -> Iterator[tuple[str, str, float]]:
-    """Yield where, what, and how far off."""
-    for seed in range(TREES // (4 if quick else 1)):
-        robot, q = random_case(seed, 6 + seed % 3)
-        names |= {c.joint.kind for c in robot.closures}
-        yield from _labelled(f"random {seed}", _one(robot, q, seed, "numpy" if seed % 4 else "llvm"))
-    for name in BUILT_IN:
-        robot = getattr(robots, name)()
-        q = robots.two_pandas_start(robot) if "pandas" in name else hinge.neutral(robot)
-        for target in ("llvm",) if quick else ("llvm", "numpy"):
-            yield from _labelled(name, _one(robot, q, 1, target))
-    yield from _labelled("rings", cut_anywhere((0,) if quick else (0, 1)))
+def _jobs(quick: bool) -> list[Job]:
+    """Return what is to be done: names, a kind of work, and its arguments."""
+    both = ("llvm",) if quick else ("llvm", "numpy")
+    seeds = range(TREES // (4 if quick else 1))
     kinds = ["revolute", "soft finger"] if quick else [*CLOSING, "soft finger"]
-    yield from _labelled("arms", held_or_carried(kinds, (1,)))
-    yield from _labelled("two arms", pinocchio_ones(2 if quick else 10))
+    return [
+        *((name, "built in", name, target) for name in BUILT_IN for target in both),
+        *((f"random {seed}", "random", seed, "numpy" if seed % 4 else "llvm") for seed in seeds),
+        *((f"ring {seed}", "ring", seed) for seed in ((0,) if quick else (0, 1))),
+        *((f"arms, {kind}", "arms", kind) for kind in kinds),
+        ("two arms", "Pinocchio", 2 if quick else 10),
+    ]
 
 
-def _labelled(what: str, found: Iterator[tuple[str, float]]) -> Iterator[tuple[str, str, float]]:
-    for kind, error in found:
-        yield what, kind, error
-    print(what, file=sys.stderr, flush=True)
+def _done(job: Job) -> tuple[list[tuple[str, float]], set[str]]:
+    """Return what a job compares, and the kinds of its closures; in a process of its own."""
+    warnings.simplefilter("ignore")
+    kinds = set[str]()
+    match job:
+        case (_, "built in", str(name), str(target)):
+            robot = getattr(robots, name)()
+            q = robots.two_pandas_start(robot) if "pandas" in name else hinge.neutral(robot)
+            found = list(_one(robot, q, 1, target))
+        case (_, "random", int(seed), str(target)):
+            robot, q = random_case(seed, 6 + seed % 3)
+            kinds = {c.joint.kind for c in robot.closures}
+            found = list(_one(robot, q, seed, target))
+        case (_, "ring", int(seed)):
+            found = list(cut_anywhere((seed,)))
+        case (_, "arms", str(kind)):
+            found = list(held_or_carried([kind], (1,)))
+        case (_, _, count):
+            found = list(pinocchio_ones(int(count)))
     dynamics.forget()
+    return found, kinds
 
 
 def _one(robot, q, seed: int, target: str) -> Iterator[tuple[str, float]]:
@@ -108,6 +127,4 @@ def pinocchio_ones(states: int) -> Iterator[tuple[str, float]]:
 
 
 if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        sys.exit(main(quick="--quick" in sys.argv[1:]))
+    sys.exit(main(quick="--quick" in sys.argv[1:]))

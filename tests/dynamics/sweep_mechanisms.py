@@ -63,7 +63,9 @@ def slider_checks(count: int) -> Found:
     """The piston's motion, all around."""
     robot, angles = robots.slider_crank(), np.linspace(0, 2 * np.pi, max(count, 13))
     for q, t in zip(assembled_at(robot, angles, "crank_joint"), angles, strict=True):
-        yield from _along(robot, lambda x: slider_poses(0.04, 0.12, -0.02, x), q, radians(60) + t, "crank_joint")
+        yield from _along(
+            robot, lambda x: slider_poses(0.04, 0.12, -0.02, x), q, radians(60) + t, "crank_joint"
+        )
 
 
 def six_bar_checks(kind: str, count: int) -> Found:
@@ -96,7 +98,7 @@ def bennett_checks(count: int) -> Found:
         yield "accelerations", off(found["qdd"], qd / 1.7 * found["qdd"][0] + second)
         wanted, _ = reference.closed_dynamics(robot, q, qd, [0.3, 0.0, 0.0])
         yield "dense matrices", off(found["qdd"], wanted)
-        start = q + [0.0, 0.02, -0.03]
+        start = q + np.array([0.0, 0.02, -0.03])
         found = hinge.assemble(robot, start, keep=["link1_joint"])
         yield "relation of the angles, assembled", off(found.q, q)
     yield "mobility 1 of −2", float(hinge.mobility(robot, q).freedoms != 1 or robot.nv - 5 != -2)
@@ -129,7 +131,10 @@ def _level_poses(lengths, angle: Jet):
     ground, crank, *_ = lengths
     c, s, zero, one = angle.cos(), angle.sin(), Jet(0.0), Jet(1.0)
     turn = np.array([[c, zero, -s], [zero, one, zero], [s, zero, c]], dtype=object)
-    at = [np.array(p, dtype=object) for p in ([zero] * 3, [crank * c, zero, crank * s], [ground + zero, zero, zero])]
+    at = [
+        np.array(p, dtype=object)
+        for p in ([zero] * 3, [crank * c, zero, crank * s], [ground + zero, zero, zero])
+    ]
     return {"crank": (turn, at[0]), "coupler": (np.eye(3) * one, at[1]), "rocker": (turn, at[2])}
 
 
@@ -160,13 +165,16 @@ def stewart_checks(count: int) -> Found:
         yield "Jacobian", off(qd[legs], rows @ twist)
         push, tau = 30 * rng.standard_normal(6), np.zeros(robot.nv)
         tau[legs] = push
-        weight = np.concatenate([np.cross(inertia.h, at.rotation.T @ robot.gravity), inertia.m * (at.rotation.T @ robot.gravity)])
+        down = at.rotation.T @ robot.gravity
+        weight = np.concatenate([np.cross(inertia.h, down), inertia.m * down])
         six = inertia.matrix()
         momentum = matvec(six, twist)
-        spun = np.concatenate([
-            np.cross(twist[:3], momentum[:3]) + np.cross(twist[3:], momentum[3:]),
-            np.cross(twist[:3], momentum[3:]),
-        ])
+        spun = np.concatenate(
+            [
+                np.cross(twist[:3], momentum[:3]) + np.cross(twist[3:], momentum[3:]),
+                np.cross(twist[:3], momentum[3:]),
+            ]
+        )
         wanted = np.linalg.solve(six, rows.T @ push + weight - spun)
         for share, one in light.items():
             found = hinge.closed_dynamics(one, q, qd, tau)
@@ -185,7 +193,10 @@ def delta_checks(count: int) -> Found:
         yield "assembled", float(error)
         place = reference.frame_placement(robot, q, "platform").position
         arms = [robot.joint(f"arm{k}_joint") for k in (1, 2, 3)]
-        yield "inverse kinematics", off(np.concatenate([q[j.q_slice] for j in arms]), delta_arms(robot, place))
+        yield (
+            "inverse kinematics",
+            off(np.concatenate([q[j.q_slice] for j in arms]), delta_arms(robot, place)),
+        )
     yield "mobility 3", float(hinge.mobility(robot, q).freedoms != 3)
 
 
@@ -209,7 +220,9 @@ CHECKS = {
 
 def bound(what: str) -> float:
     """Return the error that is allowed: massless legs are nearly so."""
-    return {f"{MASSLESS:g}": 2e-6, f"{NEARLY:g}": 2e-4}.get(what.split("legs of ")[-1].split(" ")[0], BOUND)
+    return {f"{MASSLESS:g}": 2e-6, f"{NEARLY:g}": 2e-4}.get(
+        what.rsplit("legs of ", maxsplit=1)[-1].split(" ", maxsplit=1)[0], BOUND
+    )
 
 
 def main() -> int:

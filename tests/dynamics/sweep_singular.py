@@ -102,7 +102,7 @@ def on_eight_points(target: str) -> Iterator[Row]:
 
 
 def planar_arm(name: str, side: int, bend: float) -> Builder:
-    """Return an arm of three links of 0.3 m in the xz plane, which reaches x = ±0.2 m if it is bent so much."""
+    """Return an arm of three links of 0.3 m in the xz plane, which reaches x = ±0.2 m if bent so much."""
     b, parent = Builder(name), None
     turn = np.eye(3) if side < 0 else rotation.tidied(rotation.about((0, 0, 1), np.pi))
     place = (side * (1.1 - 0.6 * (1 - np.cos(bend))), 0.0, 0.5)
@@ -145,8 +145,8 @@ def _holding(arms, q, tips, joint) -> tuple[hinge.Robot, np.ndarray]:
 def stretched_arms(target: str) -> Iterator[Row]:
     """Arms stretched out that hold an object: the compliance Ω is singular there.
 
-    A state counts as singular if a pivot, which grows with the square of the bend, is below the floor of 1e-10.
-    The force that it stands for is then missing, and the residual shows it.
+    A state counts as singular if a pivot, which grows with the square of the bend, is below the floor of
+    1e-10. The force that it stands for is then missing, and the residual shows it.
     """
     tau = np.random.default_rng(3).standard_normal(20)
     for what, make in (("planar arms", planar_pair), ("pandas", panda_pair)):

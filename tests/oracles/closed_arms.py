@@ -23,7 +23,7 @@ def two_arms(pin):
 
 
 def constrained(pin, model, robot, s):
-    """Return Pinocchio's accelerations and the forces on the outer sides, in their frames, for each closure."""
+    """Return Pinocchio's accelerations and the force of each closure on its outer side, in its frame."""
     contacts, data = pin.StdVec_RigidConstraintModel(), model.createData()
     states = pin.StdVec_RigidConstraintData()
     for c in robot.closures:

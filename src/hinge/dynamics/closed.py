@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from hinge.dynamics.arguments import External
 from hinge.dynamics.rows import (
     Assembly,
     closure_map,
+    is_number,
     kept_rows,
     largest,
     largest_rows,
@@ -189,8 +191,14 @@ def assemble(
     start = np.array(as_configuration(_with_closures(robot), q), dtype=np.float64)
     fixed = [k for name in keep for k in range(*robot.joint(name).qd_slice.indices(robot.nv))]
     free = np.setdiff1d(np.arange(robot.nv), fixed)
-    if not tolerance > 0 or not steps >= 0:
-        raise ArgumentError(f"tolerance, steps: expected numbers above zero, got {tolerance} and {steps}")
+    if not (is_number(tolerance) and tolerance > 0):
+        raise ArgumentError(
+            f"tolerance: expected a number above zero, got {tolerance!r}; the default is 1e-12"
+        )
+    if not (isinstance(steps, Integral) and steps >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"steps: expected how many steps are made at most, got {steps!r}; the default is 50"
+        )
     return closure_map(robot).closed(start, free, float(tolerance), int(steps))
 
 

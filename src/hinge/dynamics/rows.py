@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -175,6 +176,11 @@ def _scaled(robot: Robot, jacobians: Array) -> Array:
     sizes = [np.linalg.norm(j.inner.r) + np.linalg.norm(j.outer.r) for j in robot.joints]
     size = max(float(np.mean([s for s in sizes if s > 0] or [1.0])), 1e-3)
     return jacobians / np.where(lengths, size, 1.0)[:, None]
+
+
+def is_number(x: object) -> bool:
+    """Tell whether an argument is one finite real number."""
+    return isinstance(x, Real) and not isinstance(x, bool) and bool(np.isfinite(float(x)))
 
 
 def rank_of(jacobian: Array) -> int:

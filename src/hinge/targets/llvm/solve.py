@@ -6,8 +6,8 @@ positive matrix needs no exchange, and only its upper triangle is read. Small sy
 loops over a matrix in memory.
 
 A floored solve is for symmetric matrices that may be singular in some states: the matrix is scaled to a unit
-diagonal, a pivot below the floor counts as dependent on those before it and its unknown is zero, as is that of
-a row of which nothing is left, and one step of refinement follows. Nothing branches.
+diagonal, a pivot below the floor counts as dependent on those before it and its unknown is zero, as is that
+of a row of which nothing is left, and one step of refinement follows. Nothing branches.
 """
 
 from __future__ import annotations
