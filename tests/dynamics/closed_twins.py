@@ -129,7 +129,7 @@ def carried(kind: str, seed: int):
 
 
 def held_or_carried(kinds, seeds, target: str | None = "numpy") -> Iterator[tuple[str, float]]:
-    """Yield differences of an object that flies and is held by two arms, and of one that the first carries."""
+    """Yield differences of an object that two arms hold and of one that the first carries."""
     for kind in kinds:
         for seed in seeds:
             held, q, fixed, q_fixed = carried(kind, seed)

@@ -7,10 +7,22 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from hinge.errors import CommandLineError, HingeError, ModelWarning
+from hinge.errors import CommandLineError, HingeError, ModelWarning, did_you_mean
 from hinge.io import from_json, load
 from hinge.model import Problem, Robot, check
-from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
+from hinge.robots import (
+    chain,
+    delta,
+    double_pendulum,
+    four_bar,
+    panda,
+    puma560,
+    quadruped,
+    slider_crank,
+    spacecraft,
+    stewart_platform,
+    two_pandas_with_plate,
+)
 
 #: Robots that need no file.
 BUILT_IN: dict[str, Callable[[], Robot]] = {
@@ -20,6 +32,11 @@ BUILT_IN: dict[str, Callable[[], Robot]] = {
     "spacecraft": spacecraft,
     "double_pendulum": double_pendulum,
     "chain": lambda: chain(6),
+    "four_bar": four_bar,
+    "slider_crank": slider_crank,
+    "stewart_platform": stewart_platform,
+    "delta": delta,
+    "two_pandas": two_pandas_with_plate,
 }
 #: A chain of any length is chain:N.
 CHAIN, MOST_LINKS = "chain:", 10_000
@@ -95,10 +112,8 @@ def file_of(name: str, argument: str = "ROBOT") -> Path:
     """Return the path of an existing robot file."""
     path = Path(name)
     if not path.exists():
-        raise CommandLineError(
-            f"{argument}: expected a file or a built-in robot, got {name}; "
-            f"the built-in robots are {', '.join(BUILT_IN)}, {CHAIN}N"
-        )
+        hint = did_you_mean(name, BUILT_IN) or f"the built-in robots are {', '.join(BUILT_IN)}, {CHAIN}N"
+        raise CommandLineError(f"{argument}: expected a file or a built-in robot, got {name}; {hint}")
     if path.is_dir():
         raise CommandLineError(f"{argument}: expected {FILES}, got the directory {name}")
     return path

@@ -11,9 +11,10 @@ from math import ceil, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.dynamics import mass_matrix_inverse
+from hinge.cli.closed import closed_starts
+from hinge.dynamics import mass_matrix_inverse, settle
 from hinge.errors import CommandLineError, ModelWarning
-from hinge.model import Robot, neutral, random_configuration
+from hinge.model import Robot, neutral, opened, random_configuration
 from hinge.sim import PD, GravityCompensation, Law
 
 Array = NDArray[np.float64]
@@ -45,7 +46,10 @@ def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array 
 def start_of(
     robot: Robot, q0: Array | str, qd0: Array | str, *, states: int, seed: int
 ) -> tuple[Array, Array]:
-    """Return q0 and qd0, of shape (nq,) and (nv,) for one state, and (states, …) for several."""
+    """Return q0 and qd0, of shape (nq,) and (nv,) for one state, and (states, …) for several.
+
+    Those of a robot with closures are the nearest that close and fit.
+    """
     rng = np.random.default_rng(seed)
     batch = () if states == 1 else (states,)
     if isinstance(q0, str):
@@ -56,7 +60,11 @@ def start_of(
         qd = rng.standard_normal((*batch, robot.nv))
     else:
         qd = _spread(qd0, robot.nv, "--qd0", f"nv of {robot.name}")
-    return np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
+    q, qd = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
+    if robot.closures:
+        q = closed_starts(robot, q, rng if isinstance(q0, str) else None)
+        qd = settle(robot, q, qd)
+    return q, qd
 
 
 def warn_beyond(robot: Robot, q: Array) -> None:
@@ -93,7 +101,7 @@ def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
         return None
     if name == "gravity":
         return GravityCompensation()
-    moved = 1.0 / np.diagonal(mass_matrix_inverse(robot, np.atleast_2d(q0)[0]))
+    moved = 1.0 / np.diagonal(mass_matrix_inverse(opened(robot), np.atleast_2d(q0)[0]))
     for joint in robot.joints:
         if joint.type.kind == "free":
             moved[joint.qd_slice] = 0.0

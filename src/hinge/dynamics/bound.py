@@ -53,8 +53,8 @@ def compile_bound(
 ) -> Compiled:
     """Return what `compile` returns.
 
-    `rows` finds the rows of closures that are independent; it is asked where expressions solve for their
-    forces, and told whether some closures may be open.
+    `rows` finds the rows of closures that are independent, with True for closures that may be open; it is
+    asked where expressions solve for their forces.
     """
     if target is not None:
         checked_target("target", target)
@@ -69,9 +69,9 @@ def compile_bound(
     given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
     letters = {x for e in given.values() for x in leaves(e)}
-    changing = checked_parameters(parameters, letters)
-    needs = needs_of([*given.values(), *shown.values()], changing)
-    kept = rows(robot, closed.name in changing) if not all_rows and _solves_closures(given.values()) else None
+    needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
+    solves = not all_rows and _solves_closures(given.values())
+    kept = rows(robot, needs.gives(closed)) if solves else None
     binding = bind(
         robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed, sizes=sizes, rows=kept
     )

@@ -19,14 +19,12 @@ from hinge.dynamics.bound import Kept, compile_bound
 from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
 from hinge.model import (
-    Closure,
     Robot,
     digest,
     integrate,
     neutral,
     random_configuration,
     rows_of,
-    with_closures,
 )
 from hinge.spatial import Array
 
@@ -94,49 +92,38 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _, __: None))
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda *_: None))
     return _MAPS[key]
 
 
-def kept_rows(robot: Robot, apart: bool = False) -> Kept:
+def kept_rows(robot: Robot, switched: bool = False) -> Kept:
     """Return for each closure the rows that the dynamics keeps; None keeps all.
 
-    With `apart` any of the closures may be open: a row goes only if the others of its own closure imply it.
+    With `switched` closures may be open: each keeps what it has alone, since it cannot count on others.
     """
-    key = digest(robot)
+    key = digest(robot) + ("/switched" if switched else "")
     if key not in _KEPT:
         while len(_KEPT) >= MOST:
             del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = _kept(robot)
-    kept = _KEPT[key]
-    if not apart or kept is None or len(kept) == 1:
-        return kept
-    return tuple(
-        found if len(found) == len(rows_of(c.joint).names) else _alone(robot, c)
-        for c, found in zip(robot.closures, kept, strict=True)
-    )
+        _KEPT[key] = _kept(robot, switched)
+    return _KEPT[key]
 
 
-def _alone(robot: Robot, closure: Closure) -> tuple[int, ...]:
-    """Return the rows that are kept of a closure if the others are open."""
-    found = kept_rows(with_closures(robot, [closure]))
-    return tuple(range(len(rows_of(closure.joint).names))) if found is None else found[0]
-
-
-def _kept(robot: Robot) -> Kept:
+def _kept(robot: Robot, switched: bool) -> Kept:
     given = [c.rows for c in robot.closures]
     names = [rows_of(c.joint).names for c in robot.closures]
     chosen = [
         range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)
     ]
     starts = np.cumsum([0, *map(len, names)])
-    candidates = [int(s) + k for s, rows in zip(starts, chosen, strict=False) for k in rows]
-    found = candidates
+    candidates = [[int(s) + k for k in rows] for s, rows in zip(starts, chosen, strict=False)]
+    found = [k for rows in candidates for k in rows]
     if None in given:
         samples = _scaled(robot, _samples(robot))
+        groups = candidates if switched else [found]
         if len(samples):
-            found = sorted(np.array(candidates)[independent(samples[:, candidates])].tolist())
-    return tuple(tuple(k - int(s) for k in found if s <= k < e) for s, e in pairwise(starts))
+            found = [rows[k] for rows in groups for k in independent(samples[:, rows])]
+    return tuple(tuple(k - int(s) for k in sorted(found) if s <= k < e) for s, e in pairwise(starts))
 
 
 def _samples(robot: Robot) -> Array:

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from hinge.dynamics import closure_rows
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
+from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral, warn_near_lock
 from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -29,18 +30,26 @@ Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
 #: Times, one for all or (states,), and q and q̇ of all states.
 Ends: TypeAlias = tuple[Array | float, Array, Array]
 
+#: The largest error of closures in a state to start from, relative to speeds above one; for single
+#: precision too.
+OPEN, OPEN_SINGLE = 1e-6, 1e-4
 #: So many steps take years.
 MOST_STEPS = 1e15
+APART = "closures came apart; a shorter dt or integrator='rk4' or 'adaptive' may help"
 NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
 
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """The source of motion: a law, or a function that returns its forces, and the plant."""
+    """The source of motion: a law, or a function that returns its forces, and the plant.
+
+    With `project` states are taken back to where closures hold after each step.
+    """
 
     law: Law
     ask: Function | None
     plant: Plant
+    project: bool = False
 
     @property
     def robot(self) -> Robot:
@@ -87,6 +96,8 @@ class Job:
         self.hits: list[tuple[Hit, int]] = []
         finite = np.isfinite(self.q).all(-1) & np.isfinite(self.qd).all(-1)
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
+        if robot.closures:
+            self._check_closures()
 
     def _make_room(self, q: Array, qd: Array) -> None:
         """Make the arrays of states and of records."""
@@ -116,7 +127,7 @@ class Job:
             raise problem from None
 
     def _check_configurations(self) -> None:
-        """Refuse quaternions that are not normalised."""
+        """Refuse quaternions that are not normalised, and warn of joints near their lock."""
         for joint in self.robot.independent:
             q = self.q[:, joint.q_slice]
             with np.errstate(all="ignore"):
@@ -126,6 +137,41 @@ class Job:
                     f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
                     "normalise its four numbers, x / numpy.linalg.norm(x); hinge.neutral(robot) is a "
                     "configuration without rotation"
+                )
+        warn_near_lock(self.robot, self.q, "q0")
+
+    def _check_closures(self) -> None:
+        """Refuse states in which a closure is open, or moves."""
+        stage, most = Stage(0, 0.0, "q", "qd"), OPEN if self.dtype == np.float64 else OPEN_SINGLE
+        plant, rows = self.moving.plant, {**self.arrays, "q": self.q, "qd": self.qd}
+        rows = {n: x.astype(np.float64) for n, x in rows.items()}
+        quick = np.maximum(1.0, np.abs(rows["qd"]).max(-1, initial=0.0))[:, None]
+        for verb, name, scale, wanted, remedy in (
+            (
+                "closure_error",
+                "q0",
+                1.0,
+                "a configuration that closes",
+                "hinge.assemble(robot, q0).q is one near it",
+            ),
+            (
+                "closure_velocity",
+                "qd0",
+                quick,
+                "velocities that fit",
+                "hinge.settle(robot, q0, qd0) are the nearest",
+            ),
+        ):
+            op = plant.closing(verb, stage)
+            size = np.abs(np.atleast_2d(op.run(rows)[stage.own(verb)])) / scale
+            wrong = np.argwhere((size > most) & np.isfinite(size))
+            if len(wrong):
+                state, row = map(int, wrong[0])
+                closure = closure_rows(self.robot)[row][0]
+                where = f" in state {self.place(state)}" if self.batch else ""
+                raise ArgumentError(
+                    f"{name}: expected {wanted} {closure!r}{where}, got an error of "
+                    f"{size[state].max():.3g}; {remedy}"
                 )
 
     @property
@@ -164,8 +210,8 @@ class Job:
             return np.ascontiguousarray(x, self.dtype)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
-                "give q0 that batch"
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got the batch {x.shape[:-1]}; "
+                f"give q0 that batch: np.broadcast_to(q0, {(*x.shape[:-1], self.robot.nq)})"
             )
         return self._own(x)
 
@@ -231,6 +277,8 @@ class Job:
 
     def result(self, count: int, settings: Mapping[str, Any]) -> Run:
         """Return the run with the first recorded times."""
+        if self.moving.project:
+            self._end_open(count)
         if self.states and not self.alive.any():
             count = max(1, int((self.times[:count] <= self.ends.max()).sum()))
         times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
@@ -242,6 +290,19 @@ class Job:
         hits = sorted((hit for hit, k in self.hits if hit.t <= self.ends[k]), key=lambda hit: hit.t)
         q, qd, tau = map(self.in_batch, (q, qd, tau))
         return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
+
+    def _end_open(self, count: int) -> None:
+        """End states whose closures came apart in spite of projection, at the first recorded time of that."""
+        stage = Stage(0, 0.0, "q", "qd")
+        rows: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
+        rows |= {"q": self.kept_q[:, :count], "qd": self.kept_qd[:, :count]}
+        with np.errstate(all="ignore"):
+            size = np.abs(
+                self.moving.plant.closing("closure_error", stage).run(rows)[stage.own("closure_error")]
+            )
+            apart = size.max(-1, initial=0.0) > (OPEN if self.dtype == np.float64 else 10 * OPEN_SINGLE)
+        for k in np.flatnonzero(apart.any(-1) & self.alive):
+            self.end(k, self.times[apart[k].argmax()], APART)
 
     def _forces(self, times: Array, q: Array, qd: Array) -> Array:
         """Return the forces (states, T, nv) of the law at states (states, T, …)."""
