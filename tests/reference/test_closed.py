@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose
 import hinge
 from hinge import reference
 from hinge.model import closure_ends, integrate, joints
-from hinge.robots import chain, panda
+from hinge.robots import chain
 from hinge.testing import closed_state, random_closed, random_closed_robots, random_state
+from tests.oracles.closed_arms import constrained, two_arms
 
 SEEDS = range(12)
 
@@ -119,7 +120,7 @@ def test_an_open_robot_is_the_same_as_ever():
 @pytest.mark.parametrize("grounded", [True, False])
 def test_pinocchio_agrees(kind, grounded):
     pin = pytest.importorskip("pinocchio", reason="Pinocchio has no wheel for this platform")
-    robot, model = _two_arms(pin)
+    robot, model = two_arms(pin)
     s = random_state(robot, 5)
     at = {b: reference.frame_placement(robot, s.q, b) for b in ("link7", "x_link7")}
     place = at["x_link7"] if grounded else at["x_link7"] @ at["link7"].inv()
@@ -134,39 +135,8 @@ def test_pinocchio_agrees(kind, grounded):
     )
     s = closed_state(closed, s.q, 5)
     qdd, forces = reference.closed_dynamics(closed, s.q, s.qd, s.tau)
-    theirs, pushed = _constrained(pin, model, closed, place, s)
+    theirs, (pushed,) = constrained(pin, model, closed, s)
     assert_allclose(qdd, theirs, rtol=1e-7, atol=1e-7 * np.abs(qdd).max())
     f = reference.closure_wrenches(closed, forces)[0]
     ours = f[3:] if kind == "spherical" else np.concatenate([f[3:], f[:3]])
     assert_allclose(ours, pushed, rtol=1e-6, atol=1e-6 * np.abs(ours).max())
-
-
-def _two_arms(pin):
-    """Return two arms in Hinge and in Pinocchio, which leaves their massless bases out."""
-    robot, model = hinge.merge(panda(), panda(), prefix="x_"), pin.Model()
-    for j, body in zip(robot.joints, robot.bodies, strict=True):
-        if j.nv:
-            held = model.existJointName(j.parent)
-            where, i = pin.SE3(j.inner.rotation, j.inner.position), body.inertia
-            parent = model.getJointId(j.parent) if held else 0
-            k = model.addJoint(parent, pin.JointModelRZ(), where, body.name)
-            solid = pin.Inertia(float(i.m), i.h / i.m, np.array(i.central))
-            model.appendBodyToJoint(k, solid, pin.SE3.Identity())
-    return robot, model
-
-
-def _constrained(pin, model, robot, place, s):
-    """Return Pinocchio's accelerations and the force on the outer side, in its frame."""
-    (c,) = robot.closures
-    one, two = 0 if c.inner is None else model.getJointId(c.inner), model.getJointId(c.outer)
-    kind = pin.ContactType.CONTACT_3D if c.joint.kind == "spherical" else pin.ContactType.CONTACT_6D
-    here, there = pin.SE3(place.rotation, place.position), pin.SE3.Identity()
-    contacts, data = pin.StdVec_RigidConstraintModel(), model.createData()
-    contacts.append(pin.RigidConstraintModel(kind, model, two, there, one, here, pin.ReferenceFrame.LOCAL))
-    states = pin.StdVec_RigidConstraintData()
-    states.append(contacts[0].createData())
-    pin.initConstraintDynamics(model, data, contacts, states)
-    settings = pin.ProximalSettings(1e-12, 1e-12, 50)
-    qdd = pin.constraintDynamics(model, data, s.q, s.qd, s.tau, contacts, states, settings)
-    force = states[0].contact_force.vector
-    return np.array(qdd), force[:3] if c.joint.kind == "spherical" else force

@@ -110,8 +110,8 @@ def _refuse_open(robot: Robot, letters: set[Leaf]) -> None:
     for x in letters:
         if Ask.CLOSURES in x.card.asks:
             raise ArgumentError(
-                f"{x}: expected a robot with closures, got {robot.name!r}, which has none; close its loops "
-                "with hinge.close(robot, inner, outer)"
+                f"robot: expected one with closures, which {x} asks for, got {robot.name!r}, which has none; "
+                "close its loops with hinge.close(robot, inner, outer)"
             )
 
 

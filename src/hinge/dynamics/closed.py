@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
 from hinge.dynamics.arguments import External
-from hinge.dynamics.rows import RANK, Assembly, closure_map, kept_rows, largest_rows, rank_of
+from hinge.dynamics.rows import (
+    Assembly,
+    closure_map,
+    is_number,
+    kept_rows,
+    largest,
+    largest_rows,
+    pseudo_inverse,
+    rank_of,
+)
 from hinge.dynamics.signatures import verb
 from hinge.dynamics.verbs import inverse_dynamics
 from hinge.errors import ArgumentError
@@ -159,11 +169,11 @@ def closed_inverse_dynamics(
         driven[robot.joint(name).qd_slice] = True
     ways = np.swapaxes(jacobian, -1, -2)
     motors, others = ways[..., driven, :], ways[..., ~driven, :]
-    back = np.linalg.pinv(others, rcond=RANK)
+    back = pseudo_inverse(others, largest(ways))
     first = (back @ given[..., ~driven, None])[..., 0]
     left = given[..., driven] - (motors @ first[..., None])[..., 0]
     free = motors - motors @ back @ others
-    forces = first + (np.linalg.pinv(free, rcond=RANK) @ left[..., None])[..., 0]
+    forces = first + (pseudo_inverse(free, largest(ways)) @ left[..., None])[..., 0]
     whole = given - (ways @ forces[..., None])[..., 0]
     residual = np.linalg.norm(whole[..., ~driven], axis=-1)
     return ClosedForces(np.where(driven, whole, 0.0), forces, residual)
@@ -192,8 +202,14 @@ def assemble(
     start = np.array(as_configuration(_with_closures(robot), q), dtype=np.float64)
     fixed = [k for name in keep for k in range(*robot.joint(name).qd_slice.indices(robot.nv))]
     free = np.setdiff1d(np.arange(robot.nv), fixed)
-    if not tolerance > 0 or not steps >= 0:
-        raise ArgumentError(f"tolerance, steps: expected numbers above zero, got {tolerance} and {steps}")
+    if not (is_number(tolerance) and tolerance > 0):
+        raise ArgumentError(
+            f"tolerance: expected a number above zero, got {tolerance!r}; the default is 1e-12"
+        )
+    if not (isinstance(steps, Integral) and steps >= 0):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"steps: expected how many steps are made at most, got {steps!r}; the default is 50"
+        )
     return closure_map(robot).closed(start, free, float(tolerance), int(steps))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics.closed import closure_jacobian
-from hinge.dynamics.rows import RANK
+from hinge.dynamics.rows import RANK, is_number
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, rows_of
 from hinge.spatial import Array, ArrayLike
@@ -70,6 +70,8 @@ def grasp_report(
     as a force.
     """
     given, found, start = _forces(robot, forces), dict[str, Grip](), 0
+    if not (is_number(spin) and spin > 0):
+        raise ArgumentError(f"spin: expected a radius above zero, got {spin!r}; the default is 0.005 m")
     for c in robot.closures:
         names = rows_of(c.joint).names
         part = given[..., start : start + len(names)]
@@ -80,8 +82,6 @@ def grasp_report(
 
 
 def _grip(names: tuple[str, ...], force: Array, friction: float, spin: float) -> Grip:
-    if friction <= 0 or spin <= 0:
-        raise ArgumentError(f"friction, spin: expected numbers above zero, got {friction} and {spin}")
     normal = force[..., names.index("vz")]
     sideways = force[..., names.index("vx")] ** 2 + force[..., names.index("vy")] ** 2
     if "wz" in names:
@@ -92,12 +92,19 @@ def _grip(names: tuple[str, ...], force: Array, friction: float, spin: float) ->
 
 
 def _coefficient(friction: float | Mapping[str, float], name: str) -> float:
-    if not isinstance(friction, Mapping):
-        return float(friction)
-    if name not in friction:
-        known = ", ".join(friction)
-        raise ArgumentError(f"friction: expected a coefficient for closure {name!r}, got {known}")
-    return float(friction[name])
+    if isinstance(friction, Mapping) and name not in friction:
+        known = ", ".join(map(repr, friction)) or "none"
+        raise ArgumentError(
+            f"friction: expected a coefficient for closure {name!r}, got those of {known}; give one number "
+            "for all, or one for each"
+        )
+    found = friction[name] if isinstance(friction, Mapping) else friction
+    if not (is_number(found) and found > 0):
+        raise ArgumentError(
+            f"friction: expected a number above zero for closure {name!r}, got {found!r}; give a coefficient "
+            "such as 0.5"
+        )
+    return float(found)
 
 
 def _forces(robot: Robot, forces: ArrayLike) -> Array:
@@ -110,6 +117,7 @@ def _object(robot: Robot, held: str) -> slice:
     joint = checked_robot(robot).joint_of(held)
     if joint.type.kind != "free" or joint.parent is not None:
         raise ArgumentError(
-            f"held: expected a body on a free joint to the world, got {held!r} on a {joint.type.kind} joint"
+            f"held: expected a body on a free joint to the world, got {held!r} on a {joint.type.kind} joint; "
+            "hinge.hold adds a Body on such a joint"
         )
     return joint.qd_slice

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,14 @@ import numpy as np
 from hinge.dynamics.bound import Kept, compile_bound
 from hinge.dynamics.expressions import CLOSURE_MAP
 from hinge.dynamics.function import Compiled
-from hinge.model import Robot, digest, integrate, neutral, random_configuration, rows_of
+from hinge.model import (
+    Robot,
+    digest,
+    integrate,
+    neutral,
+    random_configuration,
+    rows_of,
+)
 from hinge.spatial import Array
 from hinge.targets import best_target
 
@@ -165,10 +173,31 @@ def _scaled(robot: Robot, jacobians: Array) -> Array:
     return jacobians / np.where(lengths, size, 1.0)[:, None]
 
 
+def is_number(x: object) -> bool:
+    """Tell whether an argument is one finite real number."""
+    return isinstance(x, Real) and not isinstance(x, bool) and bool(np.isfinite(float(x)))
+
+
 def rank_of(jacobian: Array) -> int:
     """Return the rank of a matrix."""
     values = np.linalg.svd(jacobian, compute_uv=False)
     return int((values > RANK * max(values.max(initial=0.0), RANK)).sum())
+
+
+def largest(matrix: Array) -> Array:
+    """Return the largest singular value (…) of matrices (…, m, n), and 0 of empty ones."""
+    return np.linalg.svd(matrix, compute_uv=False).max(axis=-1, initial=0.0)
+
+
+def pseudo_inverse(matrix: Array, scale: Array) -> Array:
+    """Return the pseudo-inverse of matrices (…, m, n); singular values below RANK of `scale` (…) are zero.
+
+    The scale of a part of a Jacobian is that of the whole: what is left of a part may be rounding alone.
+    """
+    u, values, v = np.linalg.svd(matrix, full_matrices=False)
+    counts = values > RANK * np.asarray(scale)[..., None]
+    turned = np.swapaxes(v, -1, -2) * np.where(counts, 1.0 / np.where(counts, values, 1.0), 0.0)[..., None, :]
+    return turned @ np.swapaxes(u, -1, -2)
 
 
 def independent(samples: Array) -> list[int]:

@@ -48,7 +48,7 @@ OPTIONS: dict[str, Any] = {
     "held": None,
 }
 #: The caller's names of inputs.
-ARGUMENTS = {"f_ext": "external", **CALLED}
+ARGUMENTS = {"f_ext": "external", closed.name: "held", **CALLED}
 
 
 @overload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -96,8 +96,10 @@ def common_batch(arrays: Mapping[str, Array]) -> tuple[int, ...]:
 
 
 def refuse_text(name: str, value: object, of: str = "names") -> None:
-    """Raise an ArgumentError if one text came where a list of names is expected."""
+    """Raise an ArgumentError if one text, or nothing like a list, came where a list of names is expected."""
     if isinstance(value, str):
         raise ArgumentError(
             f"{name}: expected a list of {of}, got the string {value!r}; did you mean [{value!r}]?"
         )
+    if value is not None and not isinstance(value, Iterable):
+        raise ArgumentError(f"{name}: expected a list of {of}, got {value!r}; write it in brackets")

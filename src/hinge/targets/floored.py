@@ -2,7 +2,8 @@
 
 The matrix is scaled to a unit diagonal and factored as L D Lᵀ without exchanges. A pivot below the floor
 belongs to an unknown that depends on those before it: its inverse is taken for zero, and so is the unknown.
-One step of refinement follows.
+So is one whose diagonal entry is below the square of the floor, of the largest one: scaled, it would be
+rounding. One step of refinement follows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ def floored_solve(matrix: Array, right: Array) -> Array:
     """Return matrix⁻¹ right for matrices (…, n, n) and right sides (…, n, k); the upper triangle is read."""
     n = matrix.shape[-1]
     diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
-    scale = np.where(diagonal <= 0.0, 0.0, 1.0 / np.sqrt(np.where(diagonal <= 0.0, 1.0, diagonal)))
+    none = diagonal <= FLOORS["float64"] ** 2 * diagonal.max(axis=-1, keepdims=True, initial=0.0)
+    scale = np.where(none, 0.0, 1.0 / np.sqrt(np.where(none, 1.0, diagonal)))
     upper = np.triu(matrix * scale[..., :, None] * scale[..., None, :])
     whole = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
     pivots = np.zeros(diagonal.shape)

@@ -6,8 +6,8 @@ positive matrix needs no exchange, and only its upper triangle is read. Small sy
 loops over a matrix in memory.
 
 A floored solve is for symmetric matrices that may be singular in some states: the matrix is scaled to a unit
-diagonal, a pivot below the floor counts as dependent on those before it and its unknown is zero, and one step
-of refinement follows. Nothing branches.
+diagonal, a pivot below the floor counts as dependent on those before it and its unknown is zero, as is that
+of a row of which nothing is left, and one step of refinement follows. Nothing branches.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ def write_floored_solve(w: Writer, matrix: Sequence[Sequence[str]], right: Seque
     def times(x: str, y: str) -> str:
         return w.binary("fmul", x, y)
 
-    scales = [_root_inverse(w, matrix[i][i]) for i in range(n)]
+    largest = w.lanes.constant(0.0)
+    for i in range(n):
+        largest = _larger(w, matrix[i][i], largest)
+    least = _least(w, largest)
+    scales = [_root_inverse(w, matrix[i][i], least) for i in range(n)]
     a = [
         [times(times(matrix[i][j], scales[i]), scales[j]) if j >= i else "" for j in range(n)]
         for i in range(n)
@@ -97,11 +101,20 @@ def _less_row(w: Writer, x: str, a: Rows, y: Rows, i: int, c: int) -> str:
     return x
 
 
-def _root_inverse(w: Writer, x: str) -> str:
-    """Write 1/√x, zero where x is not positive."""
-    zero = w.lanes.constant(0.0)
+def _larger(w: Writer, x: str, y: str) -> str:
+    """Write the larger of two numbers."""
+    return w.select(w.compare("ogt", x, y), x, y)
+
+
+def _least(w: Writer, largest: str) -> str:
+    """Write what counts as zero on the diagonal: scaled, it would be rounding."""
+    return w.binary("fmul", largest, w.lanes.constant(FLOORS[w.lanes.dtype] ** 2))
+
+
+def _root_inverse(w: Writer, x: str, least: str) -> str:
+    """Write 1/√x, zero where x is not above the least."""
     inverse = w.binary("fdiv", w.lanes.constant(1.0), w.intrinsic("sqrt", x))
-    return w.select(w.compare("ole", x, zero), zero, inverse)
+    return w.select(w.compare("ole", x, least), w.lanes.constant(0.0), inverse)
 
 
 def _floored_inverse(w: Writer, x: str) -> str:
@@ -191,8 +204,12 @@ def write_rolled_floored_solve(w: Writer, base: str, copy: str, scales: str, n: 
     `copy` has room for as many values as the system, `scales` for n.
     """
     across = n + width
+    w.store(w.lanes.constant(0.0), scales)
     with w.loop(0, n) as i:
-        w.store(_root_inverse(w, w.load(base, _index(w, i, i, across))), scales, i)
+        w.store(_larger(w, w.load(base, _index(w, i, i, across)), w.load(scales)), scales)
+    least = _least(w, w.load(scales))
+    with w.loop(0, n) as i:
+        w.store(_root_inverse(w, w.load(base, _index(w, i, i, across)), least), scales, i)
     with w.loop(0, n) as i:
         own = w.load(scales, i)
         with w.loop(i, n) as c:
