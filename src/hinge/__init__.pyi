@@ -68,10 +68,6 @@ from hinge.dynamics import (
     closure_bias as closure_bias,
     closure_rows as closure_rows,
     cross_inertias as cross_inertias,
-    internal_forces as internal_forces,
-    squeeze as squeeze,
-    grasp_report as grasp_report,
-    Grip as Grip,
     Closed as Closed,
     ClosedForces as ClosedForces,
     Assembly as Assembly,
@@ -79,6 +75,14 @@ from hinge.dynamics import (
     embed_loops as embed_loops,
     loop_costs as loop_costs,
     LoopCosts as LoopCosts,
+)
+
+# Dynamics: grasps
+from hinge.dynamics import (
+    internal_forces as internal_forces,
+    squeeze as squeeze,
+    grasp_report as grasp_report,
+    Grip as Grip,
 )
 
 # Robots: configurations and numbers

@@ -38,7 +38,7 @@ from hinge.algebra import (
 )
 from hinge.binding import Needs, RobotBinding, bind
 from hinge.errors import ArgumentError, UnboundLeafError, UnknownNameError
-from hinge.model import assemble, joints, random_configuration
+from hinge.model import joints, make_robot, random_configuration
 from hinge.robots import chain, panda, random_tree
 from hinge.spatial import motion_cross
 from hinge.targets import system_of
@@ -213,7 +213,7 @@ def test_rotors_are_added_to_the_diagonal_of_the_mass_matrix():
 def without_rotors(robot):
     """Return the robot without its rotors."""
     bare = [replace(j, rotor_inertia=np.zeros(j.nv)) for j in robot.joints]
-    return assemble(robot.name, robot.bodies, bare, frames=[])
+    return make_robot(robot.name, robot.bodies, bare, frames=[])
 
 
 def test_rotors_enter_the_articulated_inertia_of_their_own_hinge():

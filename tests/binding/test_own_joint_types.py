@@ -77,7 +77,7 @@ def with_types(robot, types):
         own = types[k % len(types)]
         physics = {"stiffness": np.full(own.nv, 2.0), "damping": np.full(own.nv, 0.3)}
         changed.append(hinge.Joint(j.name, own, j.parent, j.child, j.inner, j.outer, **physics))
-    return hinge.model.assemble(robot.name, robot.bodies, changed, frames=robot.frames)
+    return hinge.model.make_robot(robot.name, robot.bodies, changed, frames=robot.frames)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from hinge import reference, robots
-from hinge.model import Coupling, Joint, Robot, assemble, carry_state, embed_couplings, joints
+from hinge.model import Coupling, Joint, Robot, carry_state, embed_couplings, joints, make_robot
 from hinge.spatial import Array, matvec, transpose
 from hinge.testing import State, random_state
 
@@ -22,7 +22,7 @@ MIXED = (*SINGLE, "spherical", "planar", "fixed", "universal")
 
 def coupled(robot: Robot, *couplings: tuple[str, str, float, float]) -> Robot:
     """Return the robot with couplings (joint, master, ratio, offset) recorded."""
-    return assemble(
+    return make_robot(
         robot.name,
         robot.bodies,
         robot.joints,
@@ -53,7 +53,7 @@ def _floating(robot: Robot) -> Robot:
     """Return the robot with its first body free."""
     first = robot.joints[0]
     free = Joint(first.name, joints.Free(), None, first.child)
-    return assemble(robot.name, robot.bodies, [free, *robot.joints[1:]], frames=robot.frames)
+    return make_robot(robot.name, robot.bodies, [free, *robot.joints[1:]], frames=robot.frames)
 
 
 @dataclass(frozen=True, eq=False)

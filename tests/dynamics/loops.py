@@ -9,7 +9,7 @@ import numpy as np
 import hinge
 from hinge import reference
 from hinge.errors import ModelWarning
-from hinge.model import Body, Frame, Joint, assemble
+from hinge.model import Body, Frame, Joint, make_robot
 from hinge.model.joints import Cylindrical, Fixed, Free, Prismatic, Revolute, Spherical, Universal
 from hinge.spatial import Inertia, Transform, matvec, quaternion, rotation
 from hinge.testing import random_state
@@ -37,7 +37,7 @@ def four_bar(*, lengths=(0.3, 0.9, 0.7, 0.8), joint=None):
         Joint("q3", Revolute(Y), None, "rocker", place(d)),
     ]
     tips = [Frame("coupler_tip", "coupler", place(b)), Frame("rocker_tip", "rocker", place(c))]
-    robot = assemble("four_bar", bodies, joints, frames=tips)
+    robot = make_robot("four_bar", bodies, joints, frames=tips)
     return hinge.close(robot, "coupler_tip", "rocker_tip", joint=joint or Revolute(Y), name="pin")
 
 
@@ -49,7 +49,7 @@ def slider_crank():
         Joint("knee", Revolute(Y), "crank", "rod", place(0.2)),
         Joint("slide", Prismatic(X), None, "piston"),
     ]
-    robot = assemble("slider_crank", bodies, joints, frames=[Frame("tip", "rod", place(0.6))])
+    robot = make_robot("slider_crank", bodies, joints, frames=[Frame("tip", "rod", place(0.6))])
     return hinge.close(robot, "piston", "tip", joint=Revolute(Y), name="pin")
 
 
@@ -66,7 +66,7 @@ def seven(joint, seed=0):
     tip = Frame(
         "tip", "b6", Transform.place(rotation.from_quaternion(quaternion.random(rng)), [0.3, 0.1, 0.0])
     )
-    robot = assemble("seven", bodies, joints, frames=[tip])
+    robot = make_robot("seven", bodies, joints, frames=[tip])
     q = rng.uniform(-1.0, 1.0, 7)
     pose = hinge.forward_kinematics(robot, q, "tip")
     robot = hinge.close(
@@ -93,7 +93,7 @@ def leg():
         Joint("ankle", Revolute(Z), "shank", "foot", place(0.35), damping=0.2),
     ]
     tips = [Frame("link_tip", "link", place(0.25)), Frame("heel", "shank", place(-0.06, 0.0, 0.1))]
-    robot = assemble("leg", [*bodies, rod("foot", 0.1, 0.3)], joints, frames=tips)
+    robot = make_robot("leg", [*bodies, rod("foot", 0.1, 0.3)], joints, frames=tips)
     return hinge.close(robot, "heel", "link_tip", joint=Revolute(Y), name="pin")
 
 
@@ -107,7 +107,7 @@ def two_loops():
         Joint("q5", Revolute(Y), "coupler", "arm", place(0.5, 0.0, -0.2)),
     ]
     frames = [*four.frames, Frame("link_tip", "link", place(0.5)), Frame("arm_tip", "arm", place(0.6))]
-    robot = assemble("six_bar", bodies, joints, frames=frames, closures=four.closures)
+    robot = make_robot("six_bar", bodies, joints, frames=frames, closures=four.closures)
     return hinge.close(robot, "link_tip", "arm_tip", joint=Revolute(Y), name="pin2")
 
 
@@ -125,7 +125,7 @@ def platform(legs=3):
         frames.append(
             Frame(f"on{k}", "plate", Transform.place(None, [0.3 * np.cos(angle), 0.3 * np.sin(angle), 0.0]))
         )
-    robot = assemble("platform", bodies, joints, frames=frames)
+    robot = make_robot("platform", bodies, joints, frames=frames)
     for k in range(legs):
         robot = hinge.close(robot, f"rod{k}", f"on{k}", joint=Spherical(), name=f"ball{k}")
     return robot

@@ -70,7 +70,7 @@ def humanoid(rows: tuple[str, ...] | None) -> tuple[hinge.Robot, np.ndarray]:
         at = reference.frame_placement(robot, q, foot)
         for k, corner in enumerate(CORNERS):
             frame = hinge.Frame(f"{side}{k}", foot, hinge.Transform.place(None, corner))
-            robot = hinge.model.assemble(
+            robot = hinge.model.make_robot(
                 robot.name,
                 robot.bodies,
                 robot.joints,

@@ -10,7 +10,7 @@ import hinge
 from hinge import dynamics, reference
 from hinge.binding import bind
 from hinge.dynamics.expressions import CATALOGUE
-from hinge.model import assemble, embed_couplings, inertial_parameters, with_inertial_parameters
+from hinge.model import embed_couplings, inertial_parameters, make_robot, with_inertial_parameters
 from hinge.robots import random_tree
 from hinge.spatial import matvec
 from hinge.targets import has_llvm
@@ -28,7 +28,7 @@ PARENTS = (None, "body0", "body1", "body1", "body3", "body1", "body0")
 def tree(*couplings, kinds=("revolute", "prismatic", "screw"), seed=2):
     robot = random_tree(len(PARENTS), seed, kinds)
     hung = [replace(robot.joint(f"joint{k}"), parent=p) for k, p in enumerate(PARENTS)]
-    return coupled(assemble("tree", robot.bodies, hung, frames=robot.frames), *couplings)
+    return coupled(make_robot("tree", robot.bodies, hung, frames=robot.frames), *couplings)
 
 
 CASES = {

@@ -13,7 +13,7 @@ import hinge
 from hinge import dynamics, reference
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.io.robot_json import from_json, to_json
-from hinge.model import Joint, SoftFinger, assemble, fingerprint, inertial_parameters, joints
+from hinge.model import Joint, SoftFinger, fingerprint, inertial_parameters, joints, make_robot
 from hinge.sim import PD
 from hinge.spatial import matvec
 from hinge.targets import has_llvm
@@ -107,7 +107,7 @@ def test_rotors_springs_dampers_and_friction_of_dependent_joints():
     physics = {"damping": 0.3, "friction": 0.1, "friction_speed": 0.1, "stiffness": 2.0, "rest": 0.4}
     plain = four_bar()
     made = [replace(j, rotor_inertia=0.02, gear_ratio=3.0, **physics) for j in plain.joints]
-    full = assemble("physical", plain.bodies, made, frames=plain.frames, closures=plain.closures)
+    full = make_robot("physical", plain.bodies, made, frames=plain.frames, closures=plain.closures)
     case = Looped(full, hinge.embed_loops(full), 1, (3,))
     s, robot = case.state, case.robot
     cut = hinge.closed_dynamics(full, case.q, case.qd, spread(full, robot, s.tau), passive=True)
@@ -385,7 +385,7 @@ def idle():
     made = [replace(j, parent="stand") if j.name == "q3" else j for j in robot.joints]
     stand = replace(robot.bodies[0], name="stand")
     made.append(Joint("spin", joints.Revolute((1.0, 0.0, 0.0)), None, "stand"))
-    return assemble("idle", [*robot.bodies, stand], made, frames=robot.frames, closures=robot.closures)
+    return make_robot("idle", [*robot.bodies, stand], made, frames=robot.frames, closures=robot.closures)
 
 
 def test_dead_centres_are_told_and_give_nan():

@@ -77,7 +77,7 @@ def test_a_block_between_two_fingers_by_hand(contact):
     """Each finger pushes with 40 N and carries half of the weight: the share is ½ m g / (μ N)."""
     robot = gripped(contact)
     q, zero, push, weight = hinge.neutral(robot), np.zeros(robot.nv), 40.0, 2.0 * 9.81
-    robot = hinge.model.assemble(
+    robot = hinge.model.make_robot(
         robot.name,
         robot.bodies,
         robot.joints,

@@ -10,7 +10,7 @@ import pytest
 import hinge
 from hinge import reference
 from hinge.errors import ArgumentError
-from hinge.model import Body, Joint, Robot, assemble, joints
+from hinge.model import Body, Joint, Robot, joints, make_robot
 from hinge.robots import chain, double_pendulum, panda, random_tree
 from hinge.spatial import Inertia, cross, matvec, quaternion, rotation
 from hinge.testing import random_state
@@ -41,7 +41,7 @@ def on_a_raft(robot: Robot) -> Robot:
     raft = Body("raft", Inertia.from_com(1.0, (0, 0, 0), np.eye(3)))
     base = Joint("raft_joint", joints.Free(), None, "raft")
     hung = [replace(j, parent=j.parent or "raft") for j in robot.joints]
-    return assemble("raft", [raft, *robot.bodies], [base, *hung], frames=robot.frames, gravity=robot.gravity)
+    return make_robot("raft", [raft, *robot.bodies], [base, *hung], frames=robot.frames, gravity=robot.gravity)
 
 
 def moved(robot, shape, seed=1):

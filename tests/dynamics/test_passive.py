@@ -15,7 +15,7 @@ from hinge.binding import bind
 from hinge.dynamics import expression
 from hinge.errors import ArgumentError
 from hinge.io import load
-from hinge.model import Builder, Joint, assemble, joints, mujoco_map
+from hinge.model import Builder, Joint, joints, make_robot, mujoco_map
 from hinge.model.joints import Revolute, Spherical, VectorJoint
 from hinge.robots import random_tree
 from hinge.targets import system_of
@@ -164,7 +164,7 @@ def test_springs_have_energy():
     ends = [hinge.elastic_energy(calm, hinge.integrate(calm, s.q, d * s.qd)) for d in (h, -h)]
     power = (hinge.passive_force(calm, s.q, s.qd) * s.qd).sum(-1)
     assert np.allclose((ends[0] - ends[1]) / (2 * h), -power, rtol=1e-6, atol=1e-7)
-    ball = assemble(
+    ball = make_robot(
         "ball", calm.bodies[:1], [Joint("j", Spherical(), None, calm.bodies[0].name, stiffness=2.0)]
     )
     s = random_state(ball, 9, 4)
@@ -185,7 +185,7 @@ def test_a_type_of_ones_own_says_that_its_springs_do_not_compile():
 
     assert issubclass(Other, VectorJoint)
     body = ROBOTS[0].bodies[0]
-    own = assemble("own", [body], [Joint("j", Other(), None, body.name, stiffness=1.0)])
+    own = make_robot("own", [body], [Joint("j", Other(), None, body.name, stiffness=1.0)])
     assert np.allclose(hinge.passive_force(own, [0.3], [0.0]), [-0.3])
 
     class Strange(joints.JointType):
@@ -194,10 +194,10 @@ def test_a_type_of_ones_own_says_that_its_springs_do_not_compile():
         neutral, integrate, difference = Revolute().neutral, Revolute().integrate, Revolute().difference
         random, limits, reversed = Revolute().random, Revolute().limits, Revolute().reversed
 
-    robot = assemble("own", [body], [Joint("j", Strange(), None, body.name, stiffness=1.0)])
+    robot = make_robot("own", [body], [Joint("j", Strange(), None, body.name, stiffness=1.0)])
     with pytest.raises(NotImplementedError, match="stiffness: not supported for strange joints"):
         hinge.passive_force(robot, [0.3], [0.0])
-    soft = assemble("own", [body], [Joint("j", Strange(), None, body.name, damping=1.0)])
+    soft = make_robot("own", [body], [Joint("j", Strange(), None, body.name, damping=1.0)])
     assert np.allclose(hinge.passive_force(soft, [0.3], [2.0]), [-2.0])
 
 

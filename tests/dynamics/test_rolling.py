@@ -12,7 +12,7 @@ import pytest
 import hinge
 from hinge import reference
 from hinge.errors import ArgumentError, ModelError
-from hinge.model import assemble, joints
+from hinge.model import joints, make_robot
 from hinge.spatial import Inertia, cross, matvec, quaternion, skew, transpose
 from hinge.testing import random_state
 
@@ -29,7 +29,7 @@ def tree(first, seed):
     base = replace(robot.joints[0], type=loose, lower=None, upper=None, rest=None, velocity=None,
                    effort=None, rotor_inertia=0, gear_ratio=1, damping=0, friction=0, friction_speed=1,
                    stiffness=0)  # fmt: skip
-    return robot, assemble("loose", robot.bodies, [base, *robot.joints[1:]], frames=robot.frames)
+    return robot, make_robot("loose", robot.bodies, [base, *robot.joints[1:]], frames=robot.frames)
 
 
 def constraint(joint, q):

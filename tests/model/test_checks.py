@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hinge.errors import ArgumentError, ModelError, ModelWarning
-from hinge.model import Body, Builder, Frame, Joint, Problem, assemble, check, enforce, joints
+from hinge.model import Body, Builder, Frame, Joint, Problem, check, enforce, joints, make_robot
 from hinge.model.joints import Planar, Revolute, SphericalAngles
 from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, random_tree, spacecraft
 from hinge.spatial import Inertia, Transform
@@ -18,7 +18,7 @@ NAN = float("nan")
 
 def robot(inertia=SOUND, type_=None, **joint):
     """Return a robot of two bodies, "arm" the outer one on joint "elbow"."""
-    return assemble(
+    return make_robot(
         "r",
         [Body("base", SOUND), Body("arm", inertia)],
         [
@@ -116,7 +116,7 @@ def test_a_doubt_is_a_warning_or_with_strict_an_error_or_with_none_silent(r, whe
 
 
 def test_a_frame_placed_nowhere_is_an_error():
-    r = assemble(
+    r = make_robot(
         "r",
         [Body("arm", SOUND)],
         [Joint("j", Revolute(), None, "arm")],
@@ -140,7 +140,7 @@ def test_a_frame_placed_nowhere_is_an_error():
         panda(),
         spacecraft(),
         random_tree(10, 4),
-        assemble("none", [], []),
+        make_robot("none", [], []),
     ],
     ids=repr,
 )
@@ -150,7 +150,7 @@ def test_a_sound_robot_has_no_problem_however_strict(sound):
 
 
 def test_a_massless_body_may_carry_one_with_mass():
-    r = assemble(
+    r = make_robot(
         "r",
         [Body("base"), Body("arm", SOUND)],
         [Joint("a", Revolute(), None, "base"), Joint("b", Revolute(), "base", "arm")],

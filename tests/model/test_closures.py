@@ -16,10 +16,10 @@ from hinge.model import (
     Closure,
     Joint,
     SoftFinger,
-    assemble,
     closure_ends,
     closure_error_of,
     fingerprint,
+    make_robot,
     rows_of,
 )
 from hinge.model.closures import alignment_of
@@ -224,7 +224,7 @@ def test_a_body_on_two_joints_hears_of_close():
     robot = chain(3)
     more = Joint("other", Revolute(), "link1", "link3")
     with pytest.raises(ModelError, match=r"child of two joints.*close the loop with close\(robot"):
-        assemble("loop", robot.bodies, [*robot.joints, more])
+        make_robot("loop", robot.bodies, [*robot.joints, more])
 
 
 @dataclass(frozen=True)

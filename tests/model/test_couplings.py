@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import hinge
 from hinge.errors import ArgumentError, ModelError
 from hinge.io import parse_urdf
-from hinge.model import Coupling, assemble, carry_state, embed_couplings, fingerprint, release_couplings
+from hinge.model import Coupling, carry_state, embed_couplings, fingerprint, make_robot, release_couplings
 from hinge.model.joints import Fixed, Follower, Free, Prismatic, Revolute, Screw
 from hinge.robots import chain, random_tree
 from hinge.testing import random_state
@@ -40,7 +40,7 @@ def limited(lower, upper, **coupling):
         first.name, first.type, first.parent, first.child, lower=-1.0, upper=2.0, velocity=2.0
     )
     c = Coupling(second.name, first.name, **coupling)
-    return embed_couplings(assemble("limited", robot.bodies, [first, second], couplings=[c]))
+    return embed_couplings(make_robot("limited", robot.bodies, [first, second], couplings=[c]))
 
 
 def test_a_follower_has_the_coordinate_of_the_joint_that_leads():
@@ -144,7 +144,7 @@ def test_what_leads_cannot_go():
         hinge.lock(ROBOT, {"joint3": 0.1})
     alone = [hinge.Joint("j", Follower(), None, "a")]
     with pytest.raises(ModelError, match="its coupling or leader is missing"):
-        assemble("alone", [hinge.Body("a")], alone)
+        make_robot("alone", [hinge.Body("a")], alone)
 
 
 URDF = """<robot name="hand"><link name="palm"/>

@@ -14,7 +14,6 @@ from hinge.model import (
     Frame,
     Joint,
     Shape,
-    assemble,
     at_joints,
     attach,
     carry_state,
@@ -22,6 +21,7 @@ from hinge.model import (
     generalized_force,
     joints,
     lock,
+    make_robot,
     merge,
     neutral,
     reduce,
@@ -176,7 +176,7 @@ def two_bodies(type_, **physics):
     """Return a floating robot of "base" and "tip" with one joint "j" between them."""
     rng = np.random.default_rng(0)
     j = Joint("j", type_, "base", "tip", _placement(rng), _placement(rng), **physics)
-    return assemble(
+    return make_robot(
         "two",
         [Body("base", random_inertia(rng)), Body("tip", random_inertia(rng))],
         [Joint("root", joints.Free(), None, "base"), j],
@@ -269,7 +269,7 @@ def test_reduce_carries_the_state_as_it_is(robot, s):
 def test_reduce_takes_shapes_along():
     x = Transform.place(TURN, SHIFT)
     shape = Shape("visual", Box((1, 1, 1)), Transform.place(position=(1, 2, 3)))
-    old = assemble(
+    old = make_robot(
         "r",
         [Body("a"), Body("b", shapes=(shape,))],
         [Joint("j", joints.Revolute(), None, "a"), Joint("k", joints.Fixed(), "a", "b", x)],
@@ -505,7 +505,7 @@ def test_the_whole_robot_cannot_be_detached():
 
 def coupled():
     r = chain(4)
-    return assemble("r", r.bodies, r.joints, frames=r.frames, couplings=[Coupling("joint4", "joint3", 2.0)])
+    return make_robot("r", r.bodies, r.joints, frames=r.frames, couplings=[Coupling("joint4", "joint3", 2.0)])
 
 
 def test_couplings_follow_their_joints():
@@ -524,7 +524,7 @@ def test_couplings_follow_their_joints():
 
 
 def test_frames_follow_their_bodies():
-    r = assemble(
+    r = make_robot(
         "r",
         chain(3).bodies,
         chain(3).joints,
@@ -536,7 +536,7 @@ def test_frames_follow_their_bodies():
 
 
 def test_edits_keep_gravity(robot):
-    moon = assemble(robot.name, robot.bodies, robot.joints, frames=robot.frames, gravity=(0, 0, -1.62))
+    moon = make_robot(robot.name, robot.bodies, robot.joints, frames=robot.frames, gravity=(0, 0, -1.62))
     parts = detach(moon, inner_body(moon))
     for r in (at_joints(moon), reduce(moon), lock(moon, {}), merge(moon, chain(2), prefix="b_"), *parts):
         assert_allclose(r.gravity, moon.gravity)
@@ -579,14 +579,14 @@ def test_lock_wants_a_mapping():
 
 def test_two_robots_from_files_are_joined_without_a_clash_of_their_root_joints():
     a, b = panda(), random_tree(1, 0, ["revolute"])
-    b = assemble("b", b.bodies, [replace(j, name="root_joint") if j.parent is None else j for j in b.joints])
+    b = make_robot("b", b.bodies, [replace(j, name="root_joint") if j.parent is None else j for j in b.joints])
     assert attach(a, b, "tool").joint("body0_joint").type.kind == "fixed"
     assert merge(a, b).joint("body0_joint").type.kind == "revolute"
 
 
 def test_a_state_is_carried_to_a_base_joint_of_another_name():
     a = random_tree(4, 1)
-    b = assemble("b", a.bodies, [replace(j, name="base") if j.parent is None else j for j in a.joints])
+    b = make_robot("b", a.bodies, [replace(j, name="base") if j.parent is None else j for j in a.joints])
     s = random_state(a, 1)
     q, qd = carry_state(a, b, s.q, s.qd)
     assert_allclose(np.abs(q), np.abs(s.q), atol=1e-12)

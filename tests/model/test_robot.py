@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hinge.errors import HingeError, ModelError, UnknownNameError
-from hinge.model import STANDARD_GRAVITY, Body, Coupling, Frame, Joint, assemble, describe
+from hinge.model import STANDARD_GRAVITY, Body, Coupling, Frame, Joint, describe, make_robot
 from hinge.model.joints import Fixed, Free, Planar, Revolute, Spherical
 from hinge.robots import chain, panda, puma560, quadruped, random_tree, spacecraft
 
@@ -93,12 +93,12 @@ WRONG = {
 @pytest.mark.parametrize(("parts", "joints", "more", "message"), WRONG.values(), ids=WRONG)
 def test_a_robot_that_is_none_is_refused_by_name(parts, joints, more, message):
     with pytest.raises(ModelError, match=re.escape(message)):
-        assemble("wrong", parts, joints, **more)
+        make_robot("wrong", parts, joints, **more)
 
 
 def test_a_coupling_to_an_unknown_joint_is_refused_by_name():
     with pytest.raises(HingeError, match="'ghost'"):
-        assemble("wrong", bodies("a"), [joint("j", None, "a")], couplings=[Coupling("j", "ghost")])
+        make_robot("wrong", bodies("a"), [joint("j", None, "a")], couplings=[Coupling("j", "ghost")])
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_coupling_to_an_unknown_joint_is_refused_by_name():
 )
 def test_bad_gravity_is_refused(gravity):
     with pytest.raises(ModelError, match=r"^gravity: "):
-        assemble("wrong", [], [], gravity=gravity)
+        make_robot("wrong", [], [], gravity=gravity)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_the_order_is_depth_first(robot):
 
 
 def test_siblings_keep_the_order_of_their_joints():
-    made = assemble(
+    made = make_robot(
         "shuffled",
         bodies("c", "b", "a", "tip"),
         [joint("4", "a", "tip"), joint("3", "a", "c"), joint("1", None, "a"), joint("2", "a", "b")],
@@ -233,7 +233,7 @@ def test_a_long_list_of_names_is_cut():
     [
         (chain(3), "<Robot 'chain(3)': 3 bodies, nq=3, nv=3, fixed base>"),
         (chain(3, floating=True), "<Robot 'chain(3)': 3 bodies, nq=9, nv=8, floating base>"),
-        (assemble("none", [], []), "<Robot 'none': 0 bodies, nq=0, nv=0, fixed base>"),
+        (make_robot("none", [], []), "<Robot 'none': 0 bodies, nq=0, nv=0, fixed base>"),
     ],
 )
 def test_repr_says_size_and_base(made, text):
@@ -241,7 +241,7 @@ def test_repr_says_size_and_base(made, text):
 
 
 def test_a_free_joint_inside_does_not_make_a_robot_floating():
-    made = assemble("r", bodies("a", "b"), [joint("j", None, "a"), joint("k", "a", "b", Free())])
+    made = make_robot("r", bodies("a", "b"), [joint("j", None, "a"), joint("k", "a", "b", Free())])
     assert not made.is_floating
 
 
@@ -269,14 +269,14 @@ def test_a_notebook_shows_a_table_of_every_body(robot):
 
 def test_a_notebook_shows_names_of_files_as_text_and_no_end_of_bodies():
     name = "<script>alert('&')</script>"
-    text = assemble(name, bodies(name), [Joint(name, Fixed(), None, name)])._repr_html_()
+    text = make_robot(name, bodies(name), [Joint(name, Fixed(), None, name)])._repr_html_()
     assert "<script" not in text and text.count("&lt;script&gt;alert(&#x27;&amp;&#x27;)&lt;/script&gt;") == 3
     text = chain(300)._repr_html_()
     assert text.count("<tr>") == 101 and "… and 200 more" in text
 
 
 def test_describe_takes_a_robot_without_bodies():
-    assert describe(assemble("none", [], [])).startswith("none: 0 bodies")
+    assert describe(make_robot("none", [], [])).startswith("none: 0 bodies")
 
 
 def test_a_robot_cannot_be_changed():
@@ -289,7 +289,7 @@ def test_a_robot_cannot_be_changed():
 
 def test_gravity_is_standard_unless_given():
     assert_allclose(chain(1).gravity, STANDARD_GRAVITY)
-    assert_allclose(assemble("moon", [], [], gravity=(0, 0, -1.62)).gravity, (0, 0, -1.62))
+    assert_allclose(make_robot("moon", [], [], gravity=(0, 0, -1.62)).gravity, (0, 0, -1.62))
 
 
 @pytest.mark.parametrize(
@@ -305,4 +305,4 @@ def test_gravity_is_standard_unless_given():
 def test_couplings_that_cannot_be_are_refused(pairs, words):
     robot = chain(3)
     with pytest.raises(ModelError, match=words):
-        assemble("r", robot.bodies, robot.joints, couplings=[Coupling(a, b, r) for a, b, r in pairs])
+        make_robot("r", robot.bodies, robot.joints, couplings=[Coupling(a, b, r) for a, b, r in pairs])

@@ -7,12 +7,12 @@ from hinge.model import (
     as_configuration,
     as_tangent,
     as_vector,
-    assemble,
     carry_state,
     configuration,
     difference,
     embed_couplings,
     integrate,
+    make_robot,
     neutral,
     random_configuration,
     velocity,
@@ -27,7 +27,7 @@ ROBOTS = [
     random_tree(10, 0),
     random_tree(10, 1),
     random_tree(1, joints=["fixed"]),
-    assemble("none", [], []),
+    make_robot("none", [], []),
 ]
 R = random_tree(6, 1)
 BAD = {
@@ -123,7 +123,7 @@ def test_a_follower_has_no_coordinate_to_be_given():
     from hinge.model import Coupling
 
     r = chain(2)
-    robot = embed_couplings(assemble("c", r.bodies, r.joints, couplings=[Coupling(*r.joint_names[::-1])]))
+    robot = embed_couplings(make_robot("c", r.bodies, r.joints, couplings=[Coupling(*r.joint_names[::-1])]))
     with pytest.raises(
         ArgumentError, match=f"got '{r.joint_names[1]}', which follows another joint; give its"
     ):

@@ -16,7 +16,7 @@ import dartpy as dart
 import numpy as np
 
 import hinge
-from hinge.model import assemble
+from hinge.model import make_robot
 
 SETS, BOUND = 200, 1e-10
 
@@ -61,7 +61,7 @@ def main(sets: int = SETS) -> int:
     worst = 0.0
     for robot in map(hinge.reduce, (hinge.robots.panda(), hinge.robots.chain(12))):
         bare = [replace(b, shapes=()) for b in robot.bodies]
-        robot_ = assemble(robot.name, bare, robot.joints, gravity=robot.gravity)
+        robot_ = make_robot(robot.name, bare, robot.joints, gravity=robot.gravity)
         theirs, order = skeleton(robot_)
         found = max(difference(robot_, theirs, order, k) for k in range(sets))
         print(f"{robot.name:12s} {sets} states and sets: {found:.1e}")

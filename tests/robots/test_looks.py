@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hinge.io import from_json, to_json
-from hinge.model import Box, Cylinder, Sphere, assemble, fingerprint
+from hinge.model import Box, Cylinder, Sphere, fingerprint, make_robot
 from hinge.robots import (
     chain,
     delta,
@@ -59,7 +59,7 @@ def test_every_body_has_shapes_and_every_joint_is_in_one(robot):
 def test_shapes_are_no_part_of_a_fingerprint_and_go_with_the_robot(robot):
     bodies = [replace(b, shapes=()) for b in robot.bodies]
     rest = {"frames": robot.frames, "gravity": robot.gravity, "closures": robot.closures}
-    bare = assemble(robot.name, bodies, robot.joints, **rest)
+    bare = make_robot(robot.name, bodies, robot.joints, **rest)
     assert fingerprint(bare) == fingerprint(robot)
     again = from_json(to_json(robot))
     assert [b.shapes for b in map(simple, again.bodies)] == [b.shapes for b in map(simple, robot.bodies)]

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 import hinge
-from hinge.model import assemble
+from hinge.model import make_robot
 from hinge.robots import chain, double_pendulum, panda, puma560, random_tree, spacecraft
 from hinge.sim import INTEGRATORS, Adaptive
 from tests.oracles.data import example_urdfs
@@ -90,7 +90,7 @@ def peers():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             bare = [replace(b, shapes=()) for b in robot.bodies]  # no peer is to look for meshes
-            urdf = hinge.to_urdf(assemble(robot.name, bare, robot.joints, gravity=robot.gravity))
+            urdf = hinge.to_urdf(make_robot(robot.name, bare, robot.joints, gravity=robot.gravity))
         found = {}
         model = pin.buildModelFromXML(urdf)
         model.gravity.linear, model.armature[:] = robot.gravity, robot.reflected_inertia

@@ -10,9 +10,9 @@ import pytest
 import hinge
 from hinge.errors import ArgumentError
 from hinge.model import (
-    assemble,
     friction_parameters,
     inertial_parameters,
+    make_robot,
     placement_parameters,
     with_parameters,
 )
@@ -40,7 +40,7 @@ def rubbing():
     joints = [
         dataclasses.replace(j, damping=0.2, friction=0.1, stiffness=1.5) if j.nv else j for j in plain.joints
     ]
-    return assemble("rubbing", plain.bodies, joints)
+    return make_robot("rubbing", plain.bodies, joints)
 
 
 def sets_of(robot, count, seed=0):

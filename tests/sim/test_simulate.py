@@ -11,7 +11,7 @@ import pytest
 import hinge
 from hinge import sim
 from hinge.errors import ArgumentError, ModelWarning, UnknownNameError
-from hinge.model import Coupling, assemble
+from hinge.model import Coupling, make_robot
 from hinge.model.joints import SphericalAngles
 from hinge.robots import chain, double_pendulum, panda, random_tree, spacecraft
 from hinge.sim import PD, Adaptive, ComputedTorque, Event, GravityCompensation, Prescribed, Signal, Torque
@@ -380,7 +380,7 @@ def test_bad_parts_are_named():
 def test_joints_have_forces_of_their_own():
     plain = double_pendulum()
     rubbing = dataclasses.replace(plain.joints[-1], damping=0.4, friction=0.1, stiffness=2.0)
-    robot = assemble("rubbing", plain.bodies, [*plain.joints[:-1], rubbing])
+    robot = make_robot("rubbing", plain.bodies, [*plain.joints[:-1], rubbing])
     q0, qd0 = state_of(robot)
     times = np.array([0.0, 0.3])
     own = lambda t, q, qd: hinge.passive_force(robot, q, qd)  # noqa: E731
@@ -398,7 +398,7 @@ def test_joints_have_forces_of_their_own():
 def test_springs_keep_energy():
     plain = double_pendulum()
     sprung = dataclasses.replace(plain.joints[-1], stiffness=5.0, rest=0.4)
-    robot = assemble("sprung", plain.bodies, [*plain.joints[:-1], sprung])
+    robot = make_robot("sprung", plain.bodies, [*plain.joints[:-1], sprung])
     run = hinge.simulate(robot, [0.3, -0.2], t=1.0)
     assert np.ptp(run.elastic_energy) > 0.1
     assert np.ptp(run.energy) < 1e-9 * np.abs(run.energy).max()
@@ -409,7 +409,7 @@ def test_coupled_joints_move_together():
     arm = chain(4)
     names = [j.name for j in arm.joints]
     robot = hinge.embed_couplings(
-        assemble("coupled", arm.bodies, arm.joints, couplings=[Coupling(names[3], names[1], -0.5, 0.2)])
+        make_robot("coupled", arm.bodies, arm.joints, couplings=[Coupling(names[3], names[1], -0.5, 0.2)])
     )
     q0, qd0 = state_of(robot)
     run = hinge.simulate(robot, q0, qd0, t=0.5)

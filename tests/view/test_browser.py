@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge.model import assemble
+from hinge.model import make_robot
 from hinge.view import play, show
 from tests.view.browser import BROWSER, Page, until
 from tests.view.runs import short_run
@@ -149,7 +149,7 @@ def test_names_are_text_in_the_page(tmp_path):
         for j in plain.joints
     ]
     frames = [replace(f, name=f.name + evil, body=f.body + evil) for f in plain.frames]
-    robot = assemble("robot" + evil, bodies, joints, frames=frames)
+    robot = make_robot("robot" + evil, bodies, joints, frames=frames)
     with show(robot, wait=False, port=0) as viewer, opened(viewer, tmp_path) as page:
         viewer.options.name_switch.value = True
         until(lambda: "shoulder" + evil in page.run("document.body.innerText"), 60, "the slider's name")

@@ -10,7 +10,7 @@ import pytest
 
 import hinge
 from hinge.errors import ModelError
-from hinge.model import Mesh, Shape, assemble
+from hinge.model import Mesh, Shape, make_robot
 from hinge.view import mesh_reader
 from hinge.view.appearance import appearance
 from hinge.view.meshes import Meshes
@@ -86,7 +86,7 @@ def test_a_refused_mesh_is_a_link_and_a_line_of_warning(tmp_path, monkeypatch):
     plain = hinge.robots.chain(2)
     bomb = (Shape("visual", Mesh("bomb.dae")),)
     bodies = [hinge.Body(b.name, b.inertia, bomb) for b in plain.bodies]
-    robot = assemble("chain", bodies, plain.joints)
+    robot = make_robot("chain", bodies, plain.joints)
     look = appearance(robot, hinge.neutral(robot), tmp_path)
     assert {p.body for p in look.pieces if p.layer == "stick"} == {0, 1}
     (line,) = look.messages

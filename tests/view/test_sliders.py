@@ -7,7 +7,7 @@ import pytest
 
 import hinge
 from hinge.errors import ArgumentError
-from hinge.model import Coupling, assemble
+from hinge.model import Coupling, make_robot
 from hinge.model.joints import RollingBall, Wheeled
 from hinge.testing import random_robots
 from hinge.view import plot_joints, plot_phase, plot_strip
@@ -78,7 +78,7 @@ def test_half_open_and_absurd_limits():
     plain = hinge.robots.chain(3)
     limits = [(-np.inf, -10.0), (2.0, np.inf), (-1e16, 1e16)]
     joints = [replace(j, lower=a, upper=b) for j, (a, b) in zip(plain.joints, limits, strict=True)]
-    robot = assemble("odd", plain.bodies, joints)
+    robot = make_robot("odd", plain.bodies, joints)
     first, second, third = sliders(robot, np.array([-11.0, 3.0, 0.0]))
     assert (first.low, first.high) == pytest.approx((-10 - 2 * np.pi, -10), abs=1e-3)
     assert (second.low, second.high) == pytest.approx((2, 2 + 2 * np.pi), abs=1e-3)
@@ -88,7 +88,7 @@ def test_half_open_and_absurd_limits():
 def test_coupled_joints_follow_their_masters():
     plain = hinge.robots.chain(3)
     couplings = [Coupling("joint3", "joint2", 2.0, 0.5), Coupling("joint2", "joint1", -1.0)]
-    robot = assemble("coupled", plain.bodies, plain.joints, couplings=couplings)
+    robot = make_robot("coupled", plain.bodies, plain.joints, couplings=couplings)
     assert [s.joint for s in sliders(robot, np.zeros(3))] == ["joint1"]
     np.testing.assert_allclose(configuration(robot, [0.3]), [0.3, -0.3, -0.1])
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge.model import assemble
+from hinge.model import make_robot
 from hinge.view.appearance import appearance, cloud
 from hinge.view.poses import body_poses
 from hinge.view.stage import ASPECT, FOV, LEFT, RIGHT, UPRIGHT, View, fitted, ground_height
@@ -52,7 +52,7 @@ def height(robot: hinge.Robot, q: np.ndarray, lowest: float = -9.0) -> float:
 
 
 def bare(robot: hinge.Robot) -> hinge.Robot:
-    return assemble(robot.name, [replace(b, shapes=()) for b in robot.bodies], robot.joints)
+    return make_robot(robot.name, [replace(b, shapes=()) for b in robot.bodies], robot.joints)
 
 
 def test_the_ground_is_under_what_stands():

@@ -16,7 +16,7 @@ import pytest
 
 import hinge
 from hinge.errors import ArgumentError, MissingExtraError, UnknownNameError
-from hinge.model import Box, Capsule, Cylinder, Mesh, Shape, Sphere, assemble
+from hinge.model import Box, Capsule, Cylinder, Mesh, Shape, Sphere, make_robot
 from hinge.sim import Ending, Hit
 from hinge.spatial import Transform, rotation
 from hinge.view import play, show
@@ -55,13 +55,13 @@ def shaped() -> hinge.Robot:
     bodies = [replace(b, name=f"{b.name}/<b>", shapes=s) for b, s in zip(plain.bodies, shapes, strict=True)]
     names = {b.name: f"{b.name}/<b>" for b in plain.bodies}
     joints = [replace(j, child=names[j.child], parent=names.get(j.parent)) for j in plain.joints]
-    return assemble("shaped", bodies, joints)
+    return make_robot("shaped", bodies, joints)
 
 
 def bare(robot: hinge.Robot) -> hinge.Robot:
     """Return the robot without shapes."""
     bodies = [replace(b, shapes=()) for b in robot.bodies]
-    return assemble(robot.name, bodies, robot.joints, frames=robot.frames, gravity=robot.gravity)
+    return make_robot(robot.name, bodies, robot.joints, frames=robot.frames, gravity=robot.gravity)
 
 
 def test_what_a_body_without_shapes_looks_like():

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from hinge.errors import ArgumentError
 from hinge.io.base import root_joint
-from hinge.model import STANDARD_GRAVITY, Body, Frame, Joint, Robot, assemble, enforce, joints
+from hinge.model import STANDARD_GRAVITY, Body, Frame, Joint, Robot, enforce, joints, make_robot
 from hinge.spatial import ArrayLike, Inertia, Transform, rotation
 
 
@@ -67,4 +67,4 @@ def from_dh(
         bodies.append(Body(f"link{i}", row.inertia))
         chain.append(Joint(f"joint{i}", type_, parent, f"link{i}", inner, outer, **row.physics))
     frames = [Frame("tool", bodies[-1].name, tool or Transform.identity())]
-    return enforce(assemble(name, bodies, chain, frames=frames, gravity=gravity), strict=strict)
+    return enforce(make_robot(name, bodies, chain, frames=frames, gravity=gravity), strict=strict)

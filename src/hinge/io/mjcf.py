@@ -33,10 +33,10 @@ from hinge.model import (
     Robot,
     Shape,
     Sphere,
-    assemble,
     embed_couplings,
     enforce,
     joints,
+    make_robot,
 )
 from hinge.spatial import Array, Inertia, Transform, rotation
 
@@ -94,7 +94,7 @@ def from_mujoco(
     losses = Losses(reader.mujoco, model, loops.unread)
     parts: dict[str, Any] = {"couplings": couplings, "gravity": reader.gravity(), "closures": loops.closures}
     try:
-        robot = assemble(name, bodies, chain, frames=[*frames, *loops.frames], **parts)
+        robot = make_robot(name, bodies, chain, frames=[*frames, *loops.frames], **parts)
         found = losses.found(() if embed else couplings)
         enforce(robot, strict=strict, found=[*found, *told(loops.closures)])
     except ModelError as error:

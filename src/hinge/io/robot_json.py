@@ -14,7 +14,7 @@ import numpy as np
 
 from hinge import model
 from hinge.errors import FormatError, HingeError
-from hinge.model import Body, Closure, Coupling, Frame, Joint, Loop, Robot, SoftFinger, assemble, joints
+from hinge.model import Body, Closure, Coupling, Frame, Joint, Loop, Robot, SoftFinger, joints, make_robot
 from hinge.spatial import Inertia, Transform
 
 #: The key under which a part's class stands, and the version of the format.
@@ -56,7 +56,7 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
     given = cast("dict[str, Any]", data)
     try:
         parts = {n: _part(given[n] if n in REQUIRED else given.get(n, [])) for n in PARTS}
-        return assemble(str(given["name"]), **parts)
+        return make_robot(str(given["name"]), **parts)
     except KeyError as error:
         raise FormatError(f"has no {error.args[0]!r}", source=source) from None
     except (TypeError, ValueError, AttributeError, HingeError) as error:

@@ -28,11 +28,11 @@ from hinge.model import (
     Robot,
     Shape,
     Sphere,
-    assemble,
     embed_couplings,
     enforce,
     joints,
     listed,
+    make_robot,
 )
 from hinge.spatial import Inertia, Transform, rotation
 
@@ -89,7 +89,7 @@ def robot_of(root: Element, *, floating: bool, strict: bool | None, embed: bool 
         loops = [reader.loop(e, names) for e in _named(root, "loop").values()]
         frames = [frame for _, frame in loops if frame is not None]
         closures = [closure for closure, _ in loops]
-        robot = assemble(
+        robot = make_robot(
             name, bodies, all_joints, frames=frames, couplings=reader.couplings, closures=closures
         )
         notes = recorded_couplings(() if embed else reader.couplings)

@@ -46,7 +46,7 @@ from hinge.model.parameters import (
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.peer_map import PeerMap
 from hinge.model.peers import mujoco_map, pinocchio_map
-from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
+from hinge.model.robot import STANDARD_GRAVITY, Robot, make_robot
 from hinge.model.state import (
     carry_state,
     configuration,
@@ -100,7 +100,6 @@ __all__ = [
     "as_configuration",
     "as_tangent",
     "as_vector",
-    "assemble",
     "at_joints",
     "attach",
     "back_substituted",
@@ -140,6 +139,7 @@ __all__ = [
     "lock",
     "loop_geometry",
     "loop_path",
+    "make_robot",
     "merge",
     "mujoco_map",
     "neutral",

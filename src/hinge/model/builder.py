@@ -11,7 +11,7 @@ from hinge.model.closures import Closure, SoftFinger
 from hinge.model.geometry import Shape
 from hinge.model.joints import Fixed, JointType
 from hinge.model.parts import Body, Coupling, Frame, Joint
-from hinge.model.robot import STANDARD_GRAVITY, Robot, assemble
+from hinge.model.robot import STANDARD_GRAVITY, Robot, make_robot
 from hinge.spatial import ArrayLike, Inertia, Transform
 
 
@@ -98,7 +98,7 @@ class Builder:
 
     def build(self, *, strict: bool | None = False) -> Robot:
         """Return the robot; doubtful physics is a warning, with `strict` an error, with None ignored."""
-        robot = assemble(
+        robot = make_robot(
             self.name,
             self._bodies,
             self._joints,

@@ -12,7 +12,7 @@
 | with q: the closures are closed | warning |
 
 `strict=True` makes every warning an error, `strict=None` silences them. Names, connectedness and
-loops are not here: no `Robot` can be made that violates them (see `assemble`).
+loops are not here: no `Robot` can be made that violates them (see `make_robot`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from hinge.errors import UnknownNameError, did_you_mean
 from hinge.model.closures import Closure, SoftFinger
 from hinge.model.joints import Fixed, JointType
-from hinge.model.robot import Robot, assemble
+from hinge.model.robot import Robot, make_robot
 from hinge.model.vectors import checked_robot
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD
@@ -57,7 +57,7 @@ def every_closure(robot: Robot) -> tuple[Closure, ...]:
 
 def with_closures(robot: Robot, closures: Iterable[Closure]) -> Robot:
     """Return the robot with these closures in place of its own."""
-    return assemble(
+    return make_robot(
         robot.name,
         robot.bodies,
         robot.joints,

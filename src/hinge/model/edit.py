@@ -19,7 +19,7 @@ from hinge.model.closing import every_closure
 from hinge.model.closures import Closure
 from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Frame, Joint
-from hinge.model.robot import Robot, assemble
+from hinge.model.robot import Robot, make_robot
 from hinge.model.vectors import as_vector
 from hinge.spatial import ArrayLike, Inertia, Transform
 
@@ -78,7 +78,7 @@ def _as_robot(other: Robot | Body | Inertia) -> Robot:
         raise ArgumentError(
             f"other: expected a Robot, or a Body or Inertia as payload, got {type(other).__name__}"
         )
-    return assemble(body.name, [body], [Joint(f"{body.name}_joint", Fixed(), None, body.name)])
+    return make_robot(body.name, [body], [Joint(f"{body.name}_joint", Fixed(), None, body.name)])
 
 
 def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str = "") -> Robot:
@@ -155,7 +155,7 @@ def reduce(robot: Robot) -> Robot:
     kept = [b for b in robot.bodies if onto[b.name][0] == b.name]
     merged = [Frame(b.name, *onto[b.name]) for b in robot.bodies if onto[b.name][0] != b.name]
     moved_frames = [_moved_frame(f, *onto[f.body]) for f in robot.frames]
-    return assemble(
+    return make_robot(
         robot.name,
         [Body(b.name, inertias[b.name], shapes[b.name]) for b in kept],
         [_moved_joint(j, onto) for j in robot.joints if j.nv or j.parent is None],
@@ -187,7 +187,7 @@ def at_joints(robot: Robot) -> Robot:
             frames.append(Frame(f"{body.name}_frame", body.name, x.inv()))
     where = {f.body: f.name for f in frames}
     frames += [_moved_frame(f, f.body, moved[f.body].inv()) for f in robot.frames]
-    return assemble(
+    return make_robot(
         robot.name,
         bodies,
         made,
@@ -293,7 +293,7 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
         if there & {c.joint, c.master} and not {c.joint, c.master} <= single:
             message = f"robot {robot.name!r}: the coupling of {c.joint!r} to {c.master!r} is gone"
             warnings.warn(message, ModelWarning, stacklevel=3)
-    return assemble(
+    return make_robot(
         name,
         [b for b in robot.bodies if b.name in kept],
         made,
@@ -333,7 +333,7 @@ def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) 
             f"robots {first.name!r} and {second.name!r} both have a body or frame {clash!r}; "
             "give prefix= to rename those of the second"
         )
-    return assemble(
+    return make_robot(
         name,
         [*first.bodies, *second.bodies],
         [*first.joints, *(swap.get(j.name, j) for j in second.joints)],
@@ -356,7 +356,7 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
     def closed(c: Closure) -> Closure:
         return replace(_renamed_closure(c, lambda n: prefix + n), name=prefix + c.name)
 
-    return assemble(
+    return make_robot(
         robot.name,
         [replace(b, name=prefix + b.name) for b in robot.bodies],
         [

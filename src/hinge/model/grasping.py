@@ -11,7 +11,7 @@ from hinge.model.closures import SoftFinger
 from hinge.model.edit import merge
 from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Joint
-from hinge.model.robot import Robot, assemble
+from hinge.model.robot import Robot, make_robot
 from hinge.model.vectors import checked_robot
 
 #: A frame of the object, or such a frame and the type of contact.
@@ -43,7 +43,7 @@ def _as_object(held: Robot | Body) -> Robot:
         return held
     if not isinstance(held, Body):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"held: expected a Robot or a Body, got {type(held).__name__}")
-    return assemble(held.name, [held], [Joint(f"{held.name}_joint", Free(), None, held.name)])
+    return make_robot(held.name, [held], [Joint(f"{held.name}_joint", Free(), None, held.name)])
 
 
 def _pair(hand: str, grip: object) -> tuple[str, JointType | SoftFinger]:

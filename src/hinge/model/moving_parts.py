@@ -13,7 +13,7 @@ from hinge.model.joints import JointType
 from hinge.model.loop_motion import LoopMotion
 from hinge.model.loop_ways import loop_geometry
 from hinge.model.loops import Loop
-from hinge.model.robot import Robot, assemble
+from hinge.model.robot import Robot, make_robot
 from hinge.model.vectors import checked_robot, stacked
 from hinge.spatial import Array
 
@@ -115,7 +115,7 @@ def without_loops(robot: Robot) -> Robot:
 
 def with_loops(robot: Robot, loops: Sequence[Loop], closures: Sequence[Closure] = ()) -> Robot:
     """Return the robot with these loops and closures in place of its own."""
-    return assemble(
+    return make_robot(
         robot.name,
         robot.bodies,
         robot.joints,

@@ -23,7 +23,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robot:
-    """Bodies numbered base first, body i carried by joint i; made by `assemble`.
+    """Bodies numbered base first, body i carried by joint i; made by `make_robot`.
 
     The world is not a body: a joint whose parent is None hangs its child on the world. `nq` and
     `nv` count the coordinates of configuration and of velocity. Nothing in a robot ever changes;
@@ -206,7 +206,7 @@ class Robot:
         return in_html(self.summary, (HEAD, bodies), (CLOSURE_HEAD, closed), (LOOP_HEAD, loops))
 
 
-def assemble(
+def make_robot(
     name: str,
     bodies: Iterable[Body],
     joints: Iterable[Joint],

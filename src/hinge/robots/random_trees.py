@@ -14,7 +14,7 @@ from numbers import Integral
 import numpy as np
 
 from hinge.errors import ArgumentError
-from hinge.model import Body, Frame, Joint, Robot, assemble, joints
+from hinge.model import Body, Frame, Joint, Robot, joints, make_robot
 from hinge.spatial import Inertia, Transform, quaternion, rotation
 
 
@@ -44,7 +44,7 @@ def random_tree(
         bodies.append(body)
         made.append(joint)
     tip = Frame("tip", f"body{n - 1}", _placement(np.random.default_rng([seed, n])))
-    return assemble(f"random_tree({n}, seed={seed})", bodies, made, frames=[tip])
+    return make_robot(f"random_tree({n}, seed={seed})", bodies, made, frames=[tip])
 
 
 #: The kind of a floating base.
