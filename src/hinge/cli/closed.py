@@ -28,8 +28,8 @@ def closed_configuration(robot: Robot) -> Array | None:
 def closed_starts(robot: Robot, q: Array, rng: np.random.Generator | None) -> Array:
     """Return configurations (…, nq) near q that close; others are drawn again if `rng` is given."""
     found, error = assemble(robot, q)
-    for _ in range(DRAWS if rng is not None else 0):
-        if (error <= CLOSED).all():
+    for _ in range(DRAWS):
+        if rng is None or (error <= CLOSED).all():
             break
         again, left = assemble(robot, random_configuration(robot, rng, size=q.shape[:-1]))
         take = (error > CLOSED) & (left <= CLOSED)
