@@ -21,6 +21,8 @@ from hinge.spatial import Transform, rotation
 from tests.dynamics.closed_cases import off
 
 HINGE = Revolute((0.0, -1.0, 0.0))
+#: The longest step of an angle between configurations that close, so that they stay on one branch.
+PACE = 0.1
 
 
 @dataclass(frozen=True)
@@ -143,15 +145,17 @@ def along(robot, poses, q, angle: float, speed: float, motor: str, tau: float) -
     return found
 
 
-def assembled_at(robot, angles, motor: str, start=None):
-    """Return configurations that close, at these angles of a joint, step by step."""
-    q, made = hinge.neutral(robot) if start is None else start, []
+def assembled_at(robot, angles, motor: str):
+    """Return configurations that close, at these angles of a joint, by steps from q = 0 on one branch."""
+    q, made = hinge.neutral(robot), []
     at = robot.joint(motor).q_slice
     for angle in angles:
-        q = q.copy()
-        q[at] = angle
-        q, error = hinge.assemble(robot, q, keep=[motor])
-        assert error < 1e-12
+        start = float(q[at][0])
+        for between in np.linspace(start, angle, 1 + int(np.ceil(abs(angle - start) / PACE)))[1:]:
+            q = q.copy()
+            q[at] = between
+            q, error = hinge.assemble(robot, q, keep=[motor])
+            assert error < 1e-12
         made.append(q)
     return np.stack(made)
 
