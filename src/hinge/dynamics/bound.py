@@ -40,7 +40,7 @@ def compile_bound(
     expressions: Expressions | Derivation | Parts | str,
     robot: Robot,
     *,
-    rows: Callable[[Robot], Kept],
+    rows: Callable[[Robot, bool], Kept],
     blocks: Mapping[str, Expr] | None = None,
     nodes: Iterable[str] = (),
     expressed: Expressed = "body",
@@ -53,8 +53,8 @@ def compile_bound(
 ) -> Compiled:
     """Return what `compile` returns.
 
-    `rows` finds the rows of closures that are independent; it is asked where expressions solve for their
-    forces.
+    `rows` finds the rows of closures that are independent, with True for closures that may be open; it is asked where
+    expressions solve for their forces.
     """
     if target is not None:
         checked_target("target", target)
@@ -70,7 +70,8 @@ def compile_bound(
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
     letters = {x for e in given.values() for x in leaves(e)}
     needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
-    kept = rows(robot) if not all_rows and _solves_closures(given.values()) else None
+    solves = not all_rows and _solves_closures(given.values())
+    kept = rows(robot, needs.gives(closed)) if solves else None
     binding = bind(
         robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed, sizes=sizes, rows=kept
     )

@@ -75,6 +75,7 @@ __all__ = [
     "CATALOGUE",
     "CLOSURES",
     "FORWARD_DYNAMICS",
+    "PROJECTION",
     "SEVERAL",
     "Parts",
     "expression",
@@ -368,6 +369,19 @@ CLOSURES: dict[str, Expr] = {
     "closure_jacobian": closure_jacobian,
     "closure_bias": closure_bias,
     "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
+    "closing_step": -(_by_closures @ _closing @ e_c),
+}
+#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in place.
+#: The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close, and
+#: velocities that fit.
+PROJECTION: dict[str, Parts] = {
+    verb: Parts({verb: e}, all_rows=True, verb=verb)
+    for verb, e in {
+        "closure_error": e_c,
+        "closure_velocity": CLOSURES["closure_velocity"],
+        "closing_step": -(_by_closures @ _closing @ e_c),
+        "settle": CLOSURES["settle"],
+    }.items()
 }
 #: Verbs of a robot with closures that mean something else there.
 _compliance_closed = compliance - J @ _by_closures @ _closing @ _by_closures.T @ J.T
@@ -473,6 +487,7 @@ def every_expression() -> Iterator[Parts]:
             if not (moving and verb == "closed_dynamics"):
                 yield expression(verb, passive=own, base=moving)
     yield CLOSURE_MAP
+    yield from PROJECTION.values()
     for verb in _CLOSED:
         for own in (False, True):
             yield expression(verb, passive=own, closed=True)

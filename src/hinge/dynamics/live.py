@@ -10,15 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.algebra import inertias
+from hinge.algebra import Ask, closed, inertias
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import External, external_forces, flattened, precision
+from hinge.dynamics.arguments import External, external_forces, flattened, precision, rows_that_hold
 from hinge.dynamics.cached import CALLS, compiled
+from hinge.dynamics.closed import Closed
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.hybrid import Mask, Prescribed, coordinates
@@ -31,6 +32,7 @@ from hinge.model import (
     Robot,
     as_vector,
     checked_robot,
+    closure_of,
     common_batch,
     gravity_of,
     inertial_parameters,
@@ -44,10 +46,29 @@ __all__ = ["Live"]
 _VECTORS = ("qd", "qdd", "tau")
 
 
-def _parts(verb: str) -> Parts:
+#: Names of closures, or booleans (…, closures).
+Closures: TypeAlias = Iterable[str] | str | NDArray[np.bool_]
+
+
+def _parts(verb: str, robot: Robot) -> Parts:
     """Return what a verb computes, as it shows it."""
     view = VIEWS.get(verb)
-    return expression(verb) if view is None else view.parts
+    return expression(verb, closed=bool(robot.closures)) if view is None else view.parts
+
+
+def _closures(robot: Robot, given: Any, called: str) -> Mask:
+    """Return closures by name as booleans (…, closures), others as they are."""
+    count = len(robot.closures)
+    if isinstance(given, np.ndarray):
+        if given.dtype != bool or given.shape[-1:] != (count,):
+            raise ArgumentError(
+                f"{called}: expected names, or booleans (…, {count}), one for each closure, got an array of "
+                f"{given.dtype} of shape {given.shape}"
+            )
+        return given
+    names = [given] if isinstance(given, str) else list(given)
+    chosen = {closure_of(robot, name).name for name in names}
+    return np.array([c.name in chosen for c in robot.closures], dtype=bool)
 
 
 #: The default of fields that are derived from the robot.
@@ -58,9 +79,11 @@ _UNSET: Any = None
 class Live:
     """A robot in one of its configurations: `Live(robot)` is the robot as it was built.
 
-    `freeze`, `thaw`, `grasp` and `release` return another value at once, for which nothing is compiled anew;
-    `hinge.impact` gives the velocities after such a change. `held` tells for each coordinate (…, nv) whether
-    it is frozen, `payloads` what is grasped. Frozen joints have no acceleration; where one stands is in q.
+    `freeze`, `thaw`, `grasp`, `release`, `fasten` and `unfasten` return another value at once, for which nothing is
+    compiled anew; `hinge.impact` gives the velocities after such a change. `held` tells for each coordinate (…, nv)
+    whether it is frozen, `payloads` what is grasped, `fastened` (…, closures) which closures hold. Frozen joints have
+    no acceleration; where one stands is in q. After `fasten`, `settle` gives the velocities that the closures leave;
+    joints of a robot with closures cannot be frozen.
 
     Pieces with joints of their own dock by a joint of six degrees of freedom that is frozen while they are
     docked: `attach(robot, other, frame, joint=Free(), prefix=…)` makes them one tree, and `carry_state` from
@@ -70,6 +93,7 @@ class Live:
     robot: Robot
     held: Mask = field(default_factory=lambda: _UNSET)
     payloads: Mapping[str, Payload] = field(default_factory=dict[str, Payload])
+    fastened: Mask = field(default_factory=lambda: _UNSET)
     _own: Array = field(default_factory=lambda: _UNSET, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,13 +101,18 @@ class Live:
         chosen: Prescribed = () if self.held is _UNSET else self.held
         object.__setattr__(self, "held", _read_only(coordinates(self.robot, chosen, "held")))
         object.__setattr__(self, "payloads", MappingProxyType(dict(self.payloads)))
+        every = [c.name for c in self.robot.closures]
+        chosen = every if self.fastened is _UNSET else self.fastened
+        object.__setattr__(self, "fastened", _read_only(_closures(self.robot, chosen, "fastened")))
         if self._own is _UNSET:
             object.__setattr__(self, "_own", _read_only(inertial_parameters(self.robot)))
 
     def __repr__(self) -> str:
         holds = ", ".join(f"{p.name!r} on {p.body!r}" for p in self.payloads.values()) or "nothing"
         frozen = ", ".join(map(repr, self.frozen)) or "nothing"
-        return f"<Live {self.robot.name!r}: holds {holds}; frozen: {frozen}>"
+        names = [repr(c.name) for k, c in enumerate(self.robot.closures) if not self.fastened[..., k].all()]
+        opened = f"; open: {', '.join(names)}" if names else ""
+        return f"<Live {self.robot.name!r}: holds {holds}; frozen: {frozen}{opened}>"
 
     # Changes.
 
@@ -99,6 +128,23 @@ class Live:
     def thaw(self, joints: Prescribed) -> Live:
         """Return it with these joints moving again."""
         return replace(self, held=self.held & ~coordinates(self.robot, joints, "joints"))
+
+    def fasten(self, closures: Closures) -> Live:
+        """Return it with these closures holding: names, or booleans (…, closures)."""
+        return replace(self, fastened=self.fastened | _closures(self.robot, closures, "closures"))
+
+    def unfasten(self, closures: Closures) -> Live:
+        """Return it with these closures open."""
+        return replace(self, fastened=self.fastened & ~_closures(self.robot, closures, "closures"))
+
+    def refuse_frozen(self) -> None:
+        """Refuse frozen joints of a robot with closures."""
+        if self.robot.closures and self.held.any():
+            names = ", ".join(j.name for j in self.robot.joints if self.held[..., j.qd_slice].any())
+            raise NotImplementedError(
+                f"held: frozen joints ({names}) are not supported for robots with closures, such as "
+                f"{self.robot.name!r}; thaw them, or take lock(robot, …)"
+            )
 
     def grasp(
         self, name: str, frame: str, payload: Inertia | Body, placement: Transform | None = None
@@ -181,8 +227,31 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Array:
-        """Return the accelerations qdd (…, nv), zero where coordinates are frozen."""
+        """Return the accelerations qdd (…, nv), zero where coordinates are frozen, with the closures that hold."""
+        if self.robot.closures:
+            self.refuse_frozen()
+            if external is None and gravity is None:
+                return self._quickly("forward_dynamics", q, qd, tau, names=("qd", "tau"))
+            return self.call("forward_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity)
         return self.hybrid_dynamics(q, qd, tau, external=external, gravity=gravity)[0]
+
+    def closed_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        external: External = None,
+        gravity: ArrayLike | None = None,
+    ) -> Closed:
+        """Return the accelerations, the forces (…, m) of the closures and a residual, as `hinge.closed_dynamics`."""
+        self.refuse_frozen()
+        return Closed(**self.call("closed_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity))
+
+    def settle(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Return the velocities (…, nv) that the closures that hold leave of qd, as `hinge.settle`."""
+        self.refuse_frozen()
+        return self.call("settle", q, qd=qd)
 
     def inverse_dynamics(
         self,
@@ -222,19 +291,21 @@ class Live:
         """Return the centre of mass (…, 3) in world coordinates, payloads included."""
         return self._quickly("center_of_mass", q)
 
-    def _quickly(self, verb: str, q: ArrayLike, *vectors: ArrayLike) -> Any:
+    def _quickly(
+        self, verb: str, q: ArrayLike, *vectors: ArrayLike, names: tuple[str, ...] = _VECTORS
+    ) -> Any:
         """Return a verb without options: straight into its code if the arrays are plain."""
         known = CALLS.look((Live, verb, self.robot))
         if known is None:
             known = CALLS.put((Live, verb, self.robot), self._way(verb, len(vectors)))
         for x in (q, *vectors):
             if type(x) is not np.ndarray or x.dtype != np.float64:
-                return self.call(_parts(verb), q, **dict(zip(_VECTORS, vectors, strict=False)))
+                return self.call(_parts(verb, self.robot), q, **dict(zip(names, vectors, strict=False)))
         return known(self._inputs, q, *vectors)
 
     def _way(self, verb: str, given: int) -> Callable[..., Any]:
         """Return a verb as a function of `_inputs` and of arrays, of which `given` come after q."""
-        f = self._program(_parts(verb))
+        f = self._program(_parts(verb, self.robot))
         own, entry = f.vectors[given:], f.flat_entry
 
         def call(inputs: Mapping[str, Any], q: Any, *vectors: Any) -> Any:
@@ -244,7 +315,9 @@ class Live:
 
     def _program(self, parts: Parts, nodes: tuple[str, ...] = (), expressed: Expressed = "body") -> Compiled:
         active = None if parts.splits else ()
-        return compiled(self.robot, parts, nodes, expressed, prescribed=active, parameters=(inertias.name,))
+        asks = any(Ask.CLOSURES in x.card.asks for x in parts.letters)
+        given = (inertias.name, closed.name) if asks else (inertias.name,)
+        return compiled(self.robot, parts, nodes, expressed, prescribed=active, parameters=given)
 
     def call(
         self,
@@ -263,7 +336,7 @@ class Live:
         gives an array, one with several a dict. `nodes` are frames as in `hinge.compile`, each choice of them
         compiled when it is first asked for; where there are none, a vector f_ext acts on all bodies.
         """
-        parts = verb if isinstance(verb, Parts) else expression(verb)
+        parts = verb if isinstance(verb, Parts) else expression(verb, closed=bool(self.robot.closures))
         given = dict(vectors)
         if external is not None:
             given["f_ext"] = self._on_bodies(external)
@@ -288,7 +361,10 @@ class Live:
     def _inputs(self) -> dict[str, Array]:
         """The inputs of programs that describe the configuration, as flat vectors."""
         flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
-        return {"inertias": flat, "held": self.held.astype(np.float64)}
+        found = {"inertias": flat, "held": self.held.astype(np.float64)}
+        return (
+            found | {closed.name: rows_that_hold(self.robot, self.fastened)} if self.robot.closures else found
+        )
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""
@@ -361,12 +437,17 @@ class Live:
         zero = np.zeros(self.robot.nv)
         for x in (q, many) if batch else (q,):
             v = np.zeros((*x.shape[:-1], self.robot.nv))
-            self.hybrid_dynamics(x, v, zero)
-            self.inverse_dynamics(x, v, zero)
+            if self.robot.closures:
+                self.closed_dynamics(x, v, zero)
+                self.settle(x, v)
+            else:
+                self.hybrid_dynamics(x, v, zero)
+                self.inverse_dynamics(x, v, zero)
+                self.call("impact", x, qd=v, f_ext=np.zeros((len(self.robot.bodies), 6)))
+            self.forward_dynamics(x, v, zero)
             self.kinetic_energy(x, v)
             self.momentum(x, v)
             self.mass_matrix(x)
-            self.call("impact", x, qd=v, f_ext=np.zeros((len(self.robot.bodies), 6)))
             velocities(self.robot, x, v)
             forward_kinematics(self.robot, x)
         return self

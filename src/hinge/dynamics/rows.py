@@ -84,34 +84,42 @@ def closure_map(robot: Robot) -> ClosureMap:
     if key not in _MAPS:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
-        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda _: None))
+        _MAPS[key] = ClosureMap(robot, compile_bound(CLOSURE_MAP, robot, rows=lambda *_: None))
     return _MAPS[key]
 
 
-def kept_rows(robot: Robot) -> Kept:
-    """Return for each closure the rows that the dynamics keeps; None keeps all."""
-    key = digest(robot)
+def kept_rows(robot: Robot, switched: bool = False) -> Kept:
+    """Return for each closure the rows that the dynamics keeps; None keeps all.
+
+    With `switched` closures may be open: each keeps what it has alone, since it cannot count on others.
+    """
+    key = digest(robot) + ("/switched" if switched else "")
     if key not in _KEPT:
         while len(_KEPT) >= MOST:
             del _KEPT[next(iter(_KEPT))]
-        _KEPT[key] = _kept(robot)
+        _KEPT[key] = _kept(robot, switched)
     return _KEPT[key]
 
 
-def _kept(robot: Robot) -> Kept:
+def _kept(robot: Robot, switched: bool) -> Kept:
     given = [c.rows for c in robot.closures]
     names = [rows_of(c.joint).names for c in robot.closures]
     chosen = [
         range(len(n)) if g is None else [n.index(x) for x in g] for n, g in zip(names, given, strict=True)
     ]
     starts = np.cumsum([0, *map(len, names)])
-    candidates = [int(s) + k for s, rows in zip(starts, chosen, strict=False) for k in rows]
-    found = candidates
+    candidates = [[int(s) + k for k in rows] for s, rows in zip(starts, chosen, strict=False)]
+    found = [k for rows in candidates for k in rows]
     if None in given:
         samples = _scaled(robot, _samples(robot))
+        groups = candidates if switched else [found]
         if len(samples):
-            found = sorted(np.array(candidates)[independent(samples[:, candidates])].tolist())
-    return tuple(tuple(k - int(s) for k in found if s <= k < e) for s, e in pairwise(starts))
+            found = [
+                k
+                for rows in groups
+                for k in np.array(rows, dtype=int)[independent(samples[:, rows])].tolist()
+            ]
+    return tuple(tuple(k - int(s) for k in sorted(found) if s <= k < e) for s, e in pairwise(starts))
 
 
 def _samples(robot: Robot) -> Array:

@@ -19,7 +19,7 @@ from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
 from hinge.sim.events import Event, Indices
-from hinge.sim.integrators import RungeKutta, combination, stage_buffers, stage_rows
+from hinge.sim.integrators import CLOSED, NEXT, RungeKutta, combination, stage_buffers, stage_rows
 from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import Plant, Stage, sampled
 from hinge.sim.run import Progress
@@ -105,6 +105,7 @@ class AdaptiveLoop:
             for k, row in enumerate(ROWS)
         ]
         self.error, self.between = _difference(plant), _polynomial(plant)
+        self.closing = plant.projection(NEXT, CLOSED) if job.moving.project else []
         self.rows, self.tables = self._buffers(), self._signals()
         self.step = None if job.moving.ask is not None else self._native_step()
         self.t = np.full(job.states, job.start)
@@ -236,16 +237,28 @@ class AdaptiveLoop:
         """Advance the states whose step was accepted, and return the buffers of the first stage."""
         job, stop = self.job, np.where(good, self.t + h, self.t)
         stop = np.where(good & (h >= job.stop - self.t), job.stop, stop)
-        self._record(good, h, stop, found)
-        self._look(good, h, found)
         end_q, end_qd = stage_buffers(STAGES - 1)
-        for rows, new in ((job.q, found[end_q]), (job.qd, found[end_qd])):
+        end = self._closed(np.arange(job.states), found[end_q], found[end_qd])
+        self._record(good, h, stop, found)
+        self._look(good, h, found, end)
+        for rows, new in zip((job.q, job.qd), end, strict=True):
             rows[good] = new[good]
         self.t = stop
         wrong = ~(np.isfinite(job.q).all(-1) & np.isfinite(job.qd).all(-1))
         job.end(np.flatnonzero(good & wrong), self.t[good & wrong], NOT_FINITE)
+        if self.closing:
+            return self._accelerations(0, {"q": job.q, "qd": job.qd}, self.t, h)
         qdd = np.where(good[:, None], found[f"qdd#{STAGES - 1}"], first["qdd#0"])
         return {"q": job.q, "qd": job.qd, "qdd#0": qdd}
+
+    def _closed(self, states: Indices, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return states taken back to where closures hold, if they are to be."""
+        if not self.closing:
+            return q, qd
+        rows: dict[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in self.job.arrays.items()}
+        with np.errstate(all="ignore"):  # rejected steps may not be finite
+            found = after(self.closing, {**rows, NEXT[0]: q, NEXT[1]: qd})
+        return found[CLOSED[0]], found[CLOSED[1]]
 
     def _inside(self, states: Indices, share: Array, found: Mapping[str, Array]) -> tuple[Array, Array]:
         """Return the interpolated states at fractions (m,) of their steps."""
@@ -253,7 +266,7 @@ class AdaptiveLoop:
         rows = {name: x[states] for name, x in found.items() if x.ndim > 1 and len(x) == self.job.states}
         weights = (powers @ BETWEEN.T).astype(self.job.dtype)
         moved = self.between.run({**rows, "weights": weights})
-        return moved["q'"], moved["qd'"]
+        return self._closed(states, moved["q'"], moved["qd'"])
 
     def _record(self, good: Truths, h: Array, stop: Array, found: Mapping[str, Array]) -> None:
         """Record the output times within the steps."""
@@ -266,15 +279,16 @@ class AdaptiveLoop:
             job.kept_q[due, self.at[due]], job.kept_qd[due, self.at[due]] = q, qd
             self.at[due] += 1
 
-    def _look(self, good: Truths, h: Array, found: Mapping[str, Array]) -> None:
-        """Find the events of steps."""
+    def _look(
+        self, good: Truths, h: Array, found: Mapping[str, Array], after_it: tuple[Array, Array]
+    ) -> None:
+        """Find the events of steps, which lead to states `after_it`."""
         job = self.job
-        end_q, end_qd = stage_buffers(STAGES - 1)
 
         def between(states: Indices, share: Array) -> tuple[Array, Array]:
             return self._inside(states, share, found)
 
-        start, end = (self.t, job.q, job.qd), (self.t + h, found[end_q], found[end_qd])
+        start, end = (self.t, job.q, job.qd), (self.t + h, *after_it)
         job.look(self.events, start, end, good & job.alive, between)
 
 

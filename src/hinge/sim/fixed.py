@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from hinge.sim.events import Event, Indices
-from hinge.sim.integrators import Integrator
+from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import sampled
 from hinge.sim.run import Progress
@@ -25,8 +25,10 @@ class FixedLoop:
         self.job, self.events = job, events
         self.nodes = sorted(set(rule.nodes))
         moving = job.moving
-        ops = rule.ops(moving.plant, moving.law, frozenset(job.signals))
-        self.schedule = StepSchedule(tuple(ops), {"q": "q'", "qd": "qd'"}, "qd'")
+        ops, self.last = rule.ops(moving.plant, moving.law, frozenset(job.signals)), NEXT
+        if moving.project:
+            ops, self.last = [*ops, *moving.plant.projection(NEXT, CLOSED)], CLOSED
+        self.schedule = StepSchedule(tuple(ops), dict(zip(("q", "qd"), self.last, strict=True)), self.last[1])
         self.runner = runner(self.schedule)
         self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt], job.dtype)}
         self.tables = self._rooms()
@@ -165,4 +167,4 @@ class FixedLoop:
                 rows[sampled(name, node)] = x.of(states, t + node * h).astype(job.dtype)
         rows |= {"q": q, "qd": qd, "h": h[:, None].astype(job.dtype)}
         found = after(self.schedule.ops, rows)
-        return found["q'"], found["qd'"]
+        return found[self.last[0]], found[self.last[1]]

@@ -21,8 +21,8 @@ from hinge.targets import StepCall
 
 #: Weights of stages.
 Weights = Sequence[float]
-#: The buffers of the state after the step.
-NEXT = ("q'", "qd'")
+#: The buffers of the state after the step, and of the same state where closures hold.
+NEXT, CLOSED = ("q'", "qd'"), ("q''", "qd''")
 
 
 class Integrator(ABC):

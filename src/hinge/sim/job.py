@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from hinge.dynamics import closure_rows
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
 from hinge.sim.events import Between, Event, Hit, locate
@@ -29,6 +30,8 @@ Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
 #: Times, one for all or (states,), and q and q̇ of all states.
 Ends: TypeAlias = tuple[Array | float, Array, Array]
 
+#: The largest error of closures in a state to start from, relative to speeds above one; for single precision too.
+OPEN, OPEN_SINGLE = 1e-6, 1e-4
 #: So many steps take years.
 MOST_STEPS = 1e15
 NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
@@ -36,11 +39,15 @@ NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adap
 
 @dataclass(frozen=True, eq=False)
 class Moving:
-    """The source of motion: a law, or a function that returns its forces, and the plant."""
+    """The source of motion: a law, or a function that returns its forces, and the plant.
+
+    With `project` states are taken back to where closures hold after each step.
+    """
 
     law: Law
     ask: Function | None
     plant: Plant
+    project: bool = False
 
     @property
     def robot(self) -> Robot:
@@ -87,6 +94,8 @@ class Job:
         self.hits: list[tuple[Hit, int]] = []
         finite = np.isfinite(self.q).all(-1) & np.isfinite(self.qd).all(-1)
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
+        if robot.closures:
+            self._check_closures()
 
     def _make_room(self, q: Array, qd: Array) -> None:
         """Make the arrays of states and of records."""
@@ -126,6 +135,40 @@ class Job:
                     f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
                     "normalise its four numbers, x / numpy.linalg.norm(x); hinge.neutral(robot) is a "
                     "configuration without rotation"
+                )
+
+    def _check_closures(self) -> None:
+        """Refuse states in which a closure is open, or moves."""
+        stage, most = Stage(0, 0.0, "q", "qd"), OPEN if self.dtype == np.float64 else OPEN_SINGLE
+        plant, rows = self.moving.plant, {**self.arrays, "q": self.q, "qd": self.qd}
+        rows = {n: x.astype(np.float64) for n, x in rows.items()}
+        quick = np.maximum(1.0, np.abs(rows["qd"]).max(-1, initial=0.0))[:, None]
+        for verb, name, scale, wanted, remedy in (
+            (
+                "closure_error",
+                "q0",
+                1.0,
+                "a configuration that closes",
+                "hinge.assemble(robot, q0).q is one near it",
+            ),
+            (
+                "closure_velocity",
+                "qd0",
+                quick,
+                "velocities that fit",
+                "hinge.settle(robot, q0, qd0) are the nearest",
+            ),
+        ):
+            op = plant.closing(verb, stage)
+            size = np.abs(np.atleast_2d(op.run(rows)[stage.own(verb)])) / scale
+            wrong = np.argwhere((size > most) & np.isfinite(size))
+            if len(wrong):
+                state, row = map(int, wrong[0])
+                closure = closure_rows(self.robot)[row][0]
+                where = f" in state {self.place(state)}" if self.batch else ""
+                raise ArgumentError(
+                    f"{name}: expected {wanted} {closure!r}{where}, got an error of "
+                    f"{size[state].max():.3g}; {remedy}"
                 )
 
     @property

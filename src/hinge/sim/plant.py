@@ -8,10 +8,22 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import Compiled, External, compiled, expression, external_forces, joint_program
+from hinge.binding import Row
+from hinge.dynamics import (
+    PROJECTION,
+    Compiled,
+    External,
+    compiled,
+    expression,
+    external_forces,
+    joint_program,
+    rows_that_hold,
+)
 from hinge.errors import ArgumentError
-from hinge.model import Robot, gravity_of
+from hinge.model import Robot, gravity_of, opened
+from hinge.model.joints import JointType
 from hinge.spatial import Array, ArrayLike
+from hinge.sweeps import Block
 from hinge.targets import StepCall
 
 
@@ -42,6 +54,8 @@ def sampled(name: str, node: float) -> str:
     return f"{name}@{node}"
 
 
+#: How many Newton steps take q back to where a robot closes, after a step that left it by a little.
+NEWTON_STEPS = 2
 #: Numbers of the model by name, as in `hinge.compile`.
 Parameters: TypeAlias = Mapping[str, ArrayLike] | None
 
@@ -51,7 +65,7 @@ class Plant:
 
     With `passive`, springs, dampers and friction of the joints act. `parameters` replace numbers of the model
     where the robot moves; `verb`, which laws use, has the robot's own. Coordinates in `held` (…, nv) have no
-    acceleration.
+    acceleration. Of a robot with closures those in `fastened` (…, closures) hold, all by default.
     """
 
     def __init__(
@@ -64,11 +78,14 @@ class Plant:
         target: str | None = None,
         parameters: Parameters = None,
         held: Array | None = None,
+        fastened: Array | None = None,
     ) -> None:
         self.robot: Robot = robot
         self.target: str | None = target
         self.parameters = _checked_names(parameters, passive)
         self.held = held
+        self._tree = opened(robot)
+        self._mask = () if fastened is None or not robot.closures else ("closed",)
         self.own_passive = passive and any(
             getattr(j, name).any() for j in robot.joints for name in ("damping", "friction", "stiffness")
         )
@@ -86,6 +103,8 @@ class Plant:
             self.numbers["g"] = np.concatenate([np.zeros_like(down), -down], axis=-1)
         if held is not None:
             self.numbers["held"] = held.astype(np.float64)
+        if fastened is not None and self._mask:
+            self.numbers["closed"] = rows_that_hold(robot, fastened)
         if parameters:
             f = self._forward()
             self.numbers |= {name: f.flat_input(name, x) for name, x in parameters.items()}
@@ -95,9 +114,9 @@ class Plant:
     ) -> StepCall:
         """Return a verb's program at a stage, with its only result in a buffer of the stage.
 
-        With `passive` the joints' own forces are in it, if these act.
+        With `passive` the joints' own forces are in it, if these act. Of a robot with closures it is that of the tree.
         """
-        f = compiled(self.robot, expression(verb, passive=passive and self.own_passive))
+        f = compiled(self._tree, expression(verb, passive=passive and self.own_passive))
         return self._op(f, stage, given, {verb: stage.own(out)})
 
     def forward(self, stage: Stage, tau: str) -> list[StepCall]:
@@ -116,6 +135,11 @@ class Plant:
                 "control: Prescribed is not supported for Live robots; give the robot itself, and the frozen "
                 "joints as prescribed ones"
             )
+        if self.robot.closures:
+            raise NotImplementedError(
+                f"control: Prescribed is not supported for robots with closures, such as {self.robot.name!r}; track the "
+                "motion with PD or ComputedTorque, or give opened(robot)"
+            )
         parts = expression("hybrid_dynamics", passive=self.passive)
         f = compiled(self.robot, parts, self.nodes, prescribed=joints, parameters=self.parameters)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
@@ -126,11 +150,38 @@ class Plant:
         verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
         return compiled(
             self.robot,
-            expression(verb, passive=self.passive),
+            expression(verb, passive=self.passive, closed=bool(self.robot.closures)),
             self.nodes,
             prescribed=() if self.held is None else None,
-            parameters=self.parameters,
+            parameters=(*self.parameters, *self._mask),
         )
+
+    # Closures.
+
+    def closing(self, verb: str, stage: Stage) -> StepCall:
+        """Return a program of `PROJECTION` at a stage, with its result in a buffer of the stage of the verb's name."""
+        given = (*(n for n in self.parameters if n != "friction"), *self._mask)
+        f = compiled(self.robot, PROJECTION[verb], parameters=given)
+        return self._op(f, stage, {"qd": stage.qd}, {verb: stage.own(verb)})
+
+    def projection(self, before: tuple[str, str], out: tuple[str, str]) -> list[StepCall]:
+        """Return programs that take a state near the closures onto them: Newton steps of q, then velocities that fit."""
+        found: list[StepCall] = []
+        q, qd = before
+        for k in range(NEWTON_STEPS):
+            stage = Stage(k, 0.0, q, qd)
+            q = out[0] if k + 1 == NEWTON_STEPS else f"{out[0]}~{k + 1}"
+            found += [self.closing("closing_step", stage), self._moved(stage, q)]
+        settled = self.closing("settle", Stage(NEWTON_STEPS, 0.0, q, qd))
+        return [*found, StepCall(settled.program, settled.given, {"settle": out[1]})]
+
+    def _moved(self, stage: Stage, out: str) -> StepCall:
+        """Return q moved along the step that closes it."""
+        inputs: dict[str, Row] = {"q": "q", "step": "qd"}
+        program = joint_program(
+            self.robot, "closing step", inputs, {"q": "q"}, _along_step, target=self.target
+        )
+        return StepCall(program, {"q": stage.q, "step": stage.own("closing_step")}, {"q": out})
 
     def _free(self, stage: Stage, tau: str) -> StepCall:
         """Return the forces at the coordinates that are not held, zero at the others."""
@@ -147,6 +198,10 @@ class Plant:
     def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> StepCall:
         own = {name: name for name in self.numbers}
         return StepCall(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)
+
+
+def _along_step(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    return {"q": kind.normalized(x["q"] + kind.rate(x["q"], x["step"]))}
 
 
 def _checked_names(parameters: Parameters, passive: bool) -> tuple[str, ...]:

@@ -10,7 +10,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import compiled, elastic_energy, forward_kinematics, kinetic_energy, potential_energy
+from hinge.dynamics import (
+    External,
+    compiled,
+    elastic_energy,
+    expression,
+    external_forces,
+    forward_kinematics,
+    kinetic_energy,
+    potential_energy,
+    rows_that_hold,
+)
+from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of
 from hinge.sim.events import Hit
 from hinge.sim.notebook import coordinate_names, page
@@ -136,6 +147,34 @@ class Run:
     def energy(self) -> Array:
         """Kinetic, potential and elastic energy together (…, T) in J."""
         return self.kinetic_energy + self.potential_energy + self.elastic_energy
+
+    def closure_forces(self, external: External = None) -> Array:
+        """Return the forces (…, T, m) of the closures, see `closed_dynamics`; `external` are those of the run.
+
+        They are found from the recorded states and forces, so a control function that changed its forces within a
+        recorded time shows those of its beginning.
+        """
+        if not self.robot.closures:
+            raise ArgumentError(
+                f"run: expected a robot with closures, got {self.robot.name!r}, which has none"
+            )
+        given, own = self._parameters, self.settings.get("parameters") or {}
+        passive = bool(self.settings.get("passive"))
+        if passive and "friction" in own:
+            x = np.asarray(own["friction"])
+            given["friction"] = x[..., None, :, :] if x.ndim > 2 else x
+        if (mask := self.settings.get("fastened")) is not None:
+            rows = rows_that_hold(self.robot, mask)
+            given["closed"] = rows[..., None, :] if rows.ndim > 1 else rows
+        nodes, forces = external_forces(external)
+        forces = {n: x[..., None, :, :] if np.ndim(x) > 2 else x for n, x in forces.items()}
+        f = compiled(
+            self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given)
+        )
+        down = self.settings.get("gravity")
+        if down is not None:
+            given["gravity"] = np.asarray(down)[..., None, :] if np.ndim(down) > 1 else down
+        return f.evaluate(self.q, {"qd": self.qd, "tau": self.tau, **forces, **given})["forces"]
 
     def poses(self, frame: str) -> Any:
         """Return the poses of a frame or body at all times, as `forward_kinematics` does."""

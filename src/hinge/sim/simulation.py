@@ -51,6 +51,7 @@ def simulate(
     events: Event | Function | Iterable[Event | Function] | None = None,
     record: int = 1,
     start: float = 0.0,
+    project: bool = True,
     progress: Progress | None = None,
 ) -> Run:
     """Return the motion from a state q0, qd0 or a batch of them, over `t` seconds in steps of `dt`.
@@ -74,6 +75,10 @@ def simulate(
     that use a model, such as `ComputedTorque`, `GravityCompensation` and `PD` with it, know the robot's own
     numbers only. A `Live` robot moves with what it holds; its frozen joints have no acceleration.
 
+    A robot with closures must start closed, with velocities that fit: `hinge.assemble` and `hinge.settle` give such
+    states. With `project`, the default, each step ends with two Newton steps of q back to where the closures hold and
+    with velocities that fit; without it they drift apart. The implicit midpoint rule keeps its energy for trees only.
+
     `events` are functions of
     (t, q, qd) whose zeros are located, see `Event`. Every `record`-th state is recorded, the first and the
     last always, with 0 only these; recording stops when all states have ended. `progress` is called with
@@ -86,19 +91,24 @@ def simulate(
     raises `Interrupted`, a KeyboardInterrupt with the run so far.
     """
     law, ask = _law(control)
-    plain, numbers, held = _subject(robot, parameters)
-    plant = Plant(plain, external=external, gravity=gravity, passive=passive, parameters=numbers, held=held)
+    plain, numbers, masks = _subject(robot, parameters)
+    plant = Plant(plain, external=external, gravity=gravity, passive=passive, parameters=numbers, **masks)
+    if not isinstance(project, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"project: expected True or False, got {project!r}")
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
     dtype = _precision([x for x in (q0, qd0) if x is not None], others)
     rule, watched = _rule(integrator, dtype), events_of(events)
-    job = Job(Moving(law, ask, plant), q0, qd0, (t, dt, start), record, dtype)
+    job = Job(
+        Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype
+    )
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings |= {"gravity": gravity, "passive": passive, "control": _name(control)}
     settings |= {"hinge": import_module("hinge").__version__}
     if numbers:
         settings["parameters"] = {name: np.asarray(x) for name, x in numbers.items()}
-    if held is not None:
-        settings["held"] = held
+    settings |= {name: x for name, x in masks.items() if x is not None}
+    if plain.closures:
+        settings["project"] = project
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
@@ -119,7 +129,7 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
     given again. States that ended stay ended.
     """
     settings = run.settings
-    if settings.get("held") is not None:
+    if settings.get("held") is not None or settings.get("fastened") is not None:
         raise NotImplementedError(
             "run: a run of a Live robot does not go on by itself; simulate(live, run.q[..., -1, :], "
             "run.qd[..., -1, :], …) does"
@@ -129,7 +139,7 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
         rule = Adaptive(settings["rtol"], settings["atol"])
     kept = ("dt", "gravity", "passive", "record")
     given = {"integrator": rule, **{name: settings[name] for name in kept}}
-    given |= {"parameters": settings.get("parameters"), **more}
+    given |= {"parameters": settings.get("parameters"), "project": settings.get("project", True), **more}
     later = simulate(
         run.robot,
         run.q[..., -1, :],
@@ -182,16 +192,21 @@ def _law(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, NDArray[np.bool_] | None]:
-    """Return the robot, the parameters, and which coordinates are frozen if it is a live robot."""
+def _subject(
+    robot: Any, parameters: Parameters
+) -> tuple[Robot, Parameters, dict[str, NDArray[np.bool_] | None]]:
+    """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
-        return checked_robot(robot), parameters, None
+        return checked_robot(robot), parameters, {}
     if parameters and "inertias" in parameters:
         raise ArgumentError(
             "parameters: expected no 'inertias' for a Live robot, whose payloads change them; give the robot "
             "itself, with parameters={'inertias': live.inertias + …}"
         )
-    return robot.robot, {**(parameters or {}), "inertias": robot.inertias}, robot.held
+    masks = {"fastened": robot.fastened} if robot.robot.closures else {"held": robot.held}
+    if robot.robot.closures:
+        robot.refuse_frozen()
+    return robot.robot, {**(parameters or {}), "inertias": robot.inertias}, masks
 
 
 def _precision(states: list[Any], others: list[Any]) -> type[np.float32] | type[np.float64]:

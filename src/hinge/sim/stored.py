@@ -129,6 +129,10 @@ class Head:
                 expect(holds(found[name]), f"settings[{name!r}] as {what}", found[name])
         if found.get("gravity") is not None:
             _block(found["gravity"], (3,), self.batch, "gravity")
+        if found.get("fastened") is not None:
+            mask = _block(found["fastened"], (len(robot.closures),), self.batch, "fastened")
+            expect(np.isin(mask, (0, 1)).all(), "settings['fastened'] of true and false", found["fastened"])
+            found["fastened"] = mask.astype(bool)
         shapes = {"inertias": (len(robot.bodies), 10), "placements": (len(robot.bodies), 7)}
         shapes |= {"rotors": (robot.nv,), "friction": (robot.nv, 3)}
         given: dict[str, Any] = found.get("parameters") or {}
@@ -155,6 +159,7 @@ _SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "dt": (_is_duration, "a number above zero"),
     "record": (_is_count, "a count"),
     "passive": (_is_a(bool), "true or false"),
+    "project": (_is_a(bool), "true or false"),
     "rtol": (_is_share, "a number from 0 to 1"),
     "atol": (_is_share, "a number from 0 to 1"),
     "parameters": (_is_a(dict), "an object"),
