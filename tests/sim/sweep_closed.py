@@ -31,9 +31,7 @@ def subjects():
 def main() -> int:
     """Print the table; return 0 if all is as good as wanted."""
     print(f"{SECONDS:g} s in steps of {STEP * 1e3:g} ms; energy as a share of the largest kinetic energy")
-    print(
-        f"{'robot':18s}{'integrator':15s}{'project':9s}{'closures':>11s}{'velocities':>11s}{'energy':>11s}{'µs/step':>9s}"
-    )
+    print(f"{'robot':18s}{'integrator':15s}{'project':9s}{'closures':>11s}{'velocities':>11s}{'energy':>11s}{'µs/step':>9s}")
     good = True
     for robot, gravity in subjects():
         q, qd = started(robot, SPEEDS.get(robot.name, 1.0))

@@ -10,17 +10,7 @@ import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
 from hinge.model import SoftFinger, inertial_parameters, joints
-from hinge.sim import (
-    PD,
-    ComputedTorque,
-    Event,
-    GravityCompensation,
-    Prescribed,
-    Torque,
-    load_run,
-    resume,
-    save_run,
-)
+from hinge.sim import PD, ComputedTorque, Event, GravityCompensation, Prescribed, Torque, load_run, resume, save_run
 
 from .closed_robots import drift, gained, started, two_loops
 
@@ -165,9 +155,7 @@ def test_forces_of_the_closures_from_a_run():
     push = {"slider": [0, 0, 0, 3.0, 0, 0]}
     run = hinge.simulate(robot, q, qd, t=0.05, control=[0.1, 0, 0], external=push, gravity=[0, 0, -2])
     found = run.closure_forces(push)
-    expected = hinge.closed_dynamics(
-        robot, run.q, run.qd, run.tau, external=push, gravity=[0, 0, -2], passive=True
-    )
+    expected = hinge.closed_dynamics(robot, run.q, run.qd, run.tau, external=push, gravity=[0, 0, -2], passive=True)
     assert found.shape == (51, 5)
     assert_allclose(found, expected.forces, atol=1e-12)
     with pytest.raises(ArgumentError, match="expected a robot with closures"):
@@ -184,9 +172,7 @@ def test_a_soft_finger_does_not_spin():
 def test_states_that_are_open_or_do_not_fit_are_refused():
     robot = two_loops()
     q, qd = started(robot)
-    with pytest.raises(
-        ArgumentError, match=r"q0: expected a configuration that closes 'b_pin', got .*hinge\.assemble"
-    ):
+    with pytest.raises(ArgumentError, match=r"q0: expected a configuration that closes 'b_pin', got .*hinge\.assemble"):
         hinge.simulate(robot, q + [0, 0, 0, 0, 0, 0.01], t=0.1)
     with pytest.raises(ArgumentError, match=r"qd0: .*'pin' in state \(1,\), got .*hinge\.settle"):
         hinge.simulate(robot, q, [qd, qd + [0.1, 0, 0, 0, 0, 0]], t=0.1)
@@ -226,20 +212,12 @@ def test_closures_of_a_live_robot_open_and_close():
 
 def test_a_row_that_another_closure_implies_holds_when_that_one_is_open():
     """Two closures that each hold a plate at the same hand: either alone is enough."""
-    robot = hinge.close(
-        robots.double_pendulum(), None, robots.double_pendulum().bodies[-1].name, name="first"
-    )
+    robot = hinge.close(robots.double_pendulum(), None, robots.double_pendulum().bodies[-1].name, name="first")
     at = hinge.forward_kinematics(robot, hinge.neutral(robot), robot.bodies[-1].name)
     robot = hinge.opened(robot)
     for name, joint in (("first", joints.Fixed()), ("second", joints.Spherical())):
         robot = hinge.close(
-            robot,
-            None,
-            robot.bodies[-1].name,
-            name=name,
-            joint=joint,
-            rotation=at.rotation,
-            position=at.position,
+            robot, None, robot.bodies[-1].name, name=name, joint=joint, rotation=at.rotation, position=at.position
         )
     q, live = hinge.neutral(robot), hinge.Live(robot)
     for name in ("first", "second"):

@@ -369,7 +369,6 @@ CLOSURES: dict[str, Expr] = {
     "closure_jacobian": closure_jacobian,
     "closure_bias": closure_bias,
     "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
-    "closing_step": -(_by_closures @ _closing @ e_c),
 }
 #: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in place.
 #: The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close, and

@@ -95,9 +95,7 @@ def _coefficient(friction: float | Mapping[str, float], name: str) -> float:
     if not isinstance(friction, Mapping):
         return float(friction)
     if name not in friction:
-        raise ArgumentError(
-            f"friction: expected a coefficient for closure {name!r}, got {', '.join(friction)}"
-        )
+        raise ArgumentError(f"friction: expected a coefficient for closure {name!r}, got {', '.join(friction)}")
     return float(friction[name])
 
 

@@ -362,9 +362,7 @@ class Live:
         """The inputs of programs that describe the configuration, as flat vectors."""
         flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
         found = {"inertias": flat, "held": self.held.astype(np.float64)}
-        return (
-            found | {closed.name: rows_that_hold(self.robot, self.fastened)} if self.robot.closures else found
-        )
+        return found | {closed.name: rows_that_hold(self.robot, self.fastened)} if self.robot.closures else found
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""

@@ -144,20 +144,8 @@ class Job:
         rows = {n: x.astype(np.float64) for n, x in rows.items()}
         quick = np.maximum(1.0, np.abs(rows["qd"]).max(-1, initial=0.0))[:, None]
         for verb, name, scale, wanted, remedy in (
-            (
-                "closure_error",
-                "q0",
-                1.0,
-                "a configuration that closes",
-                "hinge.assemble(robot, q0).q is one near it",
-            ),
-            (
-                "closure_velocity",
-                "qd0",
-                quick,
-                "velocities that fit",
-                "hinge.settle(robot, q0, qd0) are the nearest",
-            ),
+            ("closure_error", "q0", 1.0, "a configuration that closes", "hinge.assemble(robot, q0).q is one near it"),
+            ("closure_velocity", "qd0", quick, "velocities that fit", "hinge.settle(robot, q0, qd0) are the nearest"),
         ):
             op = plant.closing(verb, stage)
             size = np.abs(np.atleast_2d(op.run(rows)[stage.own(verb)])) / scale

@@ -155,9 +155,7 @@ class Run:
         recorded time shows those of its beginning.
         """
         if not self.robot.closures:
-            raise ArgumentError(
-                f"run: expected a robot with closures, got {self.robot.name!r}, which has none"
-            )
+            raise ArgumentError(f"run: expected a robot with closures, got {self.robot.name!r}, which has none")
         given, own = self._parameters, self.settings.get("parameters") or {}
         passive = bool(self.settings.get("passive"))
         if passive and "friction" in own:
@@ -168,9 +166,7 @@ class Run:
             given["closed"] = rows[..., None, :] if rows.ndim > 1 else rows
         nodes, forces = external_forces(external)
         forces = {n: x[..., None, :, :] if np.ndim(x) > 2 else x for n, x in forces.items()}
-        f = compiled(
-            self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given)
-        )
+        f = compiled(self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given))
         down = self.settings.get("gravity")
         if down is not None:
             given["gravity"] = np.asarray(down)[..., None, :] if np.ndim(down) > 1 else down

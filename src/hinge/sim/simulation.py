@@ -98,9 +98,7 @@ def simulate(
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
     dtype = _precision([x for x in (q0, qd0) if x is not None], others)
     rule, watched = _rule(integrator, dtype), events_of(events)
-    job = Job(
-        Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype
-    )
+    job = Job(Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings |= {"gravity": gravity, "passive": passive, "control": _name(control)}
     settings |= {"hinge": import_module("hinge").__version__}
@@ -192,9 +190,7 @@ def _law(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(
-    robot: Any, parameters: Parameters
-) -> tuple[Robot, Parameters, dict[str, NDArray[np.bool_] | None]]:
+def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, NDArray[np.bool_] | None]]:
     """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
         return checked_robot(robot), parameters, {}
