@@ -10,7 +10,19 @@ from pathlib import Path
 from hinge.errors import CommandLineError, HingeError, ModelWarning
 from hinge.io import from_json, load
 from hinge.model import Problem, Robot, check
-from hinge.robots import chain, double_pendulum, panda, puma560, quadruped, spacecraft
+from hinge.robots import (
+    chain,
+    delta,
+    double_pendulum,
+    four_bar,
+    panda,
+    puma560,
+    quadruped,
+    slider_crank,
+    spacecraft,
+    stewart_platform,
+    two_pandas_with_plate,
+)
 
 #: Robots that need no file.
 BUILT_IN: dict[str, Callable[[], Robot]] = {
@@ -19,6 +31,11 @@ BUILT_IN: dict[str, Callable[[], Robot]] = {
     "quadruped": quadruped,
     "spacecraft": spacecraft,
     "double_pendulum": double_pendulum,
+    "four_bar": four_bar,
+    "slider_crank": slider_crank,
+    "stewart_platform": stewart_platform,
+    "delta": delta,
+    "two_pandas_with_plate": two_pandas_with_plate,
     "chain": lambda: chain(6),
 }
 #: A chain of any length is chain:N.

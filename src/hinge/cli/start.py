@@ -11,9 +11,9 @@ from math import ceil, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.dynamics import mass_matrix_inverse
+from hinge.dynamics import assemble, mass_matrix_inverse, settle
 from hinge.errors import CommandLineError, ModelWarning
-from hinge.model import Robot, neutral, random_configuration
+from hinge.model import Robot, neutral, opened, random_configuration
 from hinge.sim import PD, GravityCompensation, Law
 
 Array = NDArray[np.float64]
@@ -22,6 +22,8 @@ CONTROLS = ("none", "gravity", "hold")
 STIFF = 10.0
 #: Most recorded times and bytes by default.
 TIMES, BYTES = 1000, 200_000_000
+#: What counts as closed, and how often random starts that do not close are drawn anew.
+CLOSED, DRAWS = 1e-9, 20
 
 
 def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array | str:
@@ -45,7 +47,10 @@ def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array 
 def start_of(
     robot: Robot, q0: Array | str, qd0: Array | str, *, states: int, seed: int
 ) -> tuple[Array, Array]:
-    """Return q0 and qd0, of shape (nq,) and (nv,) for one state, and (states, …) for several."""
+    """Return q0 and qd0, of shape (nq,) and (nv,) for one state, and (states, …) for several.
+
+    A robot with closures starts at the nearest configuration that closes, with velocities that fit.
+    """
     rng = np.random.default_rng(seed)
     batch = () if states == 1 else (states,)
     if isinstance(q0, str):
@@ -56,7 +61,23 @@ def start_of(
         qd = rng.standard_normal((*batch, robot.nv))
     else:
         qd = _spread(qd0, robot.nv, "--qd0", f"nv of {robot.name}")
-    return np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
+    q, qd = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
+    if not robot.closures:
+        return q, qd
+    q = _closed(robot, q, rng, drawn=isinstance(q0, str) and q0 == "random")
+    return q, settle(robot, q, qd)
+
+
+def _closed(robot: Robot, q: Array, rng: np.random.Generator, *, drawn: bool) -> Array:
+    """Return configurations nearby that close; those that were drawn and do not are drawn anew."""
+    found, error = assemble(robot, q)
+    for _ in range(DRAWS if drawn else 0):
+        wide = error > CLOSED
+        if not wide.any():
+            break
+        again, left = assemble(robot, random_configuration(robot, rng, size=q.shape[:-1]))
+        found, error = np.where(wide[..., None], again, found), np.where(wide, left, error)
+    return found
 
 
 def warn_beyond(robot: Robot, q: Array) -> None:
@@ -93,7 +114,7 @@ def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
         return None
     if name == "gravity":
         return GravityCompensation()
-    moved = 1.0 / np.diagonal(mass_matrix_inverse(robot, np.atleast_2d(q0)[0]))
+    moved = 1.0 / np.diagonal(mass_matrix_inverse(opened(robot), np.atleast_2d(q0)[0]))
     for joint in robot.joints:
         if joint.type.kind == "free":
             moved[joint.qd_slice] = 0.0
