@@ -45,6 +45,7 @@ sweep: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.oracles.sweep_verbs
 	$(BIN)/python -m tests.rules.sweep_identities
 	$(BIN)/python -m tests.errors.broken_urdf
+	$(BIN)/python -m tests.errors.sweep_hostile
 	$(BIN)/python -m tests.targets.sweep_expressions
 	$(BIN)/python -m tests.dynamics.sweep_native
 	$(BIN)/python -m tests.dynamics.sweep_fuzz

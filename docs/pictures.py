@@ -38,7 +38,18 @@ def chaos() -> None:
     view.plot_joints(run, runs=[0, 1], what="q").savefig(IMAGES / "chaos.png", dpi=90)
 
 
+def strip() -> None:
+    """Draw a quadruped at six instants of a jump."""
+    robot = hinge.robots.quadruped()
+    legs = [name.removesuffix("_knee") for name in robot.joint_names if name.endswith("_knee")]
+    bent = {f"{leg}_{joint}": x for leg in legs for joint, x in (("hip_pitch", -0.8), ("knee", 1.6))}
+    qd = np.zeros(robot.nv)
+    qd[3:6] = 1.0, 0.0, 2.0
+    run = hinge.simulate(robot, hinge.configuration(robot, bent), qd, t=0.4, dt=1e-3)
+    view.plot_strip(run, plane="xz").savefig(IMAGES / "strip_quadruped.png", dpi=100)
+
+
 if __name__ == "__main__":
     mpl.use("Agg")
-    for draw in (blocks, energy, chaos):
+    for draw in (blocks, energy, chaos, strip):
         draw()

@@ -16,7 +16,7 @@ from hinge.contents import ROOMS as _ROOMS
 from hinge.contents import load as _load
 from hinge.contents import names as _names
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 # The list is in __init__.pyi.
 __all__ = _names()  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -66,6 +66,7 @@ from hinge.dynamics import (
     closure_jacobian as closure_jacobian,
     closure_bias as closure_bias,
     closure_rows as closure_rows,
+    cross_inertias as cross_inertias,
     internal_forces as internal_forces,
     squeeze as squeeze,
     grasp_report as grasp_report,

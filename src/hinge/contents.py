@@ -9,6 +9,8 @@ from inspect import getdoc
 from pathlib import Path
 from typing import NamedTuple
 
+from hinge.forks import LOADING
+
 
 class Entry(NamedTuple):
     """A public name: its topic, the name, the room that it comes from."""
@@ -53,11 +55,12 @@ def names() -> list[str]:
 
 def load(name: str) -> object:
     """Return what a public name or a room of `hinge` stands for, or raise an AttributeError."""
-    if name in ROOMS:
-        return import_module(f"hinge.{name}")
-    if name not in _HOMES:
+    if name not in ROOMS and name not in _HOMES:
         raise AttributeError(f"module 'hinge' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    with LOADING:
+        if name in ROOMS:
+            return import_module(f"hinge.{name}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def reference() -> Iterator[Line]:

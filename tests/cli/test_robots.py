@@ -127,6 +127,7 @@ def test_info_of_a_file_says_what_is_doubtful(odd, hinge_command):
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
+        (("pnda",), "ROBOT: expected a file or a built-in robot, got pnda; did you mean 'panda'?"),
         (("nowhere.urdf",), "got nowhere.urdf; the built-in robots are panda, puma560"),
         (("{folder}",), "ROBOT: expected a URDF, MJCF or robot JSON file, got the directory {folder}"),
         (("{folder}/broken.urdf",), "ROBOT: {folder}/broken.urdf:1: "),

@@ -38,6 +38,21 @@ def given(verb):
     return [Q, *[ZERO] * (len(takes) - 1), *(["tip"] if "jacobian" in verb else [])]
 
 
+# Frames.
+
+
+def test_no_frames_and_frames_that_are_no_names_are_named():
+    for call in (hinge.jacobian, hinge.operational_inverse_inertia, hinge.forward_kinematics):
+        fails(
+            lambda call=call: call(PENDULUM, Q, []),
+            ArgumentError,
+            "frame: expected at least one name, got none",
+        )
+        fails(
+            lambda call=call: call(PENDULUM, Q, ["tip", 3]), ArgumentError, "a list of names, got 3 in a list"
+        )
+
+
 # Robots and vectors, for every verb.
 
 

@@ -401,3 +401,9 @@ def test_a_spacecraft_catches_a_payload(capsys):
         pytest.skip("the examples are not here")
     assert runpy.run_path(str(file))["main"]() == 0
     assert "momentum is conserved, and no change compiled anything." in capsys.readouterr().out
+
+
+def test_a_verb_says_that_a_live_robot_has_its_own():
+    robot = hinge.robots.double_pendulum()
+    with pytest.raises(ArgumentError, match=r"robot: expected a Robot, got Live; .* live.momentum\(q, qd\)"):
+        hinge.momentum(hinge.Live(robot), np.zeros(2), np.zeros(2))  # pyright: ignore[reportArgumentType]

@@ -10,7 +10,17 @@ import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
 from hinge.model import SoftFinger, inertial_parameters, joints
-from hinge.sim import PD, ComputedTorque, Event, GravityCompensation, Prescribed, Torque, load_run, resume, save_run
+from hinge.sim import (
+    PD,
+    ComputedTorque,
+    Event,
+    GravityCompensation,
+    Prescribed,
+    Torque,
+    load_run,
+    resume,
+    save_run,
+)
 
 from .closed_robots import drift, gained, started, two_loops
 
@@ -142,6 +152,7 @@ def test_runs_go_on_and_are_stored(tmp_path):
     whole = hinge.simulate(robot, q, qd, t=0.2, gravity=[0, 0, -3])
     half = hinge.simulate(robot, q, qd, t=0.1, gravity=[0, 0, -3])
     save_run(half, tmp_path / "half.npz")
+    assert_array_equal(load_run(tmp_path / "half.npz").closure_forces(), half.closure_forces())
     again = resume(load_run(tmp_path / "half.npz"), t=0.1)
     assert_array_equal(again.q, whole.q)
     assert again.settings["project"] is True and again.robot.closures[0].name == robot.closures[0].name
@@ -149,17 +160,29 @@ def test_runs_go_on_and_are_stored(tmp_path):
     assert resume(off, t=0.01).settings["project"] is False
 
 
-def test_forces_of_the_closures_from_a_run():
+def test_forces_of_the_closures_from_a_run(tmp_path):
     robot = robots.slider_crank()
     q, qd = started(robot)
     push = {"slider": [0, 0, 0, 3.0, 0, 0]}
     run = hinge.simulate(robot, q, qd, t=0.05, control=[0.1, 0, 0], external=push, gravity=[0, 0, -2])
-    found = run.closure_forces(push)
-    expected = hinge.closed_dynamics(robot, run.q, run.qd, run.tau, external=push, gravity=[0, 0, -2], passive=True)
+    found = run.closure_forces()
+    expected = hinge.closed_dynamics(
+        robot, run.q, run.qd, run.tau, external=push, gravity=[0, 0, -2], passive=True
+    )
     assert found.shape == (51, 5)
+    save_run(run, tmp_path / "run.npz")
+    assert_array_equal(load_run(tmp_path / "run.npz").closure_forces(), found)
     assert_allclose(found, expected.forces, atol=1e-12)
     with pytest.raises(ArgumentError, match="expected a robot with closures"):
         hinge.simulate(hinge.opened(robot), t=0.01).closure_forces()
+
+
+def test_a_run_ends_where_its_closures_come_apart():
+    """Semi-implicit steps of 1 ms are too long for a crank that falls through its dead centres."""
+    robot = robots.slider_crank()
+    run = hinge.simulate(robot, *started(robot), t=10.0, integrator="semi-implicit")
+    assert "closures came apart" in run.endings[0].reason
+    assert np.nanmax(np.abs(hinge.closure_error(robot, run.q[run.t < run.endings[0].t]))) < 1e-6
 
 
 def test_a_soft_finger_does_not_spin():
@@ -172,7 +195,9 @@ def test_a_soft_finger_does_not_spin():
 def test_states_that_are_open_or_do_not_fit_are_refused():
     robot = two_loops()
     q, qd = started(robot)
-    with pytest.raises(ArgumentError, match=r"q0: expected a configuration that closes 'b_pin', got .*hinge\.assemble"):
+    with pytest.raises(
+        ArgumentError, match=r"q0: expected a configuration that closes 'b_pin', got .*hinge\.assemble"
+    ):
         hinge.simulate(robot, q + [0, 0, 0, 0, 0, 0.01], t=0.1)
     with pytest.raises(ArgumentError, match=r"qd0: .*'pin' in state \(1,\), got .*hinge\.settle"):
         hinge.simulate(robot, q, [qd, qd + [0.1, 0, 0, 0, 0, 0]], t=0.1)
@@ -212,12 +237,20 @@ def test_closures_of_a_live_robot_open_and_close():
 
 def test_a_row_that_another_closure_implies_holds_when_that_one_is_open():
     """Two closures that each hold a plate at the same hand: either alone is enough."""
-    robot = hinge.close(robots.double_pendulum(), None, robots.double_pendulum().bodies[-1].name, name="first")
+    robot = hinge.close(
+        robots.double_pendulum(), None, robots.double_pendulum().bodies[-1].name, name="first"
+    )
     at = hinge.forward_kinematics(robot, hinge.neutral(robot), robot.bodies[-1].name)
     robot = hinge.opened(robot)
     for name, joint in (("first", joints.Fixed()), ("second", joints.Spherical())):
         robot = hinge.close(
-            robot, None, robot.bodies[-1].name, name=name, joint=joint, rotation=at.rotation, position=at.position
+            robot,
+            None,
+            robot.bodies[-1].name,
+            name=name,
+            joint=joint,
+            rotation=at.rotation,
+            position=at.position,
         )
     q, live = hinge.neutral(robot), hinge.Live(robot)
     for name in ("first", "second"):

@@ -7,6 +7,7 @@ import pytest
 
 import hinge
 from hinge import sim
+from hinge.errors import ArgumentError
 from hinge.robots import double_pendulum, panda
 from hinge.sim import PD, Event, Signal, Torque
 from hinge.targets import PlainRunner
@@ -166,6 +167,14 @@ def test_a_plan_is_made_once_for_all_steps(count, monkeypatch):
         assert len(made) == 8
     finally:
         hinge.set_threads(None)
+
+
+def test_an_event_that_knows_all_states_is_told_that_it_gets_some():
+    event = Event(lambda t, q, qd: q[..., 0] - np.array([0.1, 0.0]), "own")
+    with pytest.raises(
+        ArgumentError, match=r"event 'own': expected shape \(1,\) .*; it is asked for some states"
+    ):
+        hinge.simulate(double_pendulum(), [[0.2, 0.1], [0.3, 0.0]], t=1.5, dt=0.01, events=event)
 
 
 def test_an_event_that_returns_a_part_of_the_state_is_found():

@@ -119,7 +119,7 @@ BAD = [
     ({"inertia": np.zeros(3)}, "parameters: expected names among .*, got 'inertia'"),
     ({"inertias": np.zeros((3, 10))}, r"inertias: expected shape \(…, 2, 10\), got"),
     ({"rotors": np.zeros(5)}, r"rotors: expected shape \(…, 2\), got"),
-    ({"rotors": np.zeros((4, 2))}, "rotors: expected the batch .*, got shape"),
+    ({"rotors": np.zeros((4, 2))}, r"rotors: expected the batch \(.*, got the batch \(4,\); give q0"),
     (["inertias"], "parameters: expected a dict of arrays .*, got list"),
 ]
 
@@ -220,6 +220,29 @@ def test_single_precision_has_events_parameters_and_files(tmp_path):
         found = load_run(save_run(run, tmp_path / name))
         assert found.q.dtype == np.float32
         np.testing.assert_array_equal(found.q, run.q)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet"])
+def test_single_precision_stays_single_when_a_run_goes_on(suffix, tmp_path):
+    robot, q0 = double_pendulum(), np.array([[0.5, 0.1], [0.2, 0.3]], np.float32)
+    sets = np.tile(inertial_parameters(robot), (2, 1, 1)) * np.array([1.0, 1.3])[:, None, None]
+    single = sets.astype(np.float32)
+    for given in (single, single.tolist()):  # a list leaves the precision to the states
+        whole = hinge.simulate(robot, q0, t=0.2, dt=0.01, parameters={"inertias": given})
+        half = hinge.simulate(robot, q0, t=0.1, dt=0.01, parameters={"inertias": given})
+        read = load_run(save_run(half, tmp_path / f"half.{suffix}"))
+        assert np.array_equal(read.energy, half.energy)
+        for run in (half, read):
+            longer = resume(run, t=0.1)
+            assert longer.q.dtype == np.float32 and np.array_equal(longer.q, whole.q)
+
+
+def test_a_run_keeps_its_numbers_when_the_caller_changes_theirs():
+    robot = double_pendulum()
+    given = inertial_parameters(robot).copy()
+    run = hinge.simulate(robot, [0.5, 0.1], t=0.01, parameters={"inertias": given})
+    given[:] = 0.0
+    assert abs(run.energy[-1] - run.energy[0]) < 1e-9 < abs(run.energy[0])
 
 
 def test_one_double_array_makes_all_double():

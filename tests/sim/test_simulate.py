@@ -10,8 +10,9 @@ import pytest
 
 import hinge
 from hinge import sim
-from hinge.errors import ArgumentError, UnknownNameError
+from hinge.errors import ArgumentError, ModelWarning, UnknownNameError
 from hinge.model import Coupling, assemble
+from hinge.model.joints import SphericalAngles
 from hinge.robots import chain, double_pendulum, panda, random_tree, spacecraft
 from hinge.sim import PD, Adaptive, ComputedTorque, Event, GravityCompensation, Prescribed, Signal, Torque
 from hinge.sim.fixed import FixedLoop
@@ -322,7 +323,14 @@ BAD = [
     ({"t": 1, "record": -1}, "record: expected 1 for every step, n for every n-th, or 0, got -1"),
     ({"t": 1, "integrator": "euler"}, "integrator: expected one of 'semi-implicit', .*, got 'euler'"),
     ({"t": 1, "control": np.zeros(3)}, r"tau: expected shape \(…, 2\), got"),
-    ({"t": 1, "control": np.zeros((4, 2))}, "tau: expected the batch .*, got shape"),
+    (
+        {"t": 1, "control": np.zeros((4, 2))},
+        r"tau: expected the batch \(\) of .*, got the batch \(4,\); .* np.broadcast_to\(q0, \(4, 2\)\)",
+    ),
+    (
+        {"t": 1, "control": [PD(np.zeros(2), 1, 1), np.cos]},
+        "control: expected one law .*, got several; .* sum",
+    ),
     ({"t": 1, "control": lambda t, q, qd: np.zeros(5)}, r"control: expected shape \(…, 2\), got"),
     ({"t": 1, "q0": np.zeros(5)}, r"q0: expected shape \(…, 2\), got"),
     ({"t": 1, "events": [3]}, "events: expected Event values or .*, got 3"),
@@ -477,3 +485,26 @@ def test_a_notebook_shows_a_run():
         assert "<table>" in other._repr_html_() and "<svg" not in other._repr_html_()
     long = hinge.simulate(chain(12), t=0.01)._repr_html_()
     assert long.count("<polyline") == 8 and "the first 8 of 12" in long
+
+
+def test_a_start_near_a_lock_is_told_in_one_line():
+    b = hinge.Builder("turning")
+    for name, parent in (("top", None), ("next", "top")):
+        b.body(
+            name, parent=parent, joint=SphericalAngles(), inertia=hinge.robots.solid_box(1.0, (0.1, 0.2, 0.3))
+        )
+    robot = b.build()
+    good, near, lost = np.full(6, 0.3), np.full(6, 0.3), np.full(6, np.nan)
+    near[1] = np.pi / 2 - 1e-5
+    hinge.simulate(robot, [good, lost], t=0.01)  # no warning, which would be an error here
+    hinge.simulate(robot, np.empty((0, 6)), t=0.01)
+    for start in (near, [good, near, lost]):
+        with pytest.warns(
+            ModelWarning, match=r"^q0: joint 'top.*': its axes line up to within .*\]$"
+        ) as said:
+            hinge.simulate(robot, start, t=0.01)
+        assert [(w.filename, w.message.problem.condition) for w in said] == [(__file__, "axes independent")]
+    near[4] = near[1]
+    with pytest.warns(ModelWarning, match=r"\(and 1 more\)$") as said:
+        hinge.simulate(robot, near, t=0.01)
+    assert len(said) == 1 and len(hinge.check(robot, near)) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -71,6 +72,14 @@ def test_json_makes_nothing_but_parts_of_robots():
     data["bodies"][0] = {"is": "Popen", "args": ["true"]}
     with pytest.raises(FormatError, match="expected a class of the model, got 'Popen'"):
         from_json(json.dumps(data))
+
+
+@pytest.mark.parametrize("name", ["radius", "gravity", "axis"])
+def test_integers_that_no_float_holds_are_refused(name):
+    text = to_json(double_pendulum())
+    large = re.sub(rf'("{name}"[^0-9]*)[0-9.]+', rf"\g<1>1{'0' * 400}", text, count=1)
+    with pytest.raises(FormatError, match="integers of at most 300 digits"):
+        from_json(large)
 
 
 @pytest.mark.parametrize("name", ["a.npz", "a.parquet"])

@@ -23,7 +23,8 @@ from hinge.algebra import (
     leaves,
     tau_j,
 )
-from hinge.model import Robot, embed_couplings, joints, merge
+from hinge.model import Robot, close, embed_couplings, joints, merge
+from hinge.model.joints import Spherical
 from tests.dynamics.coupled import random_coupled
 from tests.dynamics.partitions import some_joints
 from tests.dynamics.passives import with_physics
@@ -73,8 +74,16 @@ _WEIGHTS = np.array([0.3 if name in _RARE else 1.0 for name in POOL])
 
 @cache
 def robot_of(name: str) -> Robot:
-    """Return a robot of the pool, the same object each time."""
-    return POOL[name]()
+    """Return a robot of the pool, the same object each time, with a closure of three rows.
+
+    Letters of closures say what holds at any configuration, so it need not close anywhere.
+    """
+    robot = POOL[name]()
+    if not robot.bodies:
+        return robot
+    inner = robot.bodies[0].name if len(robot.bodies) > 2 else None
+    rows, place = ("vx", "vy", "vz"), (0.1, -0.2, 0.3)
+    return close(robot, inner, robot.bodies[-1].name, joint=Spherical(), position=place, rows=rows)
 
 
 def is_coupled(robot: Robot) -> bool:

@@ -66,6 +66,21 @@ def test_what_hangs_is_above_the_ground():
     assert height(hinge.robots.double_pendulum(), np.zeros(2), -2.1) == -2.1
 
 
+def test_legs_below_a_fixed_base_stand_on_the_ground():
+    """A humanoid held at its pelvis: nearly as much is above as below."""
+    b, box = hinge.Builder("humanoid"), hinge.robots.solid_box(1.0, (0.1, 0.1, 0.1))
+    b.body("pelvis", joint=hinge.model.joints.Fixed(), inertia=box)
+    for name, parent, z in (
+        ("neck", "pelvis", 0.3),
+        ("head", "neck", 0.6),
+        ("hip", "pelvis", -0.2),
+        ("foot", "hip", -0.8),
+    ):
+        turn = hinge.model.joints.Revolute((0, 1, 0))
+        b.body(name, parent=parent, joint=turn, position=(0, 0, z), inertia=box)
+    assert height(b.build(), np.zeros(4), -1.0) == -1.0
+
+
 def test_what_moves_freely_begins_on_the_ground_or_above():
     robot = hinge.robots.quadruped()
     q = hinge.neutral(robot)

@@ -13,6 +13,7 @@ of products, identities and zeros are absorbed. Identities between operators are
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from enum import Enum
@@ -119,6 +120,15 @@ class Expr:
 
 _lock = threading.RLock()
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
+
+
+def _renew_lock() -> None:
+    """Renew the lock in the child of a fork: a thread that the child does not have may hold it."""
+    globals()["_lock"] = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _cons(cls: type[Any], range_: Space, domain: Space, **fields: Any) -> Any:

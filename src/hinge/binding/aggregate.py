@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import A, B, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, tau_j
+from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, tau_j
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain
 from hinge.sweeps import Block, unit_block, zeros
@@ -265,7 +265,7 @@ class AggregateSite:
         found = [s.value(leaf, h) for s, h in zip(self.sites, self._hinges(hinge), strict=True)]
         if leaf is M and all(x is not None for x in found):
             return self._diagonal([*found, unit_block(self.locks)])
-        if leaf is B:
+        if leaf in (B, Bc):
             return self._diagonal([*found, zeros(self.locks, 0)])
         return None
 

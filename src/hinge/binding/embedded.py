@@ -53,6 +53,7 @@ class EmbeddedBinding(RobotBinding):
             self.expressed,
             needs=self.needs,
             own_gravity=self.own_gravity,
+            rows=self.rows,
         )
 
     @cached_property
@@ -133,6 +134,9 @@ class EmbeddedBinding(RobotBinding):
 
     # Blocks.
 
+    def _ends_of(self, body: int) -> list[int]:
+        return [n for i in self.groups[body] for n in self.free._ends_of(i)]
+
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at an aggregate."""
         if body != WORLD and space is Body:
@@ -190,6 +194,8 @@ class EmbeddedBinding(RobotBinding):
 
     def constants(self, body: int) -> list[float]:
         """Return the numbers of an aggregate, in the order in which `AggregateSite` takes them."""
+        if body == WORLD:
+            return super().constants(body)
         found = [x for i in self.groups[body] for x in self.free.constants(i)]
         types = [self._joints[i].type for i in self.groups[body]]
         return found + [float(x) for t in types if isinstance(t, Follower) for x in (t.ratio, t.offset)]

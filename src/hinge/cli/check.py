@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from hinge.cli.closed import problems
 from hinge.cli.command import DONE, FAILED
 from hinge.cli.output import write, write_json
 from hinge.cli.robot_argument import add_robot, built_in, file_of, located, read
@@ -14,8 +15,8 @@ from hinge.model import Problem, Robot, check
 
 DESCRIPTION = """\
 List the problems of a robot: a file that cannot be read, with the line; impossible masses and inertias;
-reversed limits; limits in degrees; joints that move no mass; what of the file is left out.
-An error makes dynamics impossible, a warning makes it doubtful, a note is neither.
+reversed limits; limits in degrees; joints that move no mass; closures that cannot close; what of the file
+is left out. An error makes dynamics impossible, a warning makes it doubtful, a note is neither.
 
   hinge check arm.urdf              one problem a line
   hinge check arm.urdf --strict     warnings count as errors
@@ -61,7 +62,7 @@ def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
     """Return the robot, if it can be read, and its problems, corrections by the reader included."""
     robot = built_in(name)
     if robot is not None:
-        return robot, check(robot)
+        return robot, [*check(robot), *problems(robot)]
     path = file_of(name)
     try:
         robot, found = read(path, floating=floating)
@@ -69,7 +70,7 @@ def _looked_at(name: str, floating: bool) -> tuple[Robot | None, list[Problem]]:
         raise
     except HingeError as error:
         return None, [_unreadable(error, path)]
-    return robot, [*(replace(p, where=located(p, path)) for p in found), *check(robot)]
+    return robot, [*(replace(p, where=located(p, path)) for p in found), *check(robot), *problems(robot)]
 
 
 def _unreadable(error: HingeError, path: Path) -> Problem:

@@ -49,8 +49,10 @@ verbs:
 OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias", "generalized_jacobian")
 #: Verbs of robots on a free base.
 OF_FREE_BASES = ("floating_inverse_dynamics", "generalized_jacobian", "disturbance_jacobian")
+#: Verbs of robots with closures.
+OF_CLOSED = ("settle", "closing_step", "closed_dynamics", *(v for v in CATALOGUE if v.startswith("closure_")))
 #: The robots that are taken for these and for other verbs unless one is given.
-FREE, FIXED = "spacecraft", "panda"
+FREE, CLOSED, FIXED = "spacecraft", "four_bar", "panda"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--robot",
         metavar="ROBOT",
         help=f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N (default: {FIXED}, or {FREE} for verbs of "
-        "robots on a free base)",
+        f"robots on a free base, {CLOSED} for those of closures)",
     )
     add_floating(parser)
     parser.add_argument(
@@ -133,12 +135,13 @@ def explained(
         raise CommandLineError(
             "--expressed: expected 'body' or 'world-aligned', got 'world', which moves the origin"
         )
-    usual = FREE if verb in OF_FREE_BASES else FIXED
+    usual = FREE if verb in OF_FREE_BASES else CLOSED if verb in OF_CLOSED else FIXED
     found = robot_of(robot or usual, floating=floating, argument="--robot")
     if not frames and B in parts.letters and f_ext not in parts.letters:
         frames = found.body_names[-1:] if name in OF_ONE_FRAME else found.body_names
     active = _active(found, verb, prescribed) if parts.splits else ()
-    return compiled(found, name, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
+    shown = expression(name, closed=bool(found.closures))
+    return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
 
 
 def _instead(verb: str) -> str:

@@ -6,13 +6,15 @@ import argparse
 from math import inf, isfinite
 from typing import Any
 
+from hinge.cli.closed import closure_facts, mobility_facts, told
 from hinge.cli.output import table, write, write_json
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.model import Joint, Robot, check, describe
 
 DESCRIPTION = """\
-Show a robot: its bodies as a tree, their joints with types and limits, masses, and the number of coordinates
-(nq for the configuration, nv for the velocity).
+Show a robot: its bodies as a tree, their joints with types and limits, masses, and the number of
+coordinates (nq for the configuration, nv for the velocity); of closed loops the closures, the degrees of
+freedom that they leave, and the rows that are dropped.
 
   hinge info panda                  a built-in robot
   hinge info arm.urdf               the robot in a file
@@ -41,6 +43,8 @@ def run(arguments: argparse.Namespace) -> None:
         parts.append("frames: " + ", ".join(f"{f.name} on {f.body}" for f in robot.frames))
     for c in robot.couplings:
         parts.append(f"coupled: {c.joint} = {c.ratio:g} · {c.master} + {c.offset:g}")
+    if robot.closures:
+        parts.append(told(robot))
     count = len(check(robot))
     if count:
         parts.append(f"{count} {'thing is' if count == 1 else 'things are'} doubtful: see hinge check")
@@ -76,6 +80,8 @@ def facts(robot: Robot) -> dict[str, Any]:
             {"joint": c.joint, "master": c.master, "ratio": c.ratio, "offset": c.offset}
             for c in robot.couplings
         ],
+        "closures": closure_facts(robot),
+        **({"mobility": mobility_facts(robot)} if robot.closures else {}),
         "problems": len(check(robot)),
     }
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from hinge.errors import CommandLineError, HingeError, ModelWarning
+from hinge.errors import CommandLineError, HingeError, ModelWarning, did_you_mean
 from hinge.io import from_json, load
 from hinge.model import Problem, Robot, check
 from hinge.robots import (
@@ -37,6 +37,11 @@ BUILT_IN: dict[str, Callable[[], Robot]] = {
     "delta": delta,
     "two_pandas_with_plate": two_pandas_with_plate,
     "chain": lambda: chain(6),
+    "four_bar": four_bar,
+    "slider_crank": slider_crank,
+    "stewart_platform": stewart_platform,
+    "delta": delta,
+    "two_pandas": two_pandas_with_plate,
 }
 #: A chain of any length is chain:N.
 CHAIN, MOST_LINKS = "chain:", 10_000
@@ -112,10 +117,8 @@ def file_of(name: str, argument: str = "ROBOT") -> Path:
     """Return the path of an existing robot file."""
     path = Path(name)
     if not path.exists():
-        raise CommandLineError(
-            f"{argument}: expected a file or a built-in robot, got {name}; "
-            f"the built-in robots are {', '.join(BUILT_IN)}, {CHAIN}N"
-        )
+        hint = did_you_mean(name, BUILT_IN) or f"the built-in robots are {', '.join(BUILT_IN)}, {CHAIN}N"
+        raise CommandLineError(f"{argument}: expected a file or a built-in robot, got {name}; {hint}")
     if path.is_dir():
         raise CommandLineError(f"{argument}: expected {FILES}, got the directory {name}")
     return path

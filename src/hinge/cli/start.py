@@ -11,7 +11,8 @@ from math import ceil, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.dynamics import assemble, mass_matrix_inverse, settle
+from hinge.cli.closed import closed_starts
+from hinge.dynamics import mass_matrix_inverse, settle
 from hinge.errors import CommandLineError, ModelWarning
 from hinge.model import Robot, neutral, opened, random_configuration
 from hinge.sim import PD, GravityCompensation, Law
@@ -22,8 +23,6 @@ CONTROLS = ("none", "gravity", "hold")
 STIFF = 10.0
 #: Most recorded times and bytes by default.
 TIMES, BYTES = 1000, 200_000_000
-#: What counts as closed, and how often random starts that do not close are drawn anew.
-CLOSED, DRAWS = 1e-9, 20
 
 
 def numbers(words: Sequence[str], argument: str, names: Sequence[str]) -> Array | str:
@@ -49,7 +48,7 @@ def start_of(
 ) -> tuple[Array, Array]:
     """Return q0 and qd0, of shape (nq,) and (nv,) for one state, and (states, …) for several.
 
-    A robot with closures starts at the nearest configuration that closes, with velocities that fit.
+    Those of a robot with closures are the nearest that close and fit.
     """
     rng = np.random.default_rng(seed)
     batch = () if states == 1 else (states,)
@@ -62,22 +61,10 @@ def start_of(
     else:
         qd = _spread(qd0, robot.nv, "--qd0", f"nv of {robot.name}")
     q, qd = np.broadcast_to(q, (*batch, robot.nq)), np.broadcast_to(qd, (*batch, robot.nv))
-    if not robot.closures:
-        return q, qd
-    q = _closed(robot, q, rng, drawn=isinstance(q0, str) and q0 == "random")
-    return q, settle(robot, q, qd)
-
-
-def _closed(robot: Robot, q: Array, rng: np.random.Generator, *, drawn: bool) -> Array:
-    """Return configurations nearby that close; those that were drawn and do not are drawn anew."""
-    found, error = assemble(robot, q)
-    for _ in range(DRAWS if drawn else 0):
-        wide = error > CLOSED
-        if not wide.any():
-            break
-        again, left = assemble(robot, random_configuration(robot, rng, size=q.shape[:-1]))
-        found, error = np.where(wide[..., None], again, found), np.where(wide, left, error)
-    return found
+    if robot.closures:
+        q = closed_starts(robot, q, rng if isinstance(q0, str) else None)
+        qd = settle(robot, q, qd)
+    return q, qd
 
 
 def warn_beyond(robot: Robot, q: Array) -> None:

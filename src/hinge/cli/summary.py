@@ -10,6 +10,7 @@ import numpy as np
 
 from hinge.cli.output import rows
 from hinge.cli.progress import Bar, amount, span
+from hinge.dynamics import closure_error
 from hinge.model import Robot
 from hinge.sim import Run
 
@@ -36,6 +37,7 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
         "state_steps_per_second": None if adaptive else bar.rate * states,
         "times_real_time": seconds * states / max(taken - bar.preparation, 1e-9),
         "energy": _energy(run),
+        "closures": _closures(run),
         "endings": dict(Counter(e.reason for e in run.endings)),
         "interrupted": interrupted,
     }
@@ -60,11 +62,20 @@ def _energy(run: Run) -> dict[str, float]:
     }
 
 
+def _closures(run: Run) -> dict[str, Any] | None:
+    """Return how many closures there are, and the largest error of them in the run."""
+    if not run.robot.closures:
+        return None
+    with np.errstate(all="ignore"):
+        error = np.nanmax(np.abs(closure_error(run.robot, run.q)), initial=0.0)
+    return {"count": len(run.robot.closures), "error": float(error)}
+
+
 def shown(data: dict[str, Any]) -> str:
     """Return a summary as a table of text."""
-    energy = data["energy"]
+    energy, closed = data["energy"], data["closures"]
     found = {
-        "robot": f"{data['robot']}, {data['nv']} degrees of freedom",
+        "robot": f"{data['robot']}, {data['nv']} {'coordinates of its tree' if closed else 'degrees of freedom'}",
         "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
     }
     if data["steps"] is None:
@@ -82,6 +93,8 @@ def shown(data: dict[str, Any]) -> str:
         found["speed"] = f"{amount(data['times_real_time'])} s of motion per second"
     what = "energy drift" if data["conservative"] else "energy change"
     found[what] = f"{energy['change']:.3g} J, {energy['relative']:.2g} of the largest kinetic energy"
+    if closed:
+        found["closures"] = f"{closed['count']}, open by {closed['error']:.2g} at most"
     ended = [f"{n} ended early: {reason}" for reason, n in data["endings"].items()]
     found["endings"] = "; ".join(ended) or "no early endings"
     return rows(found)

@@ -53,8 +53,8 @@ def compile_bound(
 ) -> Compiled:
     """Return what `compile` returns.
 
-    `rows` finds the rows of closures that are independent, with True for closures that may be open; it is asked where
-    expressions solve for their forces.
+    `rows` finds the rows of closures that are independent, with True for closures that may be open; it is
+    asked where expressions solve for their forces.
     """
     if target is not None:
         checked_target("target", target)

@@ -209,8 +209,15 @@ def names_of(robot: Robot, frame: Frames) -> tuple[str, ...]:
         return tuple(b.name for b in checked_robot(robot).bodies)
     if isinstance(frame, str):
         return (frame,)
-    if not isinstance(frame, Sequence) or not all(isinstance(n, str) for n in frame):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(frame, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"frame: expected the name of a frame or body, or a list of names, got {type(frame).__name__}"
         )
+    for n in frame:
+        if not isinstance(n, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(
+                f"frame: expected the name of a frame or body, or a list of names, got {n!r} in a list"
+            )
+    if not frame:
+        raise ArgumentError("frame: expected at least one name, got none; None stands for all bodies")
     return tuple(frame)

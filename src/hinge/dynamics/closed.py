@@ -32,6 +32,7 @@ __all__ = [
     "closure_jacobian",
     "closure_rows",
     "closure_velocity",
+    "cross_inertias",
     "mobility",
     "settle",
 ]
@@ -96,6 +97,16 @@ def closure_jacobian(robot: Robot, q: ArrayLike) -> Array:
 @verb
 def closure_bias(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     """Return J̇c q̇ (…, m): d/dt (Jc q̇) = Jc q̈ + J̇c q̇."""
+    ...
+
+
+@verb
+def cross_inertias(robot: Robot, q: ArrayLike) -> Array:
+    """Return the inverse inertias (…, 6e, 6e) that the ends of closures see: Jᵢ 𝓜⁻¹ Jⱼᵀ of ends i and j.
+
+    Ends on bodies in the order of the closures, the inner before the outer, each in its own frame and as if
+    all closures were open: Featherstone section 9.5.
+    """
     ...
 
 

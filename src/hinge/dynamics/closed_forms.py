@@ -13,6 +13,7 @@ from hinge.dynamics.expressions import (
     closure_compliance,
     closure_jacobian,
     coriolis,
+    cross_inertias,
     mass,
     whiten,
 )
@@ -48,6 +49,5 @@ CLOSED_DYNAMICS: dict[str, Expr] = {
 projection = identity(Joint) - _J.T @ _Oi @ _J @ _Mi
 PROJECTED_DYNAMICS: Expr = _Mi @ (projection @ _free - _J.T @ _Oi @ closure_bias)
 
-#: Inverse inertias Φ that the ends of closures see, Φᵢⱼ = Jᵢ 𝓜⁻¹ Jⱼᵀ: those of an end on the diagonal,
-#: inverse cross-inertias beside it. Featherstone 1987 section 9.5.3; Ω is Aᶜ Φ Aᶜᵀ, (9.27).
-CROSS_INERTIAS: Expr = Bc.T @ phi.T @ H.T @ mass.inv() @ H @ phi @ Bc
+#: Φᵢⱼ = Jᵢ 𝓜⁻¹ Jⱼᵀ of the ends of closures.
+CROSS_INERTIAS: Expr = cross_inertias

@@ -148,6 +148,9 @@ closure_bias = Ac @ (Bc.T @ phi.T @ a + s_c) + gamma
 #: Ω = Jc 𝓜⁻¹ Jcᵀ, part II (6.7), and its inverse: forces of the closures per acceleration across them.
 closure_compliance = closure_jacobian @ mass.inv() @ closure_jacobian.T
 _closing = closure_compliance.inv()
+#: Inverse inertias Φ that the ends of closures see, Φᵢⱼ = Jᵢ 𝓜⁻¹ Jⱼᵀ: those of an end on the diagonal,
+#: inverse cross-inertias beside it. Featherstone 1987 section 9.5.3; Ω is Aᶜ Φ Aᶜᵀ, (9.27).
+cross_inertias = Bc.T @ phi.T @ H.T @ mass.inv() @ H @ phi @ Bc
 #: Accelerations, or jumps of velocity, by forces of the closures.
 _by_closures = mass.inv() @ closure_jacobian.T
 
@@ -368,18 +371,17 @@ CLOSURES: dict[str, Expr] = {
     "closure_velocity": closure_jacobian @ qd,
     "closure_jacobian": closure_jacobian,
     "closure_bias": closure_bias,
+    "cross_inertias": cross_inertias,
     "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
 }
-#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in place.
-#: The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close, and
-#: velocities that fit.
+#: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in
+#: place. The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close,
+#: and velocities that fit.
 PROJECTION: dict[str, Parts] = {
     verb: Parts({verb: e}, all_rows=True, verb=verb)
     for verb, e in {
-        "closure_error": e_c,
-        "closure_velocity": CLOSURES["closure_velocity"],
+        **{verb: CLOSURES[verb] for verb in ("closure_error", "closure_velocity", "settle")},
         "closing_step": -(_by_closures @ _closing @ e_c),
-        "settle": CLOSURES["settle"],
     }.items()
 }
 #: Verbs of a robot with closures that mean something else there.
@@ -486,7 +488,6 @@ def every_expression() -> Iterator[Parts]:
             if not (moving and verb == "closed_dynamics"):
                 yield expression(verb, passive=own, base=moving)
     yield CLOSURE_MAP
-    yield from PROJECTION.values()
     for verb in _CLOSED:
         for own in (False, True):
             yield expression(verb, passive=own, closed=True)

@@ -1,7 +1,7 @@
 """Forces of a grasp: those that move the object, and those that only press on it.
 
-JPL 88-11 part II: arms that hold an object are closures between hands and a body on a free joint. Closure forces
-whose sum on the object vanishes do no work and accelerate nothing; they are the internal forces.
+JPL 88-11 part II: arms that hold an object are closures between hands and a body on a free joint. Closure
+forces whose sum on the object vanishes do no work and accelerate nothing; they are the internal forces.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import numpy as np
 from hinge.dynamics.closed import closure_jacobian
 from hinge.dynamics.rows import RANK
 from hinge.errors import ArgumentError
-from hinge.model import Closure, Robot, SoftFinger, as_vector, checked_robot, rows_of
-from hinge.model.joints import Spherical
+from hinge.model import Robot, as_vector, checked_robot, rows_of
 from hinge.spatial import Array, ArrayLike
 
 __all__ = ["Grip", "grasp_report", "internal_forces", "squeeze"]
@@ -24,8 +23,8 @@ __all__ = ["Grip", "grasp_report", "internal_forces", "squeeze"]
 def internal_forces(robot: Robot, q: ArrayLike, forces: ArrayLike, held: str) -> Array:
     """Return the part of closure forces (…, m) that presses on a held body without moving it.
 
-    `held` is the name of the body, which is on a free joint. The internal part is the orthogonal projection onto
-    the forces whose sum on that body is zero; what is left moves it.
+    `held` is the name of the body, which is on a free joint. The internal part is the orthogonal projection
+    onto the forces whose sum on that body is zero; what is left moves it.
     """
     ways = np.swapaxes(closure_jacobian(robot, q)[..., _object(robot, held)], -1, -2)
     given = _forces(robot, forces)
@@ -35,16 +34,16 @@ def internal_forces(robot: Robot, q: ArrayLike, forces: ArrayLike, held: str) ->
 def squeeze(robot: Robot, q: ArrayLike, forces: ArrayLike, held: str) -> Array:
     """Return hinge forces (…, nv) that add internal forces (…, m) to those of the closures, and move nothing.
 
-    τ = −Jcᵀ f: the closures answer with f, and accelerations stay as they are. Forces that are not internal are
-    refused, see `internal_forces`.
+    τ = −Jcᵀ f: the closures answer with f, and accelerations stay as they are. Forces that are not internal
+    are refused, see `internal_forces`.
     """
     given, jacobian = _forces(robot, forces), closure_jacobian(robot, q)
     tau = -(np.swapaxes(jacobian, -1, -2) @ given[..., None])[..., 0]
     left = np.abs(tau[..., _object(robot, held)]).max(initial=0.0)
     if left > 1e-9 * max(1.0, float(np.abs(given).max(initial=0.0))):
         raise ArgumentError(
-            f"forces: expected internal ones, which leave body {held!r} at rest, got a sum of {left:.3g} on it; "
-            "pass internal_forces(robot, q, forces, held)"
+            f"forces: expected internal ones, which leave body {held!r} at rest, got a sum of {left:.3g} on "
+            "it; pass internal_forces(robot, q, forces, held)"
         )
     tau[..., _object(robot, held)] = 0.0
     return tau
@@ -66,20 +65,21 @@ def grasp_report(
 ) -> dict[str, Grip]:
     """Return for each closure by a contact, a point or a soft finger, how it is loaded.
 
-    The normal is z of the closure's outer frame, into the body that is held. `friction` is the coefficient μ, one
-    for all or by names of closures; `spin` (m) is the radius at which a soft finger's torque counts as a force.
+    The normal is z of the closure's outer frame, into the body that is held. `friction` is the coefficient
+    μ, one for all or by names of closures; `spin` (m) is the radius at which a soft finger's torque counts
+    as a force.
     """
     given, found, start = _forces(robot, forces), dict[str, Grip](), 0
     for c in robot.closures:
         names = rows_of(c.joint).names
         part = given[..., start : start + len(names)]
         start += len(names)
-        if isinstance(c.joint, SoftFinger | Spherical):
-            found[c.name] = _grip(c, names, part, _coefficient(friction, c.name), spin)
+        if {"vx", "vy", "vz"} <= {*names} and "wx" not in names:
+            found[c.name] = _grip(names, part, _coefficient(friction, c.name), spin)
     return found
 
 
-def _grip(closure: Closure, names: tuple[str, ...], force: Array, friction: float, spin: float) -> Grip:
+def _grip(names: tuple[str, ...], force: Array, friction: float, spin: float) -> Grip:
     if friction <= 0 or spin <= 0:
         raise ArgumentError(f"friction, spin: expected numbers above zero, got {friction} and {spin}")
     normal = force[..., names.index("vz")]
@@ -95,7 +95,8 @@ def _coefficient(friction: float | Mapping[str, float], name: str) -> float:
     if not isinstance(friction, Mapping):
         return float(friction)
     if name not in friction:
-        raise ArgumentError(f"friction: expected a coefficient for closure {name!r}, got {', '.join(friction)}")
+        known = ", ".join(friction)
+        raise ArgumentError(f"friction: expected a coefficient for closure {name!r}, got {known}")
     return float(friction[name])
 
 

@@ -79,11 +79,11 @@ _UNSET: Any = None
 class Live:
     """A robot in one of its configurations: `Live(robot)` is the robot as it was built.
 
-    `freeze`, `thaw`, `grasp`, `release`, `fasten` and `unfasten` return another value at once, for which nothing is
-    compiled anew; `hinge.impact` gives the velocities after such a change. `held` tells for each coordinate (…, nv)
-    whether it is frozen, `payloads` what is grasped, `fastened` (…, closures) which closures hold. Frozen joints have
-    no acceleration; where one stands is in q. After `fasten`, `settle` gives the velocities that the closures leave;
-    joints of a robot with closures cannot be frozen.
+    `freeze`, `thaw`, `grasp`, `release`, `fasten` and `unfasten` return another value at once, for which
+    nothing is compiled anew; `hinge.impact` gives the velocities after such a change. `held` tells for each
+    coordinate (…, nv) whether it is frozen, `payloads` what is grasped, `fastened` (…, closures) which
+    closures hold. Frozen joints have no acceleration; where one stands is in q. After `fasten`, `settle`
+    gives the velocities that the closures leave; joints of a robot with closures cannot be frozen.
 
     Pieces with joints of their own dock by a joint of six degrees of freedom that is frozen while they are
     docked: `attach(robot, other, frame, joint=Free(), prefix=…)` makes them one tree, and `carry_state` from
@@ -362,7 +362,9 @@ class Live:
         """The inputs of programs that describe the configuration, as flat vectors."""
         flat = self.inertias.reshape(*self.inertias.shape[:-2], self._own.size)
         found = {"inertias": flat, "held": self.held.astype(np.float64)}
-        return found | {closed.name: rows_that_hold(self.robot, self.fastened)} if self.robot.closures else found
+        return (
+            found | {closed.name: rows_that_hold(self.robot, self.fastened)} if self.robot.closures else found
+        )
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""

@@ -114,11 +114,7 @@ def _kept(robot: Robot, switched: bool) -> Kept:
         samples = _scaled(robot, _samples(robot))
         groups = candidates if switched else [found]
         if len(samples):
-            found = [
-                k
-                for rows in groups
-                for k in np.array(rows, dtype=int)[independent(samples[:, rows])].tolist()
-            ]
+            found = [rows[k] for rows in groups for k in independent(samples[:, rows])]
     return tuple(tuple(k - int(s) for k in sorted(found) if s <= k < e) for s, e in pairwise(starts))
 
 

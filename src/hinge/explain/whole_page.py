@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from importlib import resources
 
-from hinge.algebra import STANDARD, Expr, Leaf, leaves
+from hinge.algebra import STANDARD, Ask, Expr, Leaf, leaves
 from hinge.dynamics import Compiled
 from hinge.explain.bodies import worked_bodies
+from hinge.explain.closures import closures_section
 from hinge.explain.counts import counts_section, facts_section
 from hinge.explain.derivation import derivation_section
 from hinge.explain.listings import listings_section
@@ -27,11 +28,16 @@ def page(compiled: Compiled) -> str:
         "letters": ("The letters", _letters(c)),
         "derivation": ("The derivation", derivation_section(c.derivation)),
         "operators": ("The operators of this robot", join([_about_blocks(), operators_section(c, bodies)])),
+        "closures": ("The closures", closures_section(c)),
         "sweeps": ("The sweeps", sweeps_section(c, bodies)),
         "operations": ("Operations", counts_section(c, bodies)),
         "machine": ("What is compiled", facts_section(c)),
         "code": ("The code", listings_section(c, bodies)),
     }
+    if not c.robot.closures or not any(
+        Ask.CLOSURES in x.card.asks for e in c.given.values() for x in leaves(e)
+    ):
+        del sections["closures"]
     contents = tag("nav", *(tag("a", title, href=f"#{name}") for name, (title, _) in sections.items()))
     body = [tag("section", tag("h2", title), content, id=name) for name, (title, content) in sections.items()]
     return str(_document(", ".join(c.given), _header(c, len(bodies)), contents, *body))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from hinge.errors import ArgumentError, FormatError
+from hinge.errors import ArgumentError, FormatError, ModelError
+from hinge.io.closures_json import closures_from_json
 from hinge.io.mjcf import read_mjcf
 from hinge.io.urdf import robot_of
 from hinge.io.xml import parse, read_bytes
-from hinge.model import Robot
+from hinge.model import Robot, with_closures
 
 #: Robots of `hinge.robots` that take no arguments, for the message to those who load one by its name.
 BUILT_IN = (
@@ -33,21 +34,26 @@ def load(
     strict: bool | None = False,
     root: str | Path | None = None,
     couplings: Literal["record", "embed"] = "record",
+    closures: str | Path | None = None,
 ) -> Robot:
     """Return the robot in a URDF or MJCF file; the format is recognised by the content.
 
     `floating` connects the root body to the world by a free joint instead of a fixed one. Impossible
-    physics (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning,
-    with `strict` an error, with `strict=None` ignored; a malformed file is always a FormatError with
-    its line.
-    A joint that follows another one (URDF mimic, MJCF joint equality) keeps a coordinate of its own, with
-    the relation recorded in `robot.couplings`; with `couplings` "embed" it becomes a follower (see
-    `embed_couplings`).
-    Files that an MJCF file names are read only under `root`, by default its own folder. What Hinge leaves out
-    of an MJCF file is a ModelWarning for each kind; with `strict` what changes the physics is an error.
+    physics (an inertia that violates the triangle inequality, reversed limits, …) is a ModelWarning, with
+    `strict` an error, with `strict=None` ignored; a malformed file is always a FormatError with its line. A
+    joint that follows another one (URDF mimic, MJCF joint equality) keeps a coordinate of its own, with the
+    relation recorded in `robot.couplings`; with `couplings` "embed" it becomes a follower (see
+    `embed_couplings`). `closures` is a JSON file of closures, such as `write_urdf` writes: a list of
+    {"name", "inner", "outer", "joint": {"kind", "axis", …}, "placement": {"position", "rotation"}}. Loops
+    of URDF+ and active connect and weld constraints of MJCF are closures too, rigid where MuJoCo's are
+    soft; `opened(robot)` is the tree. Files that an MJCF file names are read only under `root`, by default
+    its own folder. What Hinge leaves out of an MJCF file is a ModelWarning for each kind; with `strict`
+    what changes the physics is an error.
     """
     if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"path: expected the path of a URDF or MJCF file, got {type(path).__name__}")
+    if closures is not None and not isinstance(closures, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"closures: expected the path of a JSON file, got {type(closures).__name__}")
     if couplings not in ("record", "embed"):
         raise ArgumentError(f"couplings: expected 'record' or 'embed', got {couplings!r}")
     path = Path(path)
@@ -62,5 +68,17 @@ def load(
         raise FormatError(f"is a xacro file; expand it first: xacro {path.name} > {urdf}", source=str(path))
     document = parse(data, str(path))
     if document.tag == "mujoco":
-        return read_mjcf(path, floating=floating, strict=strict, root=root, embed=couplings == "embed")
-    return robot_of(document, floating=floating, strict=strict, embed=couplings == "embed")
+        robot = read_mjcf(path, floating=floating, strict=strict, root=root, embed=couplings == "embed")
+    else:
+        robot = robot_of(document, floating=floating, strict=strict, embed=couplings == "embed")
+    return robot if closures is None else _closed(robot, Path(closures))
+
+
+def _closed(robot: Robot, path: Path) -> Robot:
+    """Return the robot with the closures of a file as well."""
+    try:
+        return with_closures(
+            robot, [*robot.closures, *closures_from_json(read_bytes(path), source=str(path))]
+        )
+    except ModelError as error:
+        raise FormatError(str(error), source=str(path)) from None

@@ -2,7 +2,8 @@
 
 Read: bodies, hinge, slide, ball and free joints, several joints on one body, inertias, gravity,
 armature (as rotor inertia), damping, friction loss, stiffness and springs' rest, ranges, sites (as
-frames), primitive geoms (as shapes), linear relations of joints (as couplings). Armature and damping of
+frames), primitive geoms (as shapes), linear relations of joints (as couplings), active connect and weld
+constraints (as closures, which are rigid). Armature and damping of
 actuators and of tendons of one joint are added to those of their joints, as MuJoCo does. Several joints on
 one body become a chain with massless bodies between, so that each keeps its name. What is left out is named
 by `mjcf_losses.py`, with whether it changes the physics.
@@ -17,6 +18,7 @@ import numpy as np
 
 from hinge.errors import FormatError, ModelError
 from hinge.io.base import free_name
+from hinge.io.mjcf_closures import closures_of, told
 from hinge.io.mjcf_compiler import compiled, the_mujoco
 from hinge.io.mjcf_losses import Losses, couplings_of
 from hinge.io.mjcf_physics import BALL, FREE, HINGE, joint_physics, labels
@@ -85,12 +87,16 @@ def from_mujoco(
     if floating:
         chain = _floated(chain, name)
     couplings, unread = couplings_of(reader.mujoco, model)
-    losses = Losses(reader.mujoco, model, unread)
+    sites = reader.frames()
+    frames = list(sites.values())
+    names = {s: f.name for s, f in sites.items()}
+    loops = closures_of(reader.mujoco, model, unread, reader.body_names, frames, names)
+    losses = Losses(reader.mujoco, model, loops.unread)
+    parts: dict[str, Any] = {"couplings": couplings, "gravity": reader.gravity(), "closures": loops.closures}
     try:
-        robot = assemble(
-            name, bodies, chain, frames=reader.frames(), couplings=couplings, gravity=reader.gravity()
-        )
-        enforce(robot, strict=strict, found=losses.found(() if embed else couplings))
+        robot = assemble(name, bodies, chain, frames=[*frames, *loops.frames], **parts)
+        found = losses.found(() if embed else couplings)
+        enforce(robot, strict=strict, found=[*found, *told(loops.closures)])
     except ModelError as error:
         raise FormatError(str(error), source=name) from None
     return embed_couplings(robot) if embed else robot
@@ -166,9 +172,10 @@ class _Reader:
             found.append(Shape(role, geometry, placement, self.label("GEOM", g, ""), (r, gr, bl, al)))
         return tuple(found)
 
-    def frames(self) -> list[Frame]:
+    def frames(self) -> dict[int, Frame]:
+        """Return the frames of sites on bodies, by the numbers of the sites."""
         m, taken = self.m, set(self.body_names)
-        found: list[Frame] = []
+        found: dict[int, Frame] = {}
         for s in range(m.nsite):
             name, body = self.label("SITE", s, f"site{s}"), m.site_bodyid[s]
             if body == 0:
@@ -176,7 +183,7 @@ class _Reader:
             if name in taken:
                 name = f"site/{name}"
             place = Transform.place(_turned(m.site_quat[s]), np.array(m.site_pos[s]))
-            found.append(Frame(name, self.body_names[body], place))
+            found[s] = Frame(name, self.body_names[body], place)
         return found
 
     def gravity(self) -> Array:

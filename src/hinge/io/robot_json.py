@@ -25,6 +25,7 @@ MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
 PARTS = ("bodies", "joints", "frames", "couplings", "gravity", "closures")
 REQUIRED = PARTS[:-1]
 MOST_CHARACTERS = 64_000_000
+LONGEST_INTEGER = 300
 
 
 @cache
@@ -47,7 +48,7 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
     if len(text) > MOST_CHARACTERS:
         raise FormatError(f"has {len(text)} characters; at most {MOST_CHARACTERS} are read", source=source)
     try:
-        data = json.loads(text)
+        data = json.loads(text, parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"is not JSON: {error}", source=source) from None
     if not isinstance(data, dict) or data.get("hinge robot") != VERSION:
@@ -60,6 +61,13 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
         raise FormatError(f"has no {error.args[0]!r}", source=source) from None
     except (TypeError, ValueError, AttributeError, HingeError) as error:
         raise FormatError(f"is not a robot: {error}", source=source) from None
+
+
+def _integer(digits: str) -> int:
+    """Return an integer of a file; one that no float can hold would fail later, elsewhere."""
+    if len(digits) > LONGEST_INTEGER:
+        raise ValueError(f"expected integers of at most {LONGEST_INTEGER} digits, got {len(digits)}")
+    return int(digits)
 
 
 def _plain(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,8 +17,10 @@ from hinge.model import (
     Body,
     Box,
     Capsule,
+    Closure,
     Coupling,
     Cylinder,
+    Frame,
     Geometry,
     Joint,
     Mesh,
@@ -38,6 +41,8 @@ MAX_LINKS = 3_000
 
 _PRODUCTS = ("ixy", "ixz", "iyz")
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+#: The types of loops of URDF+.
+_LOOPS = ("fixed", "revolute", "continuous", "prismatic", "planar", "spherical")
 
 
 def read_urdf(path: str | Path, *, floating: bool = False, strict: bool | None = False) -> Robot:
@@ -50,11 +55,11 @@ def parse_urdf(
 ) -> Robot:
     """Return the robot of a URDF document.
 
-    The root link is connected to the world by a fixed joint, with `floating` by a free one. A link
-    without <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded
-    in `robot.couplings` and a warning says so. Mesh file names are kept as they stand.
-    A limit of 1e9 or more means no limit. Doubtful physics is a warning, with `strict` an error, with
-    None ignored (see `hinge.model.check`).
+    The root link is connected to the world by a fixed joint, with `floating` by a free one. A link without
+    <inertial> is massless. A mimic joint keeps its own coordinate; the relation is recorded in
+    `robot.couplings` and a warning says so. A <loop> of URDF+ is a closure. Mesh file names are kept as
+    they stand. A limit of 1e9 or more means no limit. Doubtful physics is a warning, with `strict` an
+    error, with None ignored (see `hinge.model.check`).
     """
     return robot_of(parse(text, source), floating=floating, strict=strict)
 
@@ -80,7 +85,13 @@ def robot_of(root: Element, *, floating: bool, strict: bool | None, embed: bool 
     name = root.get("name") or "robot"
     all_joints = hang_roots(root, bodies, moving, floating=floating)
     try:
-        robot = assemble(name, bodies, all_joints, couplings=reader.couplings)
+        reader.leave_out(root.all("coupling"))
+        loops = [reader.loop(e, names) for e in _named(root, "loop").values()]
+        frames = [frame for _, frame in loops if frame is not None]
+        closures = [closure for closure, _ in loops]
+        robot = assemble(
+            name, bodies, all_joints, frames=frames, couplings=reader.couplings, closures=closures
+        )
         notes = recorded_couplings(() if embed else reader.couplings)
         enforce(robot, strict=strict, found=[*reader.found(), *notes])
     except ModelError as error:
@@ -123,7 +134,8 @@ def _refuse_two_parents(elements: dict[str, Element]) -> None:
         if link is not None and link in carrier:
             e.fail(
                 f"joint {name!r}: link {link!r} is already the child of joint {carrier[link]!r}; "
-                "URDF describes trees, so a link has one parent"
+                "URDF describes trees, so a link has one parent; leave this joint out and close the loop with "
+                "hinge.close(robot, …) or a file for load(…, closures=…)"
             )
         carrier[link] = name
 
@@ -214,6 +226,34 @@ class _Reader:
         self.mimic(e, name)
         physics = {**_limits(e, kind, where), **_dynamics(e, type_.nv, where)}
         return Joint(name, type_, ends[0], ends[1], _origin(e, where), **physics)
+
+    def leave_out(self, elements: Iterable[Element]) -> None:
+        """Note the couplings of URDF+, which are not read."""
+        for e in elements:
+            where = f"coupling {e.get('name') or ''!r}"
+            message = "couplings of URDF+ are left out; give the joint a <mimic>"
+            self.problems.append(Problem(where, "left out", message, line=e.line))
+
+    def loop(self, e: Element, links: set[str]) -> tuple[Closure, Frame | None]:
+        """Return a <loop> of URDF+ (arXiv 2411.19753), and the frame of its successor where that is not the link's."""
+        name = e.need("name")
+        where = f"loop {name!r}"
+        kind = e.need("type", where)
+        if kind not in _LOOPS:
+            e.fail(f"{where}: unknown type {kind!r}; expected one of {', '.join(_LOOPS)}")
+        ends: list[tuple[str, Transform]] = []
+        for role in ("predecessor", "successor"):
+            end = e.first(role)
+            if end is None:
+                e.fail(f"{where}: has no <{role} link=…>")
+            link = end.need("link", where)
+            if link not in links:
+                end.fail(f"{where}: its {role} link {link!r} does not exist")
+            ends.append((link, _origin(end, where)))
+        (inner, place), (outer, other) = ends
+        joint = joints.Spherical() if kind == "spherical" else self.joint_type(e, kind, where)
+        frame = None if other.is_identity() else Frame(f"{name}_outer", outer, other)
+        return Closure(name, inner, outer if frame is None else frame.name, joint, place), frame
 
     def joint_type(self, e: Element, kind: str, where: str) -> joints.JointType:
         if kind == "fixed":

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as Et
 import numpy as np
 
 from hinge.errors import ModelError, ModelWarning
+from hinge.io.closures_json import closures_to_json
 from hinge.io.numbers import UNLIMITED
 from hinge.model import (
     STANDARD_GRAVITY,
@@ -24,6 +25,7 @@ from hinge.model import (
     Sphere,
     at_joints,
     joints,
+    opened,
     release_couplings,
 )
 from hinge.spatial import Array, Transform, rotation
@@ -39,8 +41,21 @@ _TYPES = {
 
 
 def write_urdf(robot: Robot, path: str | Path) -> None:
-    """Write the robot to a file; see `to_urdf`."""
-    Path(path).write_text(to_urdf(robot), encoding="utf-8")
+    """Write the robot to a file; see `to_urdf`.
+
+    Closures go into a file beside it, "leg.closures.json" for "leg.urdf", which a warning names; `load`
+    takes it as `closures`.
+    """
+    path = Path(path)
+    path.write_text(to_urdf(opened(robot)), encoding="utf-8")
+    if robot.closures:
+        beside = path.with_name(f"{path.stem}.closures.json")
+        beside.write_text(closures_to_json(at_joints(release_couplings(robot)).closures), encoding="utf-8")
+        message = (
+            f"robot {robot.name!r}: URDF has no place for closures; they are in {beside.name!r}: "
+            f"load({path.name!r}, closures={beside.name!r})"
+        )
+        warnings.warn(message, ModelWarning, stacklevel=2)
 
 
 def to_urdf(robot: Robot) -> str:

@@ -9,7 +9,7 @@ from hinge.model.actuator import (
     reaction_force,
 )
 from hinge.model.builder import Builder
-from hinge.model.checks import Problem, check, enforce, listed
+from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock
 from hinge.model.closing import close, closure_ends, closure_of, closure_transform, opened, with_closures
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
@@ -134,6 +134,7 @@ __all__ = [
     "rows_of",
     "stacked",
     "velocity",
+    "warn_near_lock",
     "with_closures",
     "with_inertial_parameters",
     "with_parameters",

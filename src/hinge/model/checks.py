@@ -28,6 +28,7 @@ import numpy as np
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model.closing import closure_transform
 from hinge.model.closures import closure_error_of
+from hinge.model.joints import JointType
 from hinge.model.parts import Body, Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration
@@ -230,13 +231,34 @@ def configuration_problems(joint: Joint, q: Array) -> Iterator[Problem]:
     for k in np.flatnonzero((q < joint.lower - TOLERANCE) | (q > joint.upper + TOLERANCE)):
         span = f"[{joint.lower[k]:g}, {joint.upper[k]:g}]"
         yield Problem(where, "q within limits", f"{joint.type.q_names[k]} = {q[k]:g} is outside {span}")
+    yield from _lock_problems(joint, q)
+
+
+def warn_near_lock(robot: Robot, q: Array, name: str) -> None:
+    """Warn, once, of joints whose axes nearly line up in one of the configurations (states, nq)."""
+    found: list[Problem] = []
+    for joint in robot.independent:
+        if type(joint.type).bias is not JointType.bias:  # else S is constant
+            own = q[:, joint.q_slice]
+            found.extend(_lock_problems(joint, own[np.isfinite(own).all(axis=-1)]))
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        warning = ModelWarning(f"{name}: {found[0]}{more}", found[0])
+        warnings.warn(warning, stacklevel=_callers_level())
+
+
+def _lock_problems(joint: Joint, q: Array) -> Iterator[Problem]:
+    """Yield a problem if the axes nearly line up in one of the joint's own, finite configurations (…, nq)."""
+    if joint.nv < 2 or not q.size:
+        return
     axes = np.linalg.svd(joint.type.subspace(q), compute_uv=False)
-    if joint.nv > 1 and axes[-1] < NEAR_LOCK * axes[0]:
+    least = float((axes[..., -1] / axes[..., 0]).min())
+    if least < NEAR_LOCK:
         message = (
-            f"its axes line up to within {axes[-1] / axes[0]:.2g} of a turn by one; forward dynamics loses "
+            f"its axes line up to within {least:.2g} of a turn by one; forward dynamics loses "
             "digits with the square of that; take Spherical, or three Revolute joints"
         )
-        yield Problem(where, "axes independent", message)
+        yield Problem(f"joint {joint.name!r}", "axes independent", message)
 
 
 def _open_closures(robot: Robot, q: Array) -> Iterator[Problem]:

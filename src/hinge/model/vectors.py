@@ -18,7 +18,10 @@ MOST_DIMENSIONS = 32
 def checked_robot(robot: Robot) -> Robot:
     """Return the robot, or raise an ArgumentError if it is none."""
     if not isinstance(robot, Robot):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"robot: expected a Robot, got {type(robot).__name__}; hinge.load(…) returns one")
+        kind, remedy = type(robot).__name__, "hinge.load(…) returns one"
+        if kind == "Live":  # a class of a room above this one
+            remedy = 'its verbs are methods: live.momentum(q, qd), live.call("bias_force", q, qd=qd)'
+        raise ArgumentError(f"robot: expected a Robot, got {kind}; {remedy}")
     return robot
 
 

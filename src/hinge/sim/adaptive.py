@@ -279,7 +279,9 @@ class AdaptiveLoop:
             job.kept_q[due, self.at[due]], job.kept_qd[due, self.at[due]] = q, qd
             self.at[due] += 1
 
-    def _look(self, good: Truths, h: Array, found: Mapping[str, Array], after_it: tuple[Array, Array]) -> None:
+    def _look(
+        self, good: Truths, h: Array, found: Mapping[str, Array], after_it: tuple[Array, Array]
+    ) -> None:
         """Find the events of steps, which lead to states `after_it`."""
         job = self.job
 

@@ -48,7 +48,8 @@ class Event:
         found = np.asarray(self.function(t, q, qd), dtype=np.float64)
         if found.shape != q.shape[:-1]:
             raise ArgumentError(
-                f"event {self.name!r}: expected shape {q.shape[:-1]} for q {q.shape}, got {found.shape}"
+                f"event {self.name!r}: expected shape {q.shape[:-1]} for q {q.shape}, got {found.shape}; "
+                "it is asked for some states of a batch, too: use t, q and qd alone"
             )
         return found
 

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hinge.dynamics import closure_rows
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral
+from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral, warn_near_lock
 from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -30,10 +30,12 @@ Function: TypeAlias = Callable[[Any, Array, Array], ArrayLike]
 #: Times, one for all or (states,), and q and q̇ of all states.
 Ends: TypeAlias = tuple[Array | float, Array, Array]
 
-#: The largest error of closures in a state to start from, relative to speeds above one; for single precision too.
+#: The largest error of closures in a state to start from, relative to speeds above one; for single
+#: precision too.
 OPEN, OPEN_SINGLE = 1e-6, 1e-4
 #: So many steps take years.
 MOST_STEPS = 1e15
+APART = "closures came apart; a shorter dt or integrator='rk4' or 'adaptive' may help"
 NOT_FINITE = "the state is not finite any more; a shorter dt or integrator='adaptive' may help"
 
 
@@ -125,7 +127,7 @@ class Job:
             raise problem from None
 
     def _check_configurations(self) -> None:
-        """Refuse quaternions that are not normalised."""
+        """Refuse quaternions that are not normalised, and warn of joints near their lock."""
         for joint in self.robot.independent:
             q = self.q[:, joint.q_slice]
             with np.errstate(all="ignore"):
@@ -136,6 +138,7 @@ class Job:
                     "normalise its four numbers, x / numpy.linalg.norm(x); hinge.neutral(robot) is a "
                     "configuration without rotation"
                 )
+        warn_near_lock(self.robot, self.q, "q0")
 
     def _check_closures(self) -> None:
         """Refuse states in which a closure is open, or moves."""
@@ -144,8 +147,20 @@ class Job:
         rows = {n: x.astype(np.float64) for n, x in rows.items()}
         quick = np.maximum(1.0, np.abs(rows["qd"]).max(-1, initial=0.0))[:, None]
         for verb, name, scale, wanted, remedy in (
-            ("closure_error", "q0", 1.0, "a configuration that closes", "hinge.assemble(robot, q0).q is one near it"),
-            ("closure_velocity", "qd0", quick, "velocities that fit", "hinge.settle(robot, q0, qd0) are the nearest"),
+            (
+                "closure_error",
+                "q0",
+                1.0,
+                "a configuration that closes",
+                "hinge.assemble(robot, q0).q is one near it",
+            ),
+            (
+                "closure_velocity",
+                "qd0",
+                quick,
+                "velocities that fit",
+                "hinge.settle(robot, q0, qd0) are the nearest",
+            ),
         ):
             op = plant.closing(verb, stage)
             size = np.abs(np.atleast_2d(op.run(rows)[stage.own(verb)])) / scale
@@ -195,8 +210,8 @@ class Job:
             return np.ascontiguousarray(x, self.dtype)
         if common_batch({"q0": np.empty((*self.batch, 0)), name: x}) != self.batch:
             raise ArgumentError(
-                f"{name}: expected the batch {self.batch} of q0 and qd0, got shape {x.shape}; "
-                "give q0 that batch"
+                f"{name}: expected the batch {self.batch} of q0 and qd0, got the batch {x.shape[:-1]}; "
+                f"give q0 that batch: np.broadcast_to(q0, {(*x.shape[:-1], self.robot.nq)})"
             )
         return self._own(x)
 
@@ -262,6 +277,8 @@ class Job:
 
     def result(self, count: int, settings: Mapping[str, Any]) -> Run:
         """Return the run with the first recorded times."""
+        if self.moving.project:
+            self._end_open(count)
         if self.states and not self.alive.any():
             count = max(1, int((self.times[:count] <= self.ends.max()).sum()))
         times, q, qd = self.times[:count], self.kept_q[:, :count], self.kept_qd[:, :count]
@@ -273,6 +290,19 @@ class Job:
         hits = sorted((hit for hit, k in self.hits if hit.t <= self.ends[k]), key=lambda hit: hit.t)
         q, qd, tau = map(self.in_batch, (q, qd, tau))
         return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
+
+    def _end_open(self, count: int) -> None:
+        """End states whose closures came apart in spite of projection, at the first recorded time that shows it."""
+        stage = Stage(0, 0.0, "q", "qd")
+        rows: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
+        rows |= {"q": self.kept_q[:, :count], "qd": self.kept_qd[:, :count]}
+        with np.errstate(all="ignore"):
+            size = np.abs(
+                self.moving.plant.closing("closure_error", stage).run(rows)[stage.own("closure_error")]
+            )
+            apart = size.max(-1, initial=0.0) > (OPEN if self.dtype == np.float64 else 10 * OPEN_SINGLE)
+        for k in np.flatnonzero(apart.any(-1) & self.alive):
+            self.end(k, self.times[apart[k].argmax()], APART)
 
     def _forces(self, times: Array, q: Array, qd: Array) -> Array:
         """Return the forces (states, T, nv) of the law at states (states, T, …)."""

@@ -114,7 +114,8 @@ class Plant:
     ) -> StepCall:
         """Return a verb's program at a stage, with its only result in a buffer of the stage.
 
-        With `passive` the joints' own forces are in it, if these act. Of a robot with closures it is that of the tree.
+        With `passive` the joints' own forces are in it, if these act. Of a robot with closures it is that
+        of the tree.
         """
         f = compiled(self._tree, expression(verb, passive=passive and self.own_passive))
         return self._op(f, stage, given, {verb: stage.own(out)})

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hinge.dynamics import (
-    External,
     compiled,
     elastic_energy,
     expression,
@@ -148,14 +147,12 @@ class Run:
         """Kinetic, potential and elastic energy together (…, T) in J."""
         return self.kinetic_energy + self.potential_energy + self.elastic_energy
 
-    def closure_forces(self, external: External = None) -> Array:
-        """Return the forces (…, T, m) of the closures, see `closed_dynamics`; `external` are those of the run.
-
-        They are found from the recorded states and forces, so a control function that changed its forces within a
-        recorded time shows those of its beginning.
-        """
+    def closure_forces(self) -> Array:
+        """Return the forces (…, T, m) of the closures at the recorded states, see `closed_dynamics`."""
         if not self.robot.closures:
-            raise ArgumentError(f"run: expected a robot with closures, got {self.robot.name!r}, which has none")
+            raise ArgumentError(
+                f"run: expected a robot with closures, got {self.robot.name!r}, which has none"
+            )
         given, own = self._parameters, self.settings.get("parameters") or {}
         passive = bool(self.settings.get("passive"))
         if passive and "friction" in own:
@@ -164,9 +161,11 @@ class Run:
         if (mask := self.settings.get("fastened")) is not None:
             rows = rows_that_hold(self.robot, mask)
             given["closed"] = rows[..., None, :] if rows.ndim > 1 else rows
-        nodes, forces = external_forces(external)
+        nodes, forces = external_forces(self.settings.get("external"))
         forces = {n: x[..., None, :, :] if np.ndim(x) > 2 else x for n, x in forces.items()}
-        f = compiled(self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given))
+        f = compiled(
+            self.robot, expression("closed_dynamics", passive=passive), nodes, parameters=tuple(given)
+        )
         down = self.settings.get("gravity")
         if down is not None:
             given["gravity"] = np.asarray(down)[..., None, :] if np.ndim(down) > 1 else down

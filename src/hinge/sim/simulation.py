@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -75,9 +76,10 @@ def simulate(
     that use a model, such as `ComputedTorque`, `GravityCompensation` and `PD` with it, know the robot's own
     numbers only. A `Live` robot moves with what it holds; its frozen joints have no acceleration.
 
-    A robot with closures must start closed, with velocities that fit: `hinge.assemble` and `hinge.settle` give such
-    states. With `project`, the default, each step ends with two Newton steps of q back to where the closures hold and
-    with velocities that fit; without it they drift apart. The implicit midpoint rule keeps its energy for trees only.
+    A robot with closures must start closed, with velocities that fit: `hinge.assemble` and `hinge.settle`
+    give such states. With `project`, the default, each step ends with two Newton steps of q back to where
+    the closures hold and with velocities that fit; without it they drift apart. The implicit midpoint rule
+    keeps its energy for trees only.
 
     `events` are functions of
     (t, q, qd) whose zeros are located, see `Event`. Every `record`-th state is recorded, the first and the
@@ -98,15 +100,19 @@ def simulate(
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
     dtype = _precision([x for x in (q0, qd0) if x is not None], others)
     rule, watched = _rule(integrator, dtype), events_of(events)
-    job = Job(Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype)
+    job = Job(
+        Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype
+    )
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
-    settings |= {"gravity": gravity, "passive": passive, "control": _name(control)}
+    settings |= {"gravity": deepcopy(gravity), "passive": passive, "control": _name(control)}
     settings |= {"hinge": import_module("hinge").__version__}
     if numbers:
-        settings["parameters"] = {name: np.asarray(x) for name, x in numbers.items()}
+        settings["parameters"] = {name: np.array(x, dtype) for name, x in numbers.items()}
     settings |= {name: x for name, x in masks.items() if x is not None}
     if plain.closures:
         settings["project"] = project
+    if external:
+        settings["external"] = {frame: np.asarray(x, dtype=np.float64) for frame, x in external.items()}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
@@ -187,10 +193,17 @@ def _law(control: Control) -> tuple[Law, Function | None]:
         )
     if callable(control):
         return Torque(0.0), control
+    if isinstance(control, (list, tuple)) and any(isinstance(c, Law) or callable(c) for c in control):
+        raise ArgumentError(
+            "control: expected one law or one function of (t, q, qd), got several; "
+            "a function that returns the sum of their forces combines them"
+        )
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, NDArray[np.bool_] | None]]:
+def _subject(
+    robot: Any, parameters: Parameters
+) -> tuple[Robot, Parameters, dict[str, NDArray[np.bool_] | None]]:
     """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
         return checked_robot(robot), parameters, {}

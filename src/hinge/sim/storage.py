@@ -95,7 +95,7 @@ def load_run(path: str | Path, *, robot: Robot | None = None, largest: int | Non
         arrays = stored.arrays(head, {"q": coordinates, "qd": speeds, "tau": speeds}, most)
         check_times(arrays["t"])
         endings, events = head.endings(), head.events(found)
-        settings = head.settings(found)
+        settings = head.settings(found, arrays["q"].dtype)
     t, q, qd, tau = (arrays[n] for n in ARRAYS)
     return Run(found, t, q, qd, tau, endings, events, settings)
 

@@ -121,8 +121,8 @@ class Head:
             found.append(Hit(name, self._state(state), float(t), q, qd))
         return tuple(found)
 
-    def settings(self, robot: Robot) -> dict[str, Any]:
-        """Return the settings; those that `resume` and energies use are checked."""
+    def settings(self, robot: Robot, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Return the settings; what `resume` and energies use is checked, parameters are of `dtype`."""
         found: dict[str, Any] = dict(self.data["settings"])
         for name, (holds, what) in _SETTINGS.items():
             if found.get(name) is not None:
@@ -133,12 +133,18 @@ class Head:
             mask = _block(found["fastened"], (len(robot.closures),), self.batch, "fastened")
             expect(np.isin(mask, (0, 1)).all(), "settings['fastened'] of true and false", found["fastened"])
             found["fastened"] = mask.astype(bool)
+        pushed: dict[str, Any] = found.get("external") or {}
+        known = {*robot.body_names, *(f.name for f in robot.frames)}
+        expect(pushed.keys() <= known, "external forces at frames of the robot", list(pushed))
+        if pushed:
+            found["external"] = {n: _block(x, (6,), self.batch, n) for n, x in pushed.items()}
         shapes = {"inertias": (len(robot.bodies), 10), "placements": (len(robot.bodies), 7)}
         shapes |= {"rotors": (robot.nv,), "friction": (robot.nv, 3)}
         given: dict[str, Any] = found.get("parameters") or {}
         expect(given.keys() <= shapes.keys(), f"parameters among {', '.join(shapes)}", list(given))
         if given:
-            found["parameters"] = {n: _block(x, shapes[n], self.batch, n) for n, x in given.items()}
+            blocks = {n: _block(x, shapes[n], self.batch, n) for n, x in given.items()}
+            found["parameters"] = {n: x.astype(dtype) for n, x in blocks.items()}
         return found
 
 
@@ -163,6 +169,7 @@ _SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "rtol": (_is_share, "a number from 0 to 1"),
     "atol": (_is_share, "a number from 0 to 1"),
     "parameters": (_is_a(dict), "an object"),
+    "external": (_is_a(dict), "an object"),
 }
 
 

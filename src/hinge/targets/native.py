@@ -9,6 +9,7 @@ from inspect import Parameter, Signature, getdoc, signature
 from types import ModuleType
 from typing import Any
 
+from hinge.forks import LOADING
 from hinge.targets.signature import Executable, Source
 from hinge.targets.step_schedule import Runner, StepSchedule
 from hinge.targets.target import Dispatcher, Target
@@ -33,14 +34,16 @@ def _program(source: Source, **options: Any) -> Executable:
 
 
 def _runner(schedule: StepSchedule) -> Runner:
-    from hinge.targets.llvm.native_steps import NativeRunner  # noqa: PLC0415 (loads llvmlite)
+    with LOADING:
+        from hinge.targets.llvm.native_steps import NativeRunner  # noqa: PLC0415 (loads llvmlite)
 
     return NativeRunner(schedule)
 
 
 def _loaded() -> tuple[ModuleType, ModuleType]:
     """Load the whole native target, so that no first call has to."""
-    from hinge.targets.llvm import entry, native_program  # noqa: PLC0415 (loads llvmlite)
+    with LOADING:
+        from hinge.targets.llvm import entry, native_program  # noqa: PLC0415 (loads llvmlite)
 
     return entry, native_program
 

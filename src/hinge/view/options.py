@@ -1,4 +1,4 @@
-"""The switches of both viewers: frames, names, inertias, weights, and joint efforts."""
+"""The switches of both viewers: frames, names, inertias, weights, joint efforts, and forces of closures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hinge.spatial import Array
 from hinge.view.callbacks import calling
-from hinge.view.palette import GREEN, PINK, VERMILION, Rgb, as_bytes
+from hinge.view.palette import GREEN, ORANGE, PINK, SKY, VERMILION, Rgb, as_bytes
 from hinge.view.puppet import Puppet
 
 
@@ -42,6 +42,24 @@ class ArrowLayer:
             self.handle.visible = False
 
 
+class ClosureLayer:
+    """Closures in the scene: lines between their ends, of which closed ones have no length."""
+
+    def __init__(self, scene: Any, size: float) -> None:
+        self._scene, self._size, self.handle = scene, size, None
+
+    def draw(self, ends: Array) -> None:
+        """Replace the shown lines by (k, 2, 3)."""
+        if not len(ends):
+            return
+        if self.handle is None:
+            self.handle: Any = self._scene.add_line_segments(
+                "/closures", ends.astype("float32"), as_bytes(PINK), thickness=0.006 * self._size
+            )
+        else:
+            self.handle.points = ends.astype("float32")
+
+
 class Options:
     """The switches and their arrows; `refresh` is called when the arrows may change."""
 
@@ -54,11 +72,16 @@ class Options:
         gravity: bool,
         efforts: str,
         refresh: Callable[[], None],
+        closures: bool = False,
     ) -> None:
         gui, scene = server.gui, server.scene
         self.weights = ArrowLayer(scene, "weights", GREEN, size)
         self.moments = ArrowLayer(scene, "moments", VERMILION, size)
         self.pushes = ArrowLayer(scene, "pushes", PINK, size)
+        self.closures = ClosureLayer(scene, size)
+        self.closure_moments = ArrowLayer(scene, "closure moments", ORANGE, size)
+        self.closure_pushes = ArrowLayer(scene, "closure forces", SKY, size)
+        self.closure_switch: Any = None
         self.effort_switch: Any = None
         self.weight_switch: Any = None
         with gui.add_folder("Show", expand_by_default=True):
@@ -81,6 +104,11 @@ class Options:
                     "joint forces", False, hint=f"{efforts}: moments orange, forces pink"
                 )
                 self.effort_switch.on_update(calling(refresh))
+            if closures:
+                self.closure_switch = gui.add_checkbox(
+                    "closure forces", False, hint="On the outer ends of closures: moments orange, forces blue"
+                )
+                self.closure_switch.on_update(calling(refresh))
         self.frame_switch.on_update(calling(lambda: puppet.show_frames(visible=self.frame_switch.value)))
         self.name_switch.on_update(calling(lambda: puppet.show_names(visible=self.name_switch.value)))
 
@@ -93,3 +121,8 @@ class Options:
     def wants_efforts(self) -> bool:
         """Whether joint efforts are shown."""
         return self.effort_switch is not None and bool(self.effort_switch.value)
+
+    @property
+    def wants_closures(self) -> bool:
+        """Whether forces of closures are shown."""
+        return self.closure_switch is not None and bool(self.closure_switch.value)

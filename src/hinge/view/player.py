@@ -19,6 +19,7 @@ from hinge.view.callbacks import calling
 from hinge.view.clock import Clock
 from hinge.view.energy_plot import EnergyPlot
 from hinge.view.forces import joint_efforts, weights
+from hinge.view.loops import closure_efforts, closure_lines
 from hinge.view.options import Options
 from hinge.view.poses import Poses, body_poses, held, thinned
 from hinge.view.puppet import Puppet
@@ -60,6 +61,11 @@ class RunViewer(Server):
         main = Poses(self.poses.positions[0], self.poses.rotations[0])
         self._weights = weights(robot, main, self._gravity)
         self._moments, self._pushes = joint_efforts(robot, main, q[0], tau)
+        self._loops = closure_lines(robot, main)
+        forces = (
+            np.nan_to_num(flat(run, run.closure_forces())[shown[0]][at]) if robot.closures else tau[:, :0]
+        )
+        self._closure_moments, self._closure_pushes = closure_efforts(robot, main, forces)
         self._build(run, look, shown, at, efforts=bool(tau.any()))
         self.traces = Traces(self.viser, robot, self.poses, trace, look.size)
         self.add_picture_button()
@@ -131,6 +137,7 @@ class RunViewer(Server):
             gravity=bool(self._gravity.any()),
             efforts="What the joints exert" if efforts else "",
             refresh=self.refresh,
+            closures=bool(self.robot.closures),
         )
 
     def _build_timeline(self) -> None:
@@ -156,11 +163,14 @@ class RunViewer(Server):
             (options.wants_weights, options.weights, self._weights),
             (options.wants_efforts, options.moments, self._moments),
             (options.wants_efforts, options.pushes, self._pushes),
+            (options.wants_closures, options.closure_moments, self._closure_moments),
+            (options.wants_closures, options.closure_pushes, self._closure_pushes),
         ):
             if wanted:
                 layer.draw(arrows.ends(k, size))
             else:
                 layer.hide()
+        options.closures.draw(self._loops[k])
 
     def _turn(self) -> None:
         """Advance the clock by real time until the viewer is stopped."""

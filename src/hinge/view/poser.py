@@ -16,6 +16,7 @@ from hinge.spatial import Array, ArrayLike
 from hinge.view.appearance import appearance
 from hinge.view.callbacks import calling
 from hinge.view.forces import joint_efforts, weights
+from hinge.view.loops import closure_lines
 from hinge.view.options import Options
 from hinge.view.poses import Poses, body_poses
 from hinge.view.puppet import Puppet
@@ -73,6 +74,7 @@ class RobotViewer(Server):
             q = self.q
             poses = body_poses(self.robot, q)
             self.puppet.place(poses.positions, poses.quaternions)
+            self.options.closures.draw(closure_lines(self.robot, poses))
             self._arrows(q, poses)
 
     def _put(self, values: list[float]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.model import Body, Robot
 from hinge.spatial import Array, Inertia, Transform
+from hinge.view.loops import ends_on_bodies
 from hinge.view.poses import Poses
 
 #: Shorter sticks, relative to the robot's size, are points.
@@ -28,17 +29,22 @@ class Sticks:
 
 
 def sticks(robot: Robot) -> Sticks:
-    """Return lines from each body's joint to the joints it carries; at the tips to its frames or its mass."""
+    """Return lines from each body's joint to the joints and closures it carries; at the tips to frames or mass."""
     carried: dict[str | None, list[Array]] = {}
     for joint in robot.joints:
         carried.setdefault(joint.parent, []).append(joint.inner.position)
     fixed: dict[str, list[Array]] = {}
     for frame in robot.frames:
         fixed.setdefault(frame.body, []).append(frame.placement.position)
+    closed: dict[int, list[Array]] = {}
+    for k, end in ends_on_bodies(robot):
+        closed.setdefault(k, []).append(end.position)
     found: list[tuple[int, Array]] = []
     for i, (body, joint) in enumerate(zip(robot.bodies, robot.joints, strict=True)):
         start = joint.outer.position
-        targets = carried.get(body.name) or fixed.get(body.name) or [body.inertia.com]
+        targets = (
+            [*carried.get(body.name, ()), *closed.get(i, ())] or fixed.get(body.name) or [body.inertia.com]
+        )
         found += [(i, np.stack([start, end])) for end in targets]
     kept = [(i, ends) for i, ends in found if np.abs(ends[1] - ends[0]).max() > SHORTEST]
     return Sticks(

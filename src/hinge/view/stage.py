@@ -79,8 +79,9 @@ def fitted(points: Array, up: Array) -> View:
 def ground_height(robot: Robot, pieces: list[Piece], first: Poses, lowest: float) -> float:
     """Return the height of the ground for a motion that begins with a pose and has a lowest point.
 
-    A robot whose base is fixed stands on the ground, or hangs above the lowest point; any other begins on the
-    ground, or above it if it begins above 0.
+    A robot whose base is fixed stands on the ground. If more than a third of it is below its base, as with a
+    humanoid held at its pelvis, the ground is at the lowest point. Any other robot begins on the ground, or
+    above it if it begins above 0.
     """
     heights = cloud(robot, pieces, first)[:, 2]
     roots = [j for j in robot.joints if j.parent is None]
@@ -89,8 +90,8 @@ def ground_height(robot: Robot, pieces: list[Piece], first: Poses, lowest: float
     shapes = [p for p in pieces if p.layer == "shape"]
     feet = cloud(robot, shapes, first, _unmoved(robot))[:, 2].tolist()
     base = min([*feet, *(float(j.inner.position[2]) for j in roots)], default=0.0)
-    middle = (heights.min(initial=base) + heights.max(initial=base)) / 2
-    return base if middle >= base else lowest
+    deepest, highest = heights.min(initial=base), heights.max(initial=base)
+    return base if 3 * (base - deepest) <= highest - deepest else lowest
 
 
 def _unmoved(robot: Robot) -> set[int]:

@@ -15,8 +15,9 @@ from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat, run_gravity
 from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
+from hinge.view.loops import closure_lines
 from hinge.view.outlines import hull, named_direction, plane_axes, surface_points
-from hinge.view.palette import BLACK, BLUE, GREY, VERMILION
+from hinge.view.palette import BLACK, BLUE, GREY, PINK, VERMILION
 from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import capped, ellipsoid, link_points, sticks
 
@@ -39,8 +40,8 @@ def plot_strip(
     is the plane of projection: two axes that point right and up ("xz"), or a vector towards the viewer; by
     default the plane of largest spread of the motion, with gravity downwards. Side by side, or with
     `overlay` in one picture, later instants darker. Shapes that are not meshes are drawn as outlines,
-    `ellipsoids` adds those of inertia, drawn
-    no longer than their bodies. Of a batch the run `run_index` is shown.
+    `ellipsoids` adds those of inertia, drawn no longer than their bodies. Closures are rings, and lines
+    where they are open. Of a batch the run `run_index` is shown.
     """
     checked_run(run)
     place = chosen(run, run_index)[0]
@@ -52,16 +53,19 @@ def plot_strip(
     cloud = np.concatenate([lines.reshape(-1, 3), *(x.reshape(-1, 3) for x in solids), _world_marks(robot)])
     axes_3d = np.stack(plane_axes(plane, cloud, run_gravity(run, place)), axis=-1)
     flat_lines, flat_solids = lines @ axes_3d, [x @ axes_3d for x in solids]
+    loops = closure_lines(robot, poses) @ axes_3d
     corners = _corners(cloud @ axes_3d)
     if overlay:
         figure, axes = _single()
         for k in range(len(at)):
             _figure(axes[0], flat_lines[k], [x[k] for x in flat_solids], (k + 1) / len(at), corners)
+            _loops(axes[0], loops[k], (k + 1) / len(at))
         axes[0].set_title(f"t = {run.t[at[0]]:.3g} … {run.t[at[-1]]:.3g} s", fontsize="medium")
     else:
         figure, axes = _row(len(at), corners)
         for k, ax in enumerate(axes[: len(at)]):
             _figure(ax, flat_lines[k], [x[k] for x in flat_solids], 1.0, corners)
+            _loops(ax, loops[k], 1.0)
             ax.set_title(f"t = {run.t[at[k]]:.3g} s", fontsize="small")
     _marks(axes, robot, axes_3d)
     figure.suptitle(f"{robot.name}, seen along {named_direction(np.cross(axes_3d[:, 0], axes_3d[:, 1]))}")
@@ -134,6 +138,15 @@ def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: 
     ax.set_xlim(corners[0][0], corners[1][0])
     ax.set_ylim(corners[0][1], corners[1][1])
     ax.set_aspect("equal")
+
+
+def _loops(ax: Any, lines: Array, weight: float) -> None:
+    """Draw closures (n, 2, 2): rings at their outer ends, dashed lines from the inner ones."""
+    alpha = 0.15 + 0.85 * weight**1.5
+    for ends in lines:
+        ax.plot(ends[:, 0], ends[:, 1], "--", color=PINK, lw=1.4, alpha=alpha)
+    if len(lines):
+        ax.plot(lines[:, 1, 0], lines[:, 1, 1], "o", mfc="none", mec=PINK, ms=6.5, mew=1.4, alpha=alpha)
 
 
 def _marks(axes: Sequence[Any], robot: Robot, axes_3d: Array) -> None:

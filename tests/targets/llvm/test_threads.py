@@ -372,6 +372,35 @@ def test_a_verb_in_a_signal_handler_does_not_hang():
 
 
 @posix
+def test_a_fork_while_another_thread_loads_names_does_not_hang():
+    """Names are loaded late, which may compile; the fork waits for that."""
+    code = """
+        import os, threading, time
+        import hinge
+        wanted = threading.Thread(target=lambda: hinge.mass_matrix(hinge.robots.chain(2), [0.0, 0.0]))
+        wanted.start()
+        children = []
+        for k in range(6):
+            time.sleep(0.03)
+            children.append(os.fork())
+            if children[-1] == 0:
+                os._exit(hinge.mass_matrix(hinge.robots.chain(2), [0.0, 0.0]).shape != (2, 2))
+        ends, last = [], time.monotonic() + 60
+        for child in children:
+            while (status := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < last:
+                time.sleep(0.01)
+            if status == (0, 0):
+                os.kill(child, 9)
+                os.waitpid(child, 0)
+            ends.append(status)
+        print(all(end[0] and end[1] == 0 for end in ends))
+    """
+    words = [sys.executable, "-W", "error", "-c", dedent(code)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == ["True"], done.stderr
+
+
+@posix
 @pytest.mark.parametrize("cache", ["0", "1"])
 def test_a_fork_while_another_thread_compiles_does_not_hang(cache, tmp_path):
     said = in_process(

@@ -19,8 +19,8 @@ class SphericalAngles(SuccessiveRotations):
     Where the first and the third axis line up (q[1] = ±π/2 for x, y, z) the columns of S are
     dependent and forward dynamics is singular; `Spherical` has no such place. The joint's inertia is solved
     in one piece: at d rad from that place accelerations have a relative error of about 1e-16 / d²
-    (5e-9 at 1e-4 rad), where three `Revolute` joints on massless bodies have 1e-16. `check(robot, q)` warns
-    below 1e-3 rad.
+    (5e-9 at 1e-4 rad), where three `Revolute` joints on massless bodies have 1e-16. `check(robot, q)` and
+    `simulate`, for its start, warn below 1e-3 rad.
     """
 
     axes: tuple[Axis, Axis, Axis] = (X, Y, Z)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache as remember
@@ -12,6 +11,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
+from hinge.forks import hold_in_forks
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.host import Host, chosen_level, made_for, this_host
 
@@ -19,25 +19,13 @@ from hinge.targets.llvm.host import Host, chosen_level, made_for, this_host
 COMPILING = RLock()
 
 
-def _lock_of_llvmlite() -> AbstractContextManager[Any]:
-    """Return the lock that llvmlite takes around every call into LLVM, also when it frees an engine."""
-    return getattr(getattr(llvm.ffi, "lib", None), "_lock", None) or nullcontext()
+#: The lock that llvmlite takes around every call into LLVM, also when it frees an engine.
+_LOCK_OF_LLVMLITE: AbstractContextManager[Any] = (
+    getattr(getattr(llvm.ffi, "lib", None), "_lock", None) or nullcontext()
+)
 
-
-def _before_fork() -> None:
-    """Wait until no other thread compiles: in the child nobody would give its locks back."""
-    COMPILING.acquire()
-    _lock_of_llvmlite().__enter__()
-
-
-def _after_fork() -> None:
-    """Give the locks back, in the parent and in the child, where this thread is the one that has them."""
-    _lock_of_llvmlite().__exit__(None, None, None)
-    COMPILING.release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+hold_in_forks(COMPILING)
+hold_in_forks(_LOCK_OF_LLVMLITE)
 
 
 def _new_machine(host: Host, level: int) -> Any:
