@@ -236,6 +236,7 @@ def _closures() -> Iterator[Row]:
     yield Row(13, "closed_inverse_dynamics", "", {"there and back": shut.inverse})
     for verb in ("closure_error", "closure_velocity", "closure_jacobian", "closure_bias"):
         yield Row(13, verb, verb, {reference: shut.of_motion(verb)}, **on)
+    yield Row(13, "cross_inertias", "cross_inertias", {dense: shut.cross_inertias}, **on)
     yield Row(13, "settle", "settle", {dense: shut.settle}, **on)
     compliance = "operational_inverse_inertia"
     yield Row(13, f"{compliance}, closed", compliance, {dense: shut.compliance}, **both)

@@ -12,7 +12,7 @@ import numpy as np
 
 import hinge
 from hinge import reference
-from hinge.model import opened
+from hinge.model import closure_ends, opened
 from hinge.model.joints import Spherical
 from hinge.spatial import Array, matvec, transpose
 from tests.dynamics.judges import Judge, relative
@@ -132,6 +132,18 @@ def compliance(x: Subject) -> float:
     motions = transpose(np.linalg.solve(root, transpose(reference.jacobian(x.robot, q, x.tip))))
     left = motions - motions @ np.linalg.pinv(rows, rcond=RANK) @ rows
     return relative(hinge.operational_inverse_inertia(x.robot, q, x.tip), left @ transpose(left))
+
+
+def cross_inertias(x: Subject) -> float:
+    """Judge the compliances of the ends of closures by explicit matrices."""
+    found = []
+    for c in x.robot.closures:
+        for body, place in closure_ends(x.robot, c):
+            if body >= 0:
+                found.append(place.motions(reference.jacobian(x.robot, x.shut.q, x.robot.bodies[body].name)))
+    ends = np.concatenate(found, axis=-2)
+    inverse = np.linalg.inv(reference.mass_matrix(x.robot, x.shut.q))
+    return relative(hinge.cross_inertias(x.robot, x.shut.q), ends @ inverse @ transpose(ends))
 
 
 # Grasps.
