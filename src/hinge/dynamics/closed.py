@@ -159,14 +159,23 @@ def closed_inverse_dynamics(
         driven[robot.joint(name).qd_slice] = True
     ways = np.swapaxes(jacobian, -1, -2)
     motors, others = ways[..., driven, :], ways[..., ~driven, :]
-    back = np.linalg.pinv(others, rcond=RANK)
+    size = np.linalg.norm(ways, axis=(-2, -1))
+    back = _pseudo_inverse(others, size)
     first = (back @ given[..., ~driven, None])[..., 0]
     left = given[..., driven] - (motors @ first[..., None])[..., 0]
     free = motors - motors @ back @ others
-    forces = first + (np.linalg.pinv(free, rcond=RANK) @ left[..., None])[..., 0]
+    forces = first + (_pseudo_inverse(free, size) @ left[..., None])[..., 0]
     whole = given - (ways @ forces[..., None])[..., 0]
     residual = np.linalg.norm(whole[..., ~driven], axis=-1)
     return ClosedForces(np.where(driven, whole, 0.0), forces, residual)
+
+
+def _pseudo_inverse(matrix: Array, size: Array) -> Array:
+    """Return pseudo-inverses (…, n, m); singular values that are nothing beside `size` (…) count as zero."""
+    u, values, v = np.linalg.svd(matrix, full_matrices=False)
+    small = values <= RANK * size[..., None]
+    inverse = np.where(small, 0.0, 1.0 / np.where(small, 1.0, values))
+    return np.swapaxes(v, -1, -2) @ (inverse[..., None] * np.swapaxes(u, -1, -2))
 
 
 def closure_rows(robot: Robot) -> tuple[tuple[str, str], ...]:
