@@ -114,7 +114,7 @@ def main() -> int:
     tau = np.zeros(robot.nv)
     tau[robot.joint("motor").qd_slice] = TORQUE
     lift_off = Event(
-        lambda t, q, qd: push_of(robot, q, qd, tau), name="lift-off", direction=-1, terminal=True
+        lambda _, q, qd: push_of(robot, q, qd, tau), name="lift-off", direction=-1, terminal=True
     )
     live = hinge.Live(robot)
     stance = hinge.simulate(live, q, t=1.0, dt=STEP, control=tau, events=lift_off)

@@ -27,7 +27,7 @@ READ_OFF = {
 WITHOUT = {
     "inverse_kinematics": "is a search, not an expression; explain forward_kinematics or jacobian",
     "elastic_energy": "is a sum over the joints, not an expression; explain passive_force",
-    "closed_inverse_dynamics": "chooses among forces by numbers; explain inverse_dynamics or closure_jacobian",
+    "closed_inverse_dynamics": "chooses forces by numbers; explain inverse_dynamics or closure_jacobian",
     "assemble": "is a search, not an expression; explain closure_error or closure_jacobian",
     "mobility": "is a rank, not an expression; explain closure_jacobian",
     "closure_rows": "lists names, it computes nothing; explain closure_jacobian",
