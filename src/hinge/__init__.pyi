@@ -46,6 +46,7 @@ from hinge.model import (
 from hinge.model import (
     close as close,
     opened as opened,
+    release_loops as release_loops,
     hold as hold,
     Closure as Closure,
     SoftFinger as SoftFinger,
@@ -75,6 +76,9 @@ from hinge.dynamics import (
     ClosedForces as ClosedForces,
     Assembly as Assembly,
     Mobility as Mobility,
+    embed_loops as embed_loops,
+    loop_costs as loop_costs,
+    LoopCosts as LoopCosts,
 )
 
 # Robots: configurations and numbers

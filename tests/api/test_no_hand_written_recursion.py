@@ -31,7 +31,7 @@ MACHINE: dict[str, set[str] | None] = {
     "binding/frames.py": {"choose_frames", "frames_for_given_placements", "_moving_children"},
     "binding/binding.py": {"_kind"},
     "binding/aggregate.py": None,
-    "binding/embedded.py": {"_tree", "_aggregate", "_member"},
+    "binding/embedded.py": {"_tree", "_aggregate", "_member", "_path", "_loop"},
     "binding/merge.py": {"merged"},
 }
 #: Mechanics functions that carry a motion along the tree, and why.

@@ -35,7 +35,8 @@ EQUALITIES = {
     "connect to a site of the world": '<connect name="e" site1="end" site2="wall"/>',
     "weld": '<weld name="e" body1="b" body2="c"/>',
     "weld at an anchor": '<weld name="e" body1="b" body2="c" anchor="0.1 0 0.2"/>',
-    "weld with relpose": '<weld name="e" body1="b" body2="c" relpose="0.1 0.2 0 0.8 0.6 0 0" anchor="0.1 0 0.2"/>',
+    "weld with relpose": '<weld name="e" body1="b" body2="c" relpose="0.1 0.2 0 0.8 0.6 0 0" '
+    'anchor="0.1 0 0.2"/>',
     "weld to the world": '<weld name="e" body1="c" relpose="0.1 0.2 0 0.8 0.6 0 0"/>',
     "weld sites": '<weld name="e" site1="tip" site2="end"/>',
     "weld a site of the world": '<weld name="e" site1="wall" site2="end"/>',
@@ -170,7 +171,8 @@ BROKEN = {
     "leave that joint in the tree": json.dumps([{**GOOD, "joint": {"kind": "universal"}}]),
     "expected an orthogonal matrix": json.dumps([{**GOOD, "placement": {"rotation": [[1, 0, 0]] * 3}}]),
     "expected rotation or rpy": json.dumps([{**GOOD, "placement": {"rotation": [], "rpy": []}}]),
-    "position: expected 3 finite": '[{"name": "x", "inner": "a", "outer": "b", "placement": {"position": [NaN, 0, 0]}}]',
+    "position: expected 3 finite": '[{"name": "x", "inner": "a", "outer": "b", '
+    '"placement": {"position": [NaN, 0, 0]}}]',
     "rows: expected a list": json.dumps([{**GOOD, "rows": "vx"}]),
 }
 

@@ -22,7 +22,7 @@ SPEEDS = {"four_bar": 1.0, "stewart_platform": 0.1, "two_pandas": 0.2}
 
 
 def subjects():
-    """Yield robots with a state; gravity turns what has no motor, so the platform and the arms are weightless."""
+    """Yield robots with a state; platform and arms have no motors here, so they are weightless."""
     for make in (robots.four_bar, two_loops, robots.slider_crank):
         name = make.__name__
         yield replace(make(), name=name), None
@@ -50,7 +50,8 @@ def main() -> int:
                 energy = gained(run)
                 ended = "" if not run.endings else f"  ended at {run.endings[0].t:g} s"
                 print(
-                    f"{robot.name:18s}{name:15s}{'yes' if project else 'no':9s}{place:11.1e}{speed:11.1e}{energy:11.1e}"
+                    f"{robot.name:18s}{name:15s}{'yes' if project else 'no':9s}{place:11.1e}"
+                    f"{speed:11.1e}{energy:11.1e}"
                     f"{taken:9.1f}{ended}",
                     flush=True,
                 )

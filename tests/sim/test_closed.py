@@ -84,7 +84,7 @@ def test_laws_control():
     robot = robots.four_bar()
     q, qd = started(robot, 0.0)
     assert_allclose(hinge.simulate(robot, q, t=0.3, control=GravityCompensation()).q[-1], q, atol=1e-9)
-    target = hinge.assemble(robot, q + [0.3, 0, 0], keep=["crank_joint"]).q
+    target = hinge.assemble(robot, q + np.array([0.3, 0, 0]), keep=["crank_joint"]).q
     for law in (
         PD(target, kp={"crank_joint": 5.0}, kd={"crank_joint": 0.2}, gravity_compensation=True),
         ComputedTorque(target, kp=400.0, kd=40.0),
@@ -198,9 +198,9 @@ def test_states_that_are_open_or_do_not_fit_are_refused():
     with pytest.raises(
         ArgumentError, match=r"q0: expected a configuration that closes 'b_pin', got .*hinge\.assemble"
     ):
-        hinge.simulate(robot, q + [0, 0, 0, 0, 0, 0.01], t=0.1)
+        hinge.simulate(robot, q + np.array([0, 0, 0, 0, 0, 0.01]), t=0.1)
     with pytest.raises(ArgumentError, match=r"qd0: .*'pin' in state \(1,\), got .*hinge\.settle"):
-        hinge.simulate(robot, q, [qd, qd + [0.1, 0, 0, 0, 0, 0]], t=0.1)
+        hinge.simulate(robot, q, [qd, qd + np.array([0.1, 0, 0, 0, 0, 0])], t=0.1)
     with pytest.raises(ArgumentError, match="project: expected True or False"):
         hinge.simulate(robot, q, t=0.1, project=1)
     with pytest.raises(NotImplementedError, match="Prescribed is not supported for robots with closures"):
@@ -221,7 +221,7 @@ def test_closures_of_a_live_robot_open_and_close():
     expected = hinge.forward_dynamics(hinge.opened(robot), q, qd, tau)
     assert_allclose(free.forward_dynamics(q, qd, tau), expected, atol=1e-10)
     assert_allclose(free.closed_dynamics(q, qd, tau).forces, 0, atol=1e-12)
-    apart = qd + [0.3, -0.2, 0.1]
+    apart = qd + np.array([0.3, -0.2, 0.1])
     assert_allclose(free.settle(q, apart), apart, atol=1e-12)
     assert_allclose(live.settle(q, apart), hinge.settle(robot, q, apart), atol=1e-10)
     mask = live.unfasten(np.array([[True], [False]]))

@@ -1,14 +1,15 @@
-"""Constraint embedding: the letters at an aggregate of bodies whose joints share coordinates.
+"""Constraint embedding: the letters at an aggregate of bodies whose joints share coordinates or rates.
 
 Let E = Eᵢ + Eₓ, steps between members of one aggregate and steps to another one, φᵢ = (I − Eᵢ)⁻¹, a finite
-sum, and G the matrix from the coordinates to those of the joints, with the ratios of couplings. From (3.4)
+sum, and G the matrix from the rates to those of the joints, with the ratios of couplings, or of loops a
+function of q (`loops`). From (3.4)
 
     φ = φᵢ (I − Eₓ φᵢ)⁻¹,     Gᵀ H φ = H′ φ′     with    H′ = Gᵀ H φᵢ,   E′ = Eₓ φᵢ,   φ′ = (I − E′)⁻¹:
 
 Gᵀ H φ M φᵀ Hᵀ G = H′ φ′ M φ′ᵀ H′ᵀ has the form that it had. A block of the Body space is the stack of the
-members' blocks. M, B, b and 𝒜 are those of the members, V = φ′ᵀ H′ᵀ q̇ holds their velocities, and
-φᵀ a = φ′ᵀ a′ with a′ = φᵢᵀ a. H′ and E′ are again a hinge map and a step to one parent, so that every
-identity stays as it is, and articulated bodies of coupled hinges come out by themselves.
+members' blocks. M, B, b and 𝒜 are those of the members, V = φ′ᵀ H′ᵀ q̇ holds their velocities, and φᵀ (a + Hᵀ
+Ġ q̇) = φ′ᵀ a′ with a′ = φᵢᵀ (a + Hᵀ Ġ q̇). H′ and E′ are again a hinge map and a step to one parent, so that
+every identity stays as it is, and articulated bodies of coupled hinges come out by themselves.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, tau_j
+from hinge.binding.loops import LoopKind, LoopSite
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain
 from hinge.sweeps import Block, unit_block, zeros
@@ -34,7 +36,8 @@ class Member:
     """A body of an aggregate, without its numbers.
 
     `parent` is the number of its parent in the aggregate, −1 if that is outside. `coordinates` and `dofs` are
-    where its q and q̇ stand among those of the aggregate; if it `follows`, ratio and offset lead there.
+    where its q and q̇ stand among those of the aggregate; if it `follows`, ratio and offset lead there. A
+    joint of a loop that depends on others has no `dofs`.
     """
 
     kind: Kind
@@ -51,7 +54,7 @@ class AggregateKind:
 
     `active` tells for each degree of freedom whether it is prescribed, `switched` that each call tells.
     `start` is where the block of the body that carries it stands in that body's aggregate, which has a block
-    of the size `above`.
+    of the size `above`. `loops` are those that its members close.
     """
 
     members: tuple[Member, ...]
@@ -59,6 +62,7 @@ class AggregateKind:
     switched: bool
     start: int
     above: int
+    loops: tuple[LoopKind, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +173,7 @@ class AggregateStep:
 
 
 class AggregateSite:
-    """The letters at an aggregate: numbers of the members, then ratio and offset of those that follow."""
+    """The letters at an aggregate: numbers of members, ratios and offsets of followers, loops."""
 
     def __init__(self, kind: AggregateKind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
         self.kind = kind
@@ -178,6 +182,7 @@ class AggregateSite:
             RobotSite(m.kind, [next(left) for _ in range(m.numbers)], expressed, robot) for m in kind.members
         ]
         self.ratios = [(next(left), next(left)) if m.follows else (1.0, 0.0) for m in kind.members]
+        self.loops = [LoopSite(x, left) for x in kind.loops]
         self.held = zeros(self.locks)
 
     @property
@@ -221,21 +226,38 @@ class AggregateSite:
     # The joints.
 
     def hinge(self, q: Block) -> Block:
-        """Return the hinge values of the members in order, and H′ᵀ."""
+        """Return the hinge values of the members in order, H′ᵀ, and the charts of the loops."""
         parts: list[Block] = []
         for site, m, (ratio, offset) in zip(self.sites, self.kind.members, self.ratios, strict=True):
             own = q[list(m.coordinates)]
             parts.append(site.hinge(ratio * own + offset if m.follows else own))
-        columns: list[Block] = []
-        for site, m, (ratio, _), part in zip(self.sites, self.kind.members, self.ratios, parts, strict=True):
-            rows = site.value(H, part)
-            assert rows is not None
-            own = zeros(site.size, self.nv)
+        step = self._step(parts)
+        charts = [loop.chart(self.sites, parts, step.chains) for loop in self.loops]
+        columns = [
+            _hinge_columns(site, part) @ g
+            for site, part, g in zip(self.sites, parts, self._maps(charts), strict=True)
+        ]
+        moved = step.scattered(columns)
+        return np.concatenate([*parts, *(x.ravel() for x in moved), *charts])
+
+    def _maps(self, charts: Sequence[Block]) -> list[Block]:
+        """Return G at each member: from the rates of the aggregate to those of its joint."""
+        found: list[Block] = []
+        for site, m, (ratio, _) in zip(self.sites, self.kind.members, self.ratios, strict=True):
+            own = zeros(site.kind.type.nv, self.nv)
             for k, dof in enumerate(m.dofs):
-                own[:, dof] = ratio * rows[k]
-            columns.append(own)
-        moved = self._step(parts).scattered(columns)
-        return np.concatenate([*parts, *(x.ravel() for x in moved)])
+                own[k, dof] = ratio
+            found.append(own)
+        for loop, chart in zip(self.loops, charts, strict=True):
+            for (m, k), row in zip(loop.kind.pivots, loop.dependent(chart), strict=True):
+                for (_, _, dof), x in zip(loop.kind.free, row, strict=True):
+                    found[m][k, dof] = x
+        return found
+
+    def _charts(self, hinge: Block) -> list[Block]:
+        """Return the charts of the loops among the values of `hinge`."""
+        start = self._parts[-1].stop + self.blocks[-1].stop * self.nv
+        return [hinge[start + at.start : start + at.stop] for at in _slices(x.size for x in self.kind.loops)]
 
     @cached_property
     def _parts(self) -> list[slice]:
@@ -279,7 +301,8 @@ class AggregateSite:
 
     def _hinge_map(self, hinge: Block) -> Block:
         found = zeros(self.nv, self.size)
-        columns = hinge[self._parts[-1].stop :].reshape(self.blocks[-1].stop, self.nv)
+        start, count = self._parts[-1].stop, self.blocks[-1].stop
+        columns = hinge[start : start + count * self.nv].reshape(count, self.nv)
         found[:, : len(columns)] = columns.T
         return found
 
@@ -314,34 +337,38 @@ class AggregateSite:
         return np.concatenate([*found, zeros(self.locks if own else 0)])
 
     def _own_forces(self, hinge: Block, qd: Block) -> Block:
-        """Return Gᵀ τⱼ: the members' own forces at the coordinates that they share."""
+        """Return Gᵀ τⱼ: the members' own forces at the rates that they share."""
         found = zeros(self.nv)
-        for site, m, (ratio, _), part in zip(
-            self.sites, self.kind.members, self.ratios, self._hinges(hinge), strict=True
-        ):
-            force = site.formula(tau_j, part, [ratio * qd[list(m.dofs)]])
-            for k, dof in enumerate(m.dofs):
-                found[dof] = found[dof] + ratio * force[k]
+        maps = self._maps(self._charts(hinge))
+        for site, part, g in zip(self.sites, self._hinges(hinge), maps, strict=True):
+            found = found + g.T @ site.formula(tau_j, part, [g @ qd])
         return found
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
-        """Return a′ = φᵢᵀ a; `above` is the carrying body's velocity at each member."""
-        hinges = self._hinges(hinge)
+        """Return a′ = φᵢᵀ (a + Hᵀ Ġ q̇); `above` is the carrying body's velocity at each member."""
+        hinges, charts = self._hinges(hinge), self._charts(hinge)
         step = self._step(hinges)
+        rates = [g @ qd for g in self._maps(charts)]
         velocities: list[Block] = []
         biases: list[Block] = []
-        for k, (site, m, (ratio, _)) in enumerate(
-            zip(self.sites, self.kind.members, self.ratios, strict=True)
-        ):
-            own = ratio * qd[list(m.dofs)] if m.follows else qd[list(m.dofs)]
+        for k, (site, m, own) in enumerate(zip(self.sites, self.kind.members, rates, strict=True)):
             before = above[self.blocks[k]]
             if m.parent != WORLD:
                 before = step.chains[k].to_child(velocities[m.parent])
-            rows = site.value(H, hinges[k])
-            assert rows is not None
-            velocities.append(before + rows.T @ own if len(own) else before)
+            velocities.append(before + _hinge_columns(site, hinges[k]) @ own if len(own) else before)
             biases.append(site.formula(a, hinges[k], [before, own]))
+        for loop, chart in zip(self.loops, charts, strict=True):
+            ahead = loop.accelerations(chart, self.sites, hinges, step.chains, rates)
+            for (m, k), x in zip(loop.kind.pivots, ahead, strict=True):
+                biases[m] = biases[m] + _hinge_columns(self.sites[m], hinges[m])[:, k] * x
         return np.concatenate([*step.scattered(biases), zeros(self.locks)])
+
+
+def _hinge_columns(site: RobotSite, hinge: Block) -> Block:
+    """Return Hᵀ at a member."""
+    rows = site.value(H, hinge)
+    assert rows is not None
+    return rows.T
 
 
 def _slices(sizes: Iterable[int]) -> list[slice]:

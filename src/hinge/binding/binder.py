@@ -31,8 +31,7 @@ def bind(
     refuse_text("prescribed", prescribed, "joint names")
     if not isinstance(nodes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"nodes: expected a list of frame names, got {type(nodes).__name__}")
-    follow = len(robot.independent) < len(robot.joints)
-    return (EmbeddedBinding if follow else RobotBinding)(
+    return (EmbeddedBinding if robot.is_embedded else RobotBinding)(
         robot,
         tuple(nodes),
         expressed,

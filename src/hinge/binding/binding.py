@@ -44,7 +44,7 @@ from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link as Step
 from hinge.binding.steps import Shift, Turn
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Closure, Robot, closure_ends, digest, rows_of
+from hinge.model import Closure, LoopMotion, Robot, closure_ends, digest, every_closure, rows_of
 from hinge.model import Joint as ModelJoint
 from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
@@ -105,7 +105,7 @@ class RobotBinding:
         None for joint types of the user's own: their formulas may change, so no code of theirs is cached.
         """
         types = [released(j.type) for j in self.robot.joints]
-        types += [c.joint for c in self.robot.closures if isinstance(c.joint, JointType)]
+        types += [c.joint for c in every_closure(self.robot) if isinstance(c.joint, JointType)]
         return digest(self) if of_this_package(types) else None
 
     @cached_property
@@ -376,7 +376,7 @@ class RobotBinding:
             found.append(float(np.arctan2(place.turned[1], place.turned[0])))
         found += [x for link in place.after for x in _link_numbers(link)]
         if place.last is not None:
-            found += _transform_numbers(place.last)
+            found += transform_numbers(place.last)
         for x in place.around or ():
             found += _pose_numbers(x)
         for k in self._told_apart(body):
@@ -388,14 +388,14 @@ class RobotBinding:
         if Ask.OWN_FORCES in self.needs.asks:
             found += _passive_numbers(place.joint, all_terms=self.needs.gives(friction))
         for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += [*_transform_numbers(x), *_tidy_ones(x.r).tolist()]
+            found += [*transform_numbers(x), *_tidy_ones(x.r).tolist()]
         return found
 
     @cached_property
     def _fixed_ends(self) -> list[float]:
         """The numbers of the ends of closures that are fixed in the world."""
         inner = (closure_ends(self.robot, c)[0] for c in self._closures)
-        return [n for i, x in inner if i == WORLD for n in _transform_numbers(x)]
+        return [n for i, x in inner if i == WORLD for n in transform_numbers(x)]
 
     @cached_property
     def _inertias(self) -> list[list[float]]:
@@ -421,7 +421,8 @@ class RobotBinding:
 def of_this_package(types: Iterable[JointType]) -> bool:
     """Tell whether all joint types are of this package; other formulas may change between runs."""
     package = __name__.split(".")[0]
-    return all(type(t).__module__.split(".")[0] == package for t in types)
+    single = (m for t in types for m in (t.members if isinstance(t, LoopMotion) else (t,)))
+    return all(type(t).__module__.split(".")[0] == package for t in single)
 
 
 def _link_kind(link: Step) -> LinkKind:
@@ -438,7 +439,7 @@ def _link_numbers(link: Step) -> list[float]:
     return [link.c, link.s]
 
 
-def _transform_numbers(x: Transform) -> list[float]:
+def transform_numbers(x: Transform) -> list[float]:
     """Return E and −E r× of a constant transform."""
     whole = _tidy_ones(x.matrix())
     return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]

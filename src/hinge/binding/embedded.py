@@ -1,7 +1,8 @@
-"""The letters bound to a robot with embedded couplings: coupled bodies form aggregates.
+"""The letters bound to a robot with embedded couplings or loops: bodies that move together form aggregates.
 
 The values of letters at an aggregate are in `aggregate`. The members are bodies of the robot without
-couplings, each with its own coordinates; which aggregates there are is `hinge.tree.grouped`.
+couplings and loops, each with coordinates and rates of its own; which aggregates there are is
+`hinge.tree.grouped`.
 """
 
 from __future__ import annotations
@@ -24,31 +25,41 @@ from hinge.algebra import (
     rotors,
 )
 from hinge.binding.aggregate import AggregateKind, AggregateSite, Member
-from hinge.binding.binding import RobotBinding
+from hinge.binding.binding import RobotBinding, transform_numbers
 from hinge.binding.frames import Place
+from hinge.binding.loops import LoopKind, WayKind
+from hinge.errors import ArgumentError
+from hinge.model import Closure, Loop, Robot, closure_ends, release_couplings, rows_of, without_loops
 from hinge.model import Joint as JointOf
-from hinge.model import release_couplings
 from hinge.model.joints import Follower
+from hinge.spatial import Transform
+from hinge.sweeps import Site
 from hinge.tree import WORLD, Tree, grouped
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedBinding(RobotBinding):
-    """The letters bound to a robot with embedded couplings; a body of the tree is an aggregate."""
+    """The letters bound to a robot with embedded couplings or loops; a body of the tree is an aggregate."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
-                f"parameters: {name!r} is not supported for robots with embedded couplings, such as "
-                f"{self.robot.name!r}; use release_couplings(robot)"
+                f"parameters: {name!r} is not supported for robots with embedded {_what(self.robot)}, such "
+                f"as {self.robot.name!r}; use release_{_what(self.robot)}(robot)"
             )
+        for name in self.prescribed or ():
+            if self.robot.joint(name).depends:
+                raise ArgumentError(
+                    f"prescribed: expected joints with rates of their own, got {name!r}, which depends on "
+                    "others of its loop; prescribe the independent joints of the loop"
+                )
 
     @cached_property
     def free(self) -> RobotBinding:
         """The members: the bodies of the robot whose joints have coordinates of their own."""
         return RobotBinding(
-            release_couplings(self.robot),
+            without_loops(release_couplings(self.robot)),
             self.nodes,
             self.expressed,
             needs=self.needs,
@@ -71,9 +82,26 @@ class EmbeddedBinding(RobotBinding):
         """The members of each aggregate."""
         together: dict[int, list[int]] = {}
         for i, joint in enumerate(self._joints):
-            if joint.nv:
+            if joint.nv and not joint.depends:
                 together.setdefault(joint.qd_slice.start, []).append(i)
-        return grouped(self.free.tree, [found for found in together.values() if len(found) > 1])
+        coupled = [found for found in together.values() if len(found) > 1]
+        paths = [self._path(c) for loop in self.robot.loops for c in loop.closures]
+        return grouped(self.free.tree, [*coupled, *(p for p in paths if p)])
+
+    def _path(self, closure: Closure) -> tuple[int, ...]:
+        """Return the members whose joints lie between the two ends of a closure."""
+        (i, _), (o, _) = self._ends_at(closure)
+        return self.free.tree.path(i, o)
+
+    def _ends_at(self, closure: Closure) -> list[tuple[int, Transform]]:
+        """Return for the inner and the outer end the member, and the transform from its frame to the end."""
+        found: list[tuple[int, Transform]] = []
+        for i, x in closure_ends(self.robot, closure):
+            here = i == WORLD
+            found.append(
+                (i, x) if here else (self.free.carriers[i], x @ self.free._own_places[i].chosen.inv())
+            )
+        return found
 
     @cached_property
     def _joints(self) -> list[JointOf]:
@@ -176,7 +204,29 @@ class EmbeddedBinding(RobotBinding):
             self.prescribed is None,
             start,
             self.size(Body, self.tree.parents[body]),
+            tuple(self._loop(x, members, dofs) for x in self._loops_of(body)),
         )
+
+    def _loops_of(self, body: int) -> list[Loop]:
+        """Return the loops that members of an aggregate close."""
+        of = {j.name: self._group_of[i] for i, j in enumerate(self._joints)}
+        return [x for x in self.robot.loops if of[x.joints[0]] == body]
+
+    def _loop(self, loop: Loop, members: Sequence[int], dofs: Sequence[int]) -> LoopKind:
+        """Return a loop in terms of the members and degrees of freedom of its aggregate."""
+        at = {self._joints[i].name: k for k, i in enumerate(members)}
+        ways: list[WayKind] = []
+        for c in loop.closures:
+            (i, _), (o, _) = self._ends_at(c)
+            top = self.free.tree.common_ancestor(i, o)
+            inner, outer = (
+                tuple(members.index(k) for k in self.free.tree.support(end) if k > top) for end in (i, o)
+            )
+            rows = tuple(map(tuple, rows_of(c.joint).matrix.tolist()))
+            ways.append(WayKind(rows, inner, outer))
+        own = [self.robot.joint(name) for name in loop.independent]
+        free = [(at[j.name], k, dofs.index(j.qd_slice.start + k)) for j in own for k in range(j.nv)]
+        return LoopKind(tuple(ways), loop.rows, tuple((at[n], k) for n, k in loop.pivots), tuple(free))
 
     def _member(
         self, i: int, members: Sequence[int], coordinates: Sequence[int], dofs: Sequence[int]
@@ -198,8 +248,16 @@ class EmbeddedBinding(RobotBinding):
             return super().constants(body)
         found = [x for i in self.groups[body] for x in self.free.constants(i)]
         types = [self._joints[i].type for i in self.groups[body]]
-        return found + [float(x) for t in types if isinstance(t, Follower) for x in (t.ratio, t.offset)]
+        found += [float(x) for t in types if isinstance(t, Follower) for x in (t.ratio, t.offset)]
+        ends = (end for x in self._loops_of(body) for c in x.closures for end in self._ends_at(c))
+        return found + [n for _, x in ends for n in transform_numbers(x)]
 
-    def site(self, body: int, numbers: Sequence[Any]) -> AggregateSite:
+    def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at aggregates of this kind, for these numbers."""
+        if body == WORLD:
+            return super().site(body, numbers)
         return AggregateSite(self._aggregates[body], numbers, self.expressed, self.robot.name)
+
+
+def _what(robot: Robot) -> str:
+    return "loops" if robot.loops else "couplings"

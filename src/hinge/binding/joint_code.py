@@ -1,7 +1,7 @@
 """Joint-wise formulas, such as q + h q̇: code without sweeps.
 
 A formula is a function of a joint type and of rows of numbers by name, written for any scalar type. Joints of
-one type share a kernel.
+one type share a kernel. The joints of an embedded loop are one joint, `hinge.model.LoopMotion`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 
 from hinge.kernels import Graph, Kernel, finish
-from hinge.model import Joint, Robot
+from hinge.model import Robot, Unit, units
 from hinge.model.joints import JointType
 from hinge.sweeps import Block, Call, Code, Result, Slot
 
@@ -29,18 +29,18 @@ def jointwise(robot: Robot, inputs: Mapping[str, Row], results: Mapping[str, Row
     kernels: dict[JointType, Kernel] = {}
     calls: list[Call] = []
     slots = sum(lengths.values())
-    for body, joint in enumerate(robot.independent):
-        if joint.nv == 0:
+    for body, unit in enumerate(units(robot)):
+        if unit.type.nv == 0:
             continue
-        if joint.type not in kernels:
-            kernels[joint.type] = _traced(joint.type, inputs, formula)
-        kernel = kernels[joint.type]
-        loads = tuple(starts[n] + _at(joint, inputs[n]) + k for n, k in _keys(kernel.inputs))
+        if unit.type not in kernels:
+            kernels[unit.type] = _traced(unit.type, inputs, formula)
+        kernel = kernels[unit.type]
+        loads = tuple(starts[n] + _at(unit, inputs[n], k) for n, k in _keys(kernel.inputs))
         stores = range(slots, slots + len(kernel.outputs))
         slots += len(stores)
         calls.append(Call(kernel, loads, (), tuple(stores), -1, body))
         for (name, k), slot in zip(_keys(o.key for o in kernel.outputs), stores, strict=True):
-            found[name][_at(joint, results[name]) + k] = Slot(slot)
+            found[name][_at(unit, results[name], k)] = Slot(slot)
     given = {name: tuple(range(starts[name], starts[name] + n)) for name, n in lengths.items()}
     return Code(tuple(calls), given, tuple(Result(n, x) for n, x in found.items()), slots)
 
@@ -66,8 +66,8 @@ def _length(robot: Robot, row: Row) -> int:
     return row if isinstance(row, int) else robot.nq if row == "q" else robot.nv
 
 
-def _at(joint: Joint, row: Row) -> int:
-    return 0 if isinstance(row, int) else (joint.q_slice if row == "q" else joint.qd_slice).start
+def _at(unit: Unit, row: Row, k: int) -> int:
+    return k if isinstance(row, int) else (unit.q if row == "q" else unit.qd)[k]
 
 
 def _keys(keys: Iterable[Hashable]) -> list[tuple[str, int]]:

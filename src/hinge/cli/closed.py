@@ -18,7 +18,7 @@ CLOSED, DRAWS = 1e-9, 20
 
 
 def closed_configuration(robot: Robot) -> Array | None:
-    """Return a configuration that closes: near the neutral one, or near a random one; None if none is found."""
+    """Return a configuration that closes: near the neutral one or a random one; None if none is found."""
     starts = np.stack([neutral(robot), *random_configuration(robot, 0, size=DRAWS)])
     q, error = assemble(robot, starts)
     good = np.flatnonzero(error <= CLOSED)
@@ -26,7 +26,7 @@ def closed_configuration(robot: Robot) -> Array | None:
 
 
 def closed_starts(robot: Robot, q: Array, rng: np.random.Generator | None) -> Array:
-    """Return configurations (…, nq) near q that close; those that do not are drawn again if `rng` is given."""
+    """Return configurations (…, nq) near q that close; others are drawn again if `rng` is given."""
     found, error = assemble(robot, q)
     for _ in range(DRAWS if rng is not None else 0):
         if (error <= CLOSED).all():
@@ -36,8 +36,8 @@ def closed_starts(robot: Robot, q: Array, rng: np.random.Generator | None) -> Ar
         found, error = np.where(take[..., None], again, found), np.where(take, left, error)
     if (error > CLOSED).any():
         raise CommandLineError(
-            f"--q0: expected a configuration near one that closes {robot.name}, got one that leaves an error of "
-            f"{float(np.max(error)):.3g}; give another one, or neutral"
+            f"--q0: expected a configuration near one that closes {robot.name}, got one that leaves an error "
+            f"of {float(np.max(error)):.3g}; give another one, or neutral"
         )
     return found
 

@@ -161,7 +161,7 @@ def _instead(verb: str) -> str:
 def _active(robot: Robot, verb: str, prescribed: Sequence[str]) -> tuple[str, ...]:
     """Return the joints whose motion is given: all but a free base, or the last one, unless told."""
     base = [j.name for j in robot.joints if j.parent is None and j.type.kind == "free"]
-    moving = [j.name for j in robot.independent if j.nv]
+    moving = [j.name for j in robot.rated if j.nv]
     others = tuple(name for name in moving if name not in base)
     if verb not in OF_FREE_BASES:
         return tuple(robot.joint(name).name for name in prescribed) or (others if base else others[-1:])

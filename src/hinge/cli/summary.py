@@ -75,7 +75,8 @@ def shown(data: dict[str, Any]) -> str:
     """Return a summary as a table of text."""
     energy, closed = data["energy"], data["closures"]
     found = {
-        "robot": f"{data['robot']}, {data['nv']} {'coordinates of its tree' if closed else 'degrees of freedom'}",
+        "robot": f"{data['robot']}, {data['nv']} "
+        + ("coordinates of its tree" if closed else "degrees of freedom"),
         "motion": f"{data['seconds']:g} s" + (", interrupted" if data["interrupted"] else ""),
     }
     if data["steps"] is None:

@@ -7,6 +7,7 @@ from hinge.dynamics import (
     closed,
     closed_forms,
     compiler,
+    embedding,
     estimation,
     expressions,
     factors,
@@ -32,6 +33,7 @@ from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
 from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
+from hinge.dynamics.embedding import *
 from hinge.dynamics.estimation import *
 from hinge.dynamics.expressions import *
 from hinge.dynamics.factors import *
@@ -58,6 +60,7 @@ __all__ += centroidal.__all__
 __all__ += closed.__all__
 __all__ += closed_forms.__all__
 __all__ += compiler.__all__
+__all__ += embedding.__all__
 __all__ += estimation.__all__
 __all__ += expressions.__all__
 __all__ += factors.__all__

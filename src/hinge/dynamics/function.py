@@ -70,14 +70,15 @@ class Compiled:
         self.signature = self.program().signature
 
     def _refuse_single_bodies(self) -> None:
-        """Refuse expressions of single bodies if the robot has embedded couplings."""
-        if len(self.robot.independent) == len(self.robot.joints):
+        """Refuse expressions of single bodies if the robot has embedded couplings or loops."""
+        if not self.robot.is_embedded:
             return
+        what = "loops" if self.robot.loops else "couplings"
         for name, e in {**self.given, **self.blocks}.items():
             if not hides_fixed_bodies(e):
                 raise NotImplementedError(
-                    f"{name}: values at single bodies are not supported for robots with embedded couplings, "
-                    f"such as {self.robot.name!r}; use release_couplings(robot) and carry_state"
+                    f"{name}: values at single bodies are not supported for robots with embedded {what}, "
+                    f"such as {self.robot.name!r}; use release_{what}(robot) and carry_state"
                 )
 
     @property

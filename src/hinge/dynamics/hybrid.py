@@ -156,6 +156,11 @@ def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") ->
             robot.joint(name)
         except UnknownNameError as error:
             raise UnknownNameError(f"{called}: {error}") from None
+        if robot.joint(name).depends:
+            raise ArgumentError(
+                f"{called}: expected joints with rates of their own, got {name!r}, which depends on others "
+                "of its loop; give the independent joints of the loop"
+            )
     return frozenset(map(str, names))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.dynamics.cached import one_name
 from hinge.dynamics.ik_search import Task, searched
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, checked_robot, neutral, random_configuration
+from hinge.model import Robot, as_configuration, checked_robot, neutral, random_configuration, units
 from hinge.model.joints import VectorJoint
 from hinge.spatial import Array, ArrayLike, Transform, quaternion, rotation
 
@@ -165,7 +165,7 @@ _EXPECTED = "expected a Transform, a pose (…, 4, 4) or (…, 7), or a position
 def _middle(robot: Robot) -> Array:
     """Return the configuration in the middle of the limits, neutral where there are none."""
     found, lower, upper = neutral(robot), robot.lower, robot.upper
-    straight = [j.q_slice for j in robot.independent if isinstance(j.type, VectorJoint)]
+    straight = [robot.joint(u.name).q_slice for u in units(robot) if isinstance(u.type, VectorJoint)]
     for at in straight:
         bounded = np.isfinite(lower[at]) & np.isfinite(upper[at])
         found[at][bounded] = (lower[at][bounded] + upper[at][bounded]) / 2

@@ -54,11 +54,13 @@ class Task:
         lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
         least, most = robot.lower, robot.upper
         straight: list[tuple[int, int]] = []
+        together = {name for loop in robot.loops for name in loop.joints}  # they cannot be clipped one by one
         for j in robot.joints:
             if j.name in names:
                 moving[j.qd_slice] = coordinates[j.q_slice] = True
+            if j.name in names - together:
                 lower[j.q_slice], upper[j.q_slice] = least[j.q_slice], most[j.q_slice]
-            if isinstance(j.type, VectorJoint) and not j.follows:
+            if isinstance(j.type, VectorJoint) and not j.follows and j.name not in together:
                 straight += [(j.q_slice.start + k, j.qd_slice.start + k) for k in range(j.nv)]
         pairs = np.array(straight, dtype=int).reshape(-1, 2)
         both = pairs[:, 0], pairs[:, 1]

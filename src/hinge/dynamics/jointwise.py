@@ -8,7 +8,7 @@ from typing import cast
 
 from hinge.binding import Formula, Row, jointwise, of_this_package
 from hinge.dynamics.cached import JOINT_PROGRAMS
-from hinge.model import Robot
+from hinge.model import Robot, units
 from hinge.pipeline import build, in_order
 from hinge.targets import Executable, Traced, best_target
 
@@ -65,13 +65,13 @@ def _known_by(
     It can where formula and joint types are of this package, whose text does not change while it runs, and
     the formula closes over plain numbers only.
     """
-    moving = [(i, j) for i, j in enumerate(robot.independent) if j.nv]
+    moving = [(i, u) for i, u in enumerate(units(robot)) if u.type.nv]
     if not isinstance(formula, FunctionType) or formula.__module__.split(".")[0] != __name__.split(".")[0]:
         return None
     values = _plain([formula.__defaults__ or (), *(c.cell_contents for c in formula.__closure__ or ())])
-    if values is None or not of_this_package(j.type for _, j in moving):
+    if values is None or not of_this_package(u.type for _, u in moving):
         return None
-    joints = tuple((i, j.type, j.q_slice.start, j.qd_slice.start) for i, j in moving)
+    joints = tuple((i, u.type, u.q, u.qd) for i, u in moving)
     rows = tuple(inputs.items()), tuple(results.items())
     return formula.__code__, values, rows, joints, robot.nq, robot.nv
 

@@ -119,7 +119,9 @@ class Live:
     @property
     def frozen(self) -> tuple[str, ...]:
         """The joints that are frozen, with all their coordinates, in every state."""
-        return tuple(j.name for j in self.robot.joints if j.nv and self.held[..., j.qd_slice].all())
+        return tuple(
+            j.name for j in self.robot.joints if j.nv and not j.depends and self.held[..., j.qd_slice].all()
+        )
 
     def freeze(self, joints: Prescribed) -> Live:
         """Return it with these joints frozen: names, or booleans for the coordinates (…, nv)."""
@@ -227,7 +229,7 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Array:
-        """Return the accelerations qdd (…, nv), zero where coordinates are frozen, with the closures that hold."""
+        """Return the accelerations qdd (…, nv), zero where frozen; fastened closures hold."""
         if self.robot.closures:
             self.refuse_frozen()
             if external is None and gravity is None:
@@ -244,7 +246,7 @@ class Live:
         external: External = None,
         gravity: ArrayLike | None = None,
     ) -> Closed:
-        """Return the accelerations, the forces (…, m) of the closures and a residual, as `hinge.closed_dynamics`."""
+        """Return accelerations, closure forces (…, m) and a residual, as `hinge.closed_dynamics`."""
         self.refuse_frozen()
         return Closed(**self.call("closed_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity))
 

@@ -1,4 +1,4 @@
-"""The closures of a robot on the page: rows that are kept and dropped, the pattern of Ω, and how it is solved."""
+"""The closures of a robot on the page: rows kept and dropped, the pattern of Ω, and how it is solved."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def closures_section(c: Compiled) -> Html:
         return join(parts)
     total = sum(sizes)
     said = (
-        f"Ω has {total} rows. It is solved after it was scaled to a unit diagonal, by L D Lᵀ without exchanges: a pivot "
-        "below the floor belongs to a row that others imply in that state, and its force is zero; one step of refinement "
-        "follows. Closures whose ends move with a common body are coupled."
+        f"Ω has {total} rows. It is solved after it was scaled to a unit diagonal, by L D Lᵀ without "
+        "exchanges: a pivot below the floor belongs to a row that others imply in that state, and its force "
+        "is zero; one step of refinement follows. Closures whose ends move with a common body are coupled."
     )
     parts.append(tag("p", said, class_="note"))
     if 0 < total <= MOST:

@@ -31,7 +31,7 @@ class End:
 
 @dataclass(frozen=True)
 class Found:
-    """The closures of a model, frames that they need, and the numbers of equality constraints that are left."""
+    """The closures of a model, frames that they need, and the numbers of constraints that are left."""
 
     closures: list[Closure]
     frames: list[Frame]

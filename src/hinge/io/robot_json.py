@@ -14,7 +14,7 @@ import numpy as np
 
 from hinge import model
 from hinge.errors import FormatError, HingeError
-from hinge.model import Body, Closure, Coupling, Frame, Joint, Robot, SoftFinger, assemble, joints
+from hinge.model import Body, Closure, Coupling, Frame, Joint, Loop, Robot, SoftFinger, assemble, joints
 from hinge.spatial import Inertia, Transform
 
 #: The key under which a part's class stands, and the version of the format.
@@ -22,8 +22,8 @@ KIND, VERSION = "is", 1
 #: Fields set by `assemble`.
 MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
 #: The fields of a robot that are written, and those that a file must have.
-PARTS = ("bodies", "joints", "frames", "couplings", "gravity", "closures")
-REQUIRED = PARTS[:-1]
+PARTS = ("bodies", "joints", "frames", "couplings", "gravity", "closures", "loops")
+REQUIRED = PARTS[:-2]
 MOST_CHARACTERS = 64_000_000
 LONGEST_INTEGER = 300
 
@@ -33,7 +33,7 @@ def _classes() -> dict[str, type[Any]]:
     """Return the allowed classes by name."""
     shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]
     types = [getattr(joints, n) for n in joints.__all__]
-    found = [Body, Closure, Coupling, Frame, Inertia, Joint, SoftFinger, Transform, *shapes, *types]
+    found = [Body, Closure, Coupling, Frame, Inertia, Joint, Loop, SoftFinger, Transform, *shapes, *types]
     return {c.__name__: c for c in found if isinstance(c, type) and is_dataclass(c)}
 
 

@@ -134,8 +134,8 @@ def _refuse_two_parents(elements: dict[str, Element]) -> None:
         if link is not None and link in carrier:
             e.fail(
                 f"joint {name!r}: link {link!r} is already the child of joint {carrier[link]!r}; "
-                "URDF describes trees, so a link has one parent; leave this joint out and close the loop with "
-                "hinge.close(robot, …) or a file for load(…, closures=…)"
+                "URDF describes trees, so a link has one parent; leave this joint out and close the loop "
+                "with hinge.close(robot, …) or a file for load(…, closures=…)"
             )
         carrier[link] = name
 
@@ -235,7 +235,7 @@ class _Reader:
             self.problems.append(Problem(where, "left out", message, line=e.line))
 
     def loop(self, e: Element, links: set[str]) -> tuple[Closure, Frame | None]:
-        """Return a <loop> of URDF+ (arXiv 2411.19753), and the frame of its successor where that is not the link's."""
+        """Return a <loop> of URDF+ (arXiv 2411.19753), and its successor's frame unless that is the link's."""
         name = e.need("name")
         where = f"loop {name!r}"
         kind = e.need("type", where)

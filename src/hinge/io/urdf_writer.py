@@ -110,7 +110,7 @@ def _left_out(robot: Robot) -> list[str]:
             np.ptp(j.damping) or np.ptp(j.friction) for j in several
         ),
         "effort subspaces": any(j.effort_subspace is not None for j in robot.joints),
-        "closures": bool(robot.closures),
+        "closures": bool(robot.closures or robot.loops),
     }
     return [what for what, lost in losses.items() if lost]
 

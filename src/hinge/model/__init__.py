@@ -10,7 +10,15 @@ from hinge.model.actuator import (
 )
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock
-from hinge.model.closing import close, closure_ends, closure_of, closure_transform, opened, with_closures
+from hinge.model.closing import (
+    close,
+    closure_ends,
+    closure_of,
+    closure_transform,
+    every_closure,
+    opened,
+    with_closures,
+)
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
 from hinge.model.couplings import embed_couplings, release_couplings
@@ -25,6 +33,10 @@ from hinge.model.inertial import (
     with_inertial_parameters,
 )
 from hinge.model.limits import LimitReport, limit_report
+from hinge.model.loop_motion import LoopMotion, back_substituted, eliminated
+from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
+from hinge.model.loops import Loop
+from hinge.model.moving_parts import Unit, release_loops, units, with_loops, without_loops
 from hinge.model.parameters import (
     check_parameters,
     friction_parameters,
@@ -70,6 +82,9 @@ __all__ = [
     "Joint",
     "LimitReport",
     "LineContact",
+    "Loop",
+    "LoopGeometry",
+    "LoopMotion",
     "Mesh",
     "PeerMap",
     "PointContact",
@@ -80,6 +95,7 @@ __all__ = [
     "Shape",
     "SoftFinger",
     "Sphere",
+    "Unit",
     "actuator_effort",
     "as_configuration",
     "as_tangent",
@@ -87,6 +103,7 @@ __all__ = [
     "assemble",
     "at_joints",
     "attach",
+    "back_substituted",
     "carry_state",
     "check",
     "check_inertial_parameters",
@@ -105,8 +122,10 @@ __all__ = [
     "difference",
     "digest",
     "effort_subspace",
+    "eliminated",
     "embed_couplings",
     "enforce",
+    "every_closure",
     "fingerprint",
     "friction_parameters",
     "generalized_force",
@@ -119,6 +138,8 @@ __all__ = [
     "limit_report",
     "listed",
     "lock",
+    "loop_geometry",
+    "loop_path",
     "merge",
     "mujoco_map",
     "neutral",
@@ -130,12 +151,16 @@ __all__ = [
     "reduce",
     "refuse_text",
     "release_couplings",
+    "release_loops",
     "reroot",
     "rows_of",
     "stacked",
+    "units",
     "velocity",
     "warn_near_lock",
     "with_closures",
     "with_inertial_parameters",
+    "with_loops",
     "with_parameters",
+    "without_loops",
 ]

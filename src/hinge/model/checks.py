@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from hinge.errors import ArgumentError, ModelError, ModelWarning
-from hinge.model.closing import closure_transform
+from hinge.model.closing import closure_transform, every_closure
 from hinge.model.closures import closure_error_of
 from hinge.model.joints import JointType
 from hinge.model.parts import Body, Joint
@@ -89,7 +89,7 @@ def check(robot: Robot, q: ArrayLike | None = None) -> list[Problem]:
     moving = {j.q_slice.start for j, inertia in zip(robot.joints, carries, strict=True) if j.nv and inertia}
     for joint, inertia in zip(robot.joints, carries, strict=True):
         found.extend(_joint_problems(joint))
-        if joint.nv and joint.q_slice.start in moving:
+        if joint.depends or (joint.nv and joint.q_slice.start in moving):
             continue  # it moves together with a joint that carries inertia
         if joint.nv and not inertia and not (joint.reflected_inertia > 0).all():
             message = "moves no mass and no inertia, so forward dynamics is singular"
@@ -200,7 +200,7 @@ def _placement_problems(robot: Robot) -> Iterator[Problem]:
     placed = [(f"joint {j.name!r}", "inner placement", j.inner) for j in robot.joints]
     placed += [(f"joint {j.name!r}", "outer placement", j.outer) for j in robot.joints]
     placed += [(f"frame {f.name!r}", "placement", f.placement) for f in robot.frames]
-    placed += [(f"closure {c.name!r}", "placement", c.placement) for c in robot.closures]
+    placed += [(f"closure {c.name!r}", "placement", c.placement) for c in every_closure(robot)]
     if not placed:
         return
     e, r = np.stack([x.E for _, _, x in placed]), np.stack([x.r for _, _, x in placed])
@@ -263,7 +263,7 @@ def _lock_problems(joint: Joint, q: Array) -> Iterator[Problem]:
 
 def _open_closures(robot: Robot, q: Array) -> Iterator[Problem]:
     """Yield the closures that q (nq,) does not close."""
-    for c in robot.closures:
+    for c in every_closure(robot):
         off = float(np.abs(closure_error_of(c.constraints, closure_transform(robot, c, q))).max(initial=0.0))
         if not off < TOLERANCE:
             message = f"q leaves it open by {off:.3g} m or rad; start from a configuration that closes it"

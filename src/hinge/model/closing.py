@@ -50,6 +50,11 @@ def opened(robot: Robot, names: Iterable[str] | str | None = None) -> Robot:
     return with_closures(robot, [c for c in robot.closures if c.name not in gone]) if gone else robot
 
 
+def every_closure(robot: Robot) -> tuple[Closure, ...]:
+    """Return the closures of a robot and those of its embedded loops."""
+    return *robot.closures, *(c for loop in robot.loops for c in loop.closures)
+
+
 def with_closures(robot: Robot, closures: Iterable[Closure]) -> Robot:
     """Return the robot with these closures in place of its own."""
     return assemble(
@@ -60,6 +65,7 @@ def with_closures(robot: Robot, closures: Iterable[Closure]) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=closures,
+        loops=robot.loops,
     )
 
 

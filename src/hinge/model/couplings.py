@@ -53,4 +53,5 @@ def _with_types(robot: Robot, types: dict[str, JointType]) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=robot.closures,
+        loops=robot.loops,
     )

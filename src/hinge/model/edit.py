@@ -15,6 +15,7 @@ import numpy as np
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model import joints
 from hinge.model.checks import configuration_problems
+from hinge.model.closing import every_closure
 from hinge.model.closures import Closure
 from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Frame, Joint
@@ -47,7 +48,7 @@ def attach(
         raise ModelError(
             f"other: expected a robot with one joint to the world, got {len(roots)} for {other.name!r}"
         )
-    for c in other.closures:
+    for c in every_closure(other):
         if c.inner is None:
             raise ModelError(
                 f"other: closure {c.name!r} of {other.name!r} leads to the world, where it would stay; close "
@@ -96,6 +97,7 @@ def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
 
     A closure between the two parts must be opened first; closures with the world stay.
     """
+    _refuse_loops(robot, "detach")
     gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
     if len(gone) == len(robot.bodies):
         raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
@@ -107,6 +109,7 @@ def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
 
 def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
     """Return the robot with the named joints fixed at the given configurations."""
+    _refuse_loops(robot, "lock")
     frozen: dict[str, Joint] = {}
     if not isinstance(at, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"at: expected {{joint name: configuration}}, got {at!r}")
@@ -135,6 +138,7 @@ def reduce(robot: Robot) -> Robot:
     Masses and inertias are added, shapes move along, and each merged body stays as a frame of its
     name. A body fixed to the world stays a body, as the world has no inertia to add to.
     """
+    _refuse_loops(robot, "reduce")
     onto: dict[str, tuple[str, Transform]] = {}
     inertias = {b.name: b.inertia for b in robot.bodies}
     shapes = {b.name: b.shapes for b in robot.bodies}
@@ -168,6 +172,7 @@ def at_joints(robot: Robot) -> Robot:
     Where that moves a frame, the old one stays as a frame called "<body>_frame". The physics and
     all coordinates are the same.
     """
+    _refuse_loops(robot, "at_joints")
     bodies: list[Body] = []
     frames: list[Frame] = []
     made: list[Joint] = []
@@ -199,6 +204,7 @@ def reroot(robot: Robot, body: str) -> Robot:
     The joints between the old and the new base are reversed; all bodies, frames and inertias are kept,
     so the physics is the same. `carry_state` gives the same motion in the new coordinates.
     """
+    _refuse_loops(robot, "reroot")
     new = robot.body_index(body)
     base = robot.joints[robot.tree.support(new)[0]]
     if base.type.kind != "free":
@@ -269,6 +275,14 @@ def _moved_frame(frame: Frame, host: str, place: Transform) -> Frame:
     return Frame(frame.name, host, frame.placement @ place)
 
 
+def _refuse_loops(robot: Robot, what: str) -> None:
+    if robot.loops:
+        raise ModelError(
+            f"robot: {what} is not supported for robots with embedded loops, such as {robot.name!r}; use "
+            "release_loops(robot), and embed_loops afterwards"
+        )
+
+
 def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[str] | None = None) -> Robot:
     """Return the robot with some joints replaced, or only the bodies named in `keep` of it."""
     kept = {b.name for b in robot.bodies} if keep is None else keep
@@ -327,6 +341,7 @@ def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) 
         couplings=[*first.couplings, *second.couplings],
         gravity=first.gravity,
         closures=[*first.closures, *second.closures],
+        loops=[*first.loops, *second.loops],
     )
 
 
@@ -338,6 +353,9 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
     def body_of(name: str | None) -> str | None:
         return None if name is None else prefix + name
 
+    def closed(c: Closure) -> Closure:
+        return replace(_renamed_closure(c, lambda n: prefix + n), name=prefix + c.name)
+
     return assemble(
         robot.name,
         [replace(b, name=prefix + b.name) for b in robot.bodies],
@@ -348,7 +366,6 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
         frames=[replace(f, name=prefix + f.name, body=prefix + f.body) for f in robot.frames],
         couplings=[replace(c, joint=prefix + c.joint, master=prefix + c.master) for c in robot.couplings],
         gravity=robot.gravity,
-        closures=[
-            replace(_renamed_closure(c, lambda n: prefix + n), name=prefix + c.name) for c in robot.closures
-        ],
+        closures=list(map(closed, robot.closures)),
+        loops=[loop.renamed(prefix, closed) for loop in robot.loops],
     )

@@ -37,7 +37,8 @@ def placement_parameters(robot: Robot) -> Array:
 
 def friction_parameters(robot: Robot) -> Array:
     """Return damping, friction and stiffness of each degree of freedom (nv, 3)."""
-    rows = [np.stack([j.damping, j.friction, j.stiffness], axis=-1) for j in checked_robot(robot).joints]
+    _refuse_loops(checked_robot(robot), "friction")
+    rows = [np.stack([j.damping, j.friction, j.stiffness], axis=-1) for j in robot.joints]
     return np.concatenate([np.zeros((0, 3)), *rows])
 
 
@@ -60,12 +61,22 @@ def with_parameters(
         x = _one_set("placements", _placements(robot, placements), 2)
         joints = [replace(j, inner=_placed(row)) for j, row in zip(joints, x, strict=True)]
     if rotors is not None:
+        _refuse_loops(robot, "rotors")
         x = _one_set("rotors", _rotors(robot, rotors), 1)
         joints = [replace(j, rotor_inertia=x[j.qd_slice], gear_ratio=1.0) for j in joints]
     if friction is not None:
+        _refuse_loops(robot, "friction")
         x = _one_set("friction", _friction(robot, friction), 2)
         joints = [replace(j, **_columns(x[j.qd_slice])) for j in joints]
     return replace(found, joints=tuple(joints))
+
+
+def _refuse_loops(robot: Robot, what: str) -> None:
+    if robot.loops:
+        raise NotImplementedError(
+            f"{what}: not supported for robots with embedded loops, such as {robot.name!r}, whose dependent "
+            "joints have none in qd; use release_loops(robot)"
+        )
 
 
 def check_parameters(

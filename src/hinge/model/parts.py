@@ -153,6 +153,11 @@ class Joint:
         return isinstance(self.type, Follower)
 
     @property
+    def depends(self) -> bool:
+        """Whether it is a joint of an embedded loop that has coordinates and no rates of its own."""
+        return self.qd_slice.start == self.qd_slice.stop and self.q_slice.start < self.q_slice.stop
+
+    @property
     def nq(self) -> int:
         """The number of configuration coordinates."""
         return self.type.nq

@@ -81,6 +81,11 @@ def _of_mujoco(model: Any) -> Iterator[PeerJoint]:
 
 def _matched(peer: PeerName, robot: Robot, theirs: list[PeerJoint], nq: int, nv: int) -> PeerMap:
     """Return the map, or raise an ArgumentError that names the joints that are not in both."""
+    if robot.loops:
+        raise ArgumentError(
+            f"robot: expected one whose joints have rates of their own, got {robot.name!r} with embedded "
+            "loops; use release_loops(robot), and carry_state for its states"
+        )
     moving = {j.name: j for j in robot.independent if j.nv}
     known = {t.name: t for t in theirs if t.nv}
     pairs = [(j, known[n]) for n, j in moving.items() if n in known]

@@ -11,9 +11,10 @@ import numpy as np
 from hinge.errors import ModelError, UnknownNameError, close_names, did_you_mean
 from hinge.model.closures import Closure, refuse_closures
 from hinge.model.joints import Follower
+from hinge.model.loops import Loop, dependent_joints, refuse_bad_loops
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.readonly import frozen, numbers
-from hinge.model.table import CLOSURE_HEAD, HEAD, closure_rows, in_html, rows_of
+from hinge.model.table import CLOSURE_HEAD, HEAD, LOOP_HEAD, closure_rows, in_html, loop_rows, rows_of
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order, find_loop
 
@@ -32,6 +33,8 @@ class Robot:
     are the joints with coordinates of their own.
 
     `closures` close loops (see `close`): they are joints that the tree does not know, without coordinates.
+    `loops` are those that are embedded (see `embed_loops`): some of their joints, which `depends` tells, have
+    coordinates and no rates, so that nq > nv; `rated` are the joints with rates of their own.
     """
 
     name: str
@@ -41,6 +44,7 @@ class Robot:
     couplings: tuple[Coupling, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     closures: tuple[Closure, ...] = ()
+    loops: tuple[Loop, ...] = ()
     tree: Tree = field(init=False)
     independent: tuple[Joint, ...] = field(init=False)
     nq: int = field(init=False)
@@ -60,6 +64,16 @@ class Robot:
         put(self, "independent", tuple(j for j in self.joints if not j.follows))
         put(self, "nq", self.independent[-1].q_slice.stop if self.independent else 0)
         put(self, "nv", self.independent[-1].qd_slice.stop if self.independent else 0)
+
+    @property
+    def rated(self) -> tuple[Joint, ...]:
+        """The joints with rates of their own: neither followers nor dependent joints of a loop."""
+        return tuple(j for j in self.independent if not j.depends)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether joints share rates: couplings or loops are embedded."""
+        return bool(self.loops) or len(self.independent) < len(self.joints)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -102,7 +116,7 @@ class Robot:
 
     @property
     def velocity_limit(self) -> Array:
-        """The limits of |qd| (nv,)."""
+        """The limits of |qd| (nv,), in a loop those of its independent joints."""
         found = self._stacked("velocity")
         for _, j, k in self._followers:
             if k:
@@ -115,7 +129,8 @@ class Robot:
         return self._stacked("effort")
 
     def _stacked(self, field: str) -> Array:
-        return np.concatenate([np.zeros(0), *(getattr(j, field) for j in self.independent)])
+        joints = self.independent if field in ("lower", "upper") else self.rated
+        return np.concatenate([np.zeros(0), *(getattr(j, field) for j in joints)])
 
     @property
     def rotor_inertia(self) -> Array:
@@ -124,7 +139,10 @@ class Robot:
 
     @property
     def reflected_inertia(self) -> Array:
-        """The joints' own share of the mass matrix's diagonal (nv,): gear_ratio² rotor_inertia."""
+        """The joints' own share of the mass matrix's diagonal (nv,): gear_ratio² rotor_inertia.
+
+        In a loop that of its independent joints; what its other rotors add depends on q.
+        """
         found = self._stacked("reflected_inertia")
         for _, j, k in self._followers:
             found[j.qd_slice] += k * k * j.reflected_inertia
@@ -175,14 +193,17 @@ class Robot:
 
     @property
     def _base(self) -> str:
-        """Its base, and how many loops are closed."""
-        base, count = "floating base" if self.is_floating else "fixed base", len(self.closures)
-        return f"{base}, {count} closure{'s' * (count > 1)}" if count else base
+        """Its base, and how many loops are closed and embedded."""
+        found = ["floating base" if self.is_floating else "fixed base"]
+        for what, count in (("closure", len(self.closures)), ("embedded loop", len(self.loops))):
+            found += [f"{count} {what}{'s' * (count > 1)}"] if count else []
+        return ", ".join(found)
 
     def _repr_html_(self) -> str:
-        """Return a table of bodies and joints, and one of closures, which notebooks show."""
+        """Return a table of bodies and joints, and those of closures and loops, which notebooks show."""
         bodies = rows_of(self.bodies, self.joints, self.tree.depth)
-        return in_html(self.summary, (HEAD, bodies), (CLOSURE_HEAD, closure_rows(self.closures)))
+        closed, loops = closure_rows(self.closures), loop_rows(self.loops)
+        return in_html(self.summary, (HEAD, bodies), (CLOSURE_HEAD, closed), (LOOP_HEAD, loops))
 
 
 def assemble(
@@ -194,6 +215,7 @@ def assemble(
     couplings: Iterable[Coupling] = (),
     gravity: ArrayLike = STANDARD_GRAVITY,
     closures: Iterable[Closure] = (),
+    loops: Iterable[Loop] = (),
 ) -> Robot:
     """Return the robot made of these parts, sorted base first (depth first, in the order given).
 
@@ -201,7 +223,7 @@ def assemble(
     joint or several, the joints form a loop, or a closure names an unknown frame or one body twice.
     """
     bodies, joints, frames, couplings = list(bodies), list(joints), list(frames), list(couplings)
-    closures = tuple(closures)
+    closures, loops = tuple(closures), tuple(loops)
     _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
     _refuse_twice("joint", [j.name for j in joints])
     index = {b.name: i for i, b in enumerate(bodies)}
@@ -217,15 +239,18 @@ def assemble(
     robot = Robot(
         name,
         tuple(bodies[i] for i in order),
-        _numbered([carrier[bodies[i].name] for i in order], couplings),
+        _numbered([carrier[bodies[i].name] for i in order], couplings, dependent_joints(loops)),
         tuple(frames),
         tuple(couplings),
         g,
         closures,
+        loops,
     )
     _refuse_couplings(robot)
-    refuse_closures(closures, robot.body_names, {f.name: f.body for f in frames})
-    _refuse_twice("joint or closure", [*robot.joint_names, *(c.name for c in closures)])
+    refuse_bad_loops(loops, {j.name: j for j in robot.joints})
+    every = *closures, *(c for loop in loops for c in loop.closures)
+    refuse_closures(every, robot.body_names, {f.name: f.body for f in frames})
+    _refuse_twice("joint or closure", [*robot.joint_names, *(c.name for c in every)])
     return robot
 
 
@@ -296,15 +321,18 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
     return tuple(by_joint[k] for k in order)
 
 
-def _numbered(joints: Sequence[Joint], couplings: Sequence[Coupling]) -> tuple[Joint, ...]:
+def _numbered(
+    joints: Sequence[Joint], couplings: Sequence[Coupling], dependent: frozenset[str]
+) -> tuple[Joint, ...]:
     """Return the joints with their slices of q and qd; followers get those of their leader."""
     found = [copy(j) for j in joints]  # `replace` would run all checks again
     q = v = 0
     for j in found:
         if not j.follows:
+            rates = 0 if j.name in dependent else j.nv
             object.__setattr__(j, "q_slice", slice(q, q + j.nq))
-            object.__setattr__(j, "qd_slice", slice(v, v + j.nv))
-            q, v = q + j.nq, v + j.nv
+            object.__setattr__(j, "qd_slice", slice(v, v + rates))
+            q, v = q + j.nq, v + rates
     following = [j for j in found if j.follows]
     masters = {c.joint: c.master for c in couplings} if following else {}
     known = {j.name: j for j in found} if following else {}

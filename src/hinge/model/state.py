@@ -14,6 +14,8 @@ import numpy as np
 from hinge.errors import ArgumentError, UnknownNameError
 from hinge.model.checks import TOLERANCE
 from hinge.model.joints import Follower, released
+from hinge.model.loop_motion import LoopMotion
+from hinge.model.moving_parts import all_rates, put_together, units
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import (
@@ -30,19 +32,49 @@ from hinge.spatial import Array, ArrayLike, Transform, matvec, quaternion
 def neutral(robot: Robot) -> Array:
     """Return the configuration (nq,) at which every joint's two frames coincide.
 
-    Followers are at the positions given by their leaders.
+    Followers are at the positions given by their leaders, the joints of an embedded loop where it closes.
     """
-    return stacked([j.type.neutral() for j in robot.independent])
+    return put_together(robot, [u.type.neutral() for u in units(robot)])
 
 
 def configuration(robot: Robot, joints: Mapping[str, ArrayLike]) -> Array:
     """Return the configuration (…, nq) with some joints, by name, at given places and all others neutral.
 
     The value of a joint is (…, its nq), or a number if its nq is one; leading dimensions are batches. For
-    example `configuration(robot, {"shoulder": 0.5, "ball": [1, 0, 0, 0]})`.
+    example `configuration(robot, {"shoulder": 0.5, "ball": [1, 0, 0, 0]})`. The other joints of an embedded
+    loop are where it closes, found from its neutral configuration.
     """
     found = _by_names(robot, joints, "nq")
-    return stacked([found.get(j.name, j.type.neutral()) for j in robot.independent])
+    return put_together(
+        robot,
+        [
+            _closed_with(u.type, found)
+            if isinstance(u.type, LoopMotion)
+            else found.get(u.name, u.type.neutral())
+            for u in units(robot)
+        ],
+    )
+
+
+def _closed_with(motion: LoopMotion, given: Mapping[str, Array]) -> Array:
+    """Return a configuration of a loop that closes, with some joints where they are given."""
+    g = motion.geometry
+    home = g.apart(motion.neutral())
+    start = stacked([given.get(j.name, x) for j, x in zip(g.joints, home, strict=True)])
+    held = {
+        k for j, s in zip(g.joints, g.v_at, strict=True) if j.name in given for k in range(s.start, s.stop)
+    }
+    free = np.array([k for k in range(g.rates) if k not in held], dtype=int)
+    if not held:
+        return start
+    q, error = g.closed(start, free=free, steps=100)
+    if not (error <= TOLERANCE).all():
+        names = ", ".join(repr(j.name) for j in g.joints if j.name in given)
+        raise ArgumentError(
+            f"joints: expected places of {names} at which {motion.loop} closes, got an error of "
+            f"{error.max():.3g} m or rad; give its independent joints only, or start nearer with integrate"
+        )
+    return q
 
 
 def velocity(robot: Robot, joints: Mapping[str, ArrayLike]) -> Array:
@@ -51,7 +83,7 @@ def velocity(robot: Robot, joints: Mapping[str, ArrayLike]) -> Array:
     Values as for `configuration`, (…, nv of the joint). Forces and gains (…, nv) can be written so as well.
     """
     found = _by_names(robot, joints, "nv")
-    return stacked([found.get(j.name, np.zeros(j.nv)) for j in robot.independent])
+    return stacked([found.get(j.name, np.zeros(j.nv)) for j in robot.rated])
 
 
 def _by_names(robot: Robot, joints: Mapping[str, ArrayLike], size: Literal["nq", "nv"]) -> dict[str, Array]:
@@ -69,6 +101,11 @@ def _by_names(robot: Robot, joints: Mapping[str, ArrayLike], size: Literal["nq",
             raise ArgumentError(
                 f"joints: expected joints with coordinates of their own, got {name!r}, which follows another "
                 "joint; give its leader"
+            )
+        if size == "nv" and j.depends:
+            raise ArgumentError(
+                f"joints: expected joints with rates of their own, got {name!r}, which depends on others of "
+                "its loop; give the independent joints of the loop"
             )
         n, label = getattr(j, size), f"joints[{name!r}]"
         given = np.asarray(value)[..., None] if n == 1 and np.ndim(value) == 0 else value
@@ -94,9 +131,10 @@ def random_configuration(
 ) -> Array:
     """Return random configurations (*size, nq), uniform within the limits of each joint.
 
-    A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all.
+    A coordinate without limits is drawn from ±π rad or ±1 m, a rotation evenly from all. Embedded loops
+    close, each on any of its branches.
     """
-    joints = checked_robot(robot).independent
+    parts = units(checked_robot(robot))
     lower, upper = robot.lower, robot.upper
     try:
         shape = tuple(index(n) for n in (size if isinstance(size, tuple) else (size,)))
@@ -108,32 +146,33 @@ def random_configuration(
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"seed: expected an integer ≥ 0 or a Generator, got {seed!r} ({error})") from None
-    found = [j.type.random(rng, shape, lower[j.q_slice], upper[j.q_slice]) for j in joints]
-    return stacked(found, shape)
+    found = [u.type.random(rng, shape, u.q_of(lower), u.q_of(upper)) for u in parts]
+    return put_together(robot, found, shape)
 
 
 def integrate(robot: Robot, q: ArrayLike, v: ArrayLike) -> Array:
-    """Return the configuration reached from q by the constant velocity v in unit time."""
+    """Return the configuration reached from q by the constant velocity v in unit time.
+
+    In an embedded loop the dependent joints follow; NaN where that leads through a dead centre.
+    """
     q, v = as_configuration(robot, q), as_tangent(robot, v, "v")
     batch = common_batch({"q": q, "v": v})
-    return stacked(
-        [j.type.integrate(q[..., j.q_slice], v[..., j.qd_slice]) for j in robot.independent], batch
-    )
+    return put_together(robot, [u.type.integrate(u.q_of(q), u.qd_of(v)) for u in units(robot)], batch)
 
 
 def difference(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> Array:
-    """Return the v (…, nv) with integrate(robot, q0, v) = q1."""
+    """Return the v (…, nv) with integrate(robot, q0, v) = q1, of the same branch of embedded loops."""
     a, b = as_configuration(robot, q0, "q0"), as_configuration(robot, q1, "q1")
     batch = common_batch({"q0": a, "q1": b})
-    found = [j.type.difference(a[..., j.q_slice], b[..., j.q_slice]) for j in robot.independent]
-    return stacked(found, batch)
+    found = [u.type.difference(u.q_of(a), u.q_of(b)) for u in units(robot)]
+    return put_together(robot, found, batch, rates=True)
 
 
 def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
     """Return q and qd of `new` for the same motion of the bodies as in `old`.
 
     For a robot made from another by `reroot`, `lock`, `reduce`, `detach`, `attach` or `merge`,
-    or by `embed_couplings` or `release_couplings`:
+    or by `embed_couplings`, `release_couplings`, `embed_loops` or `release_loops`:
     joints are matched by name and reversed where parent and child are exchanged. A free joint to the
     world, or between bodies that it did not connect before, takes pose and velocity of its body from
     `old`; this converts between two robots side by side (`merge`) and one robot attached by a free
@@ -143,7 +182,7 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
     q, qd = as_configuration(old, q), as_tangent(old, qd, "qd")
     batch = common_batch({"q": q, "qd": qd})
     known, bodies = {j.name: j for j in old.joints}, {b.name for b in old.bodies}
-    parts: list[tuple[Array, Array]] = []
+    rates, parts = all_rates(old, q, qd), list[tuple[Array, Array]]()
     for joint in new.independent:
         before = known.get(joint.name)
         if _hangs_anew(joint, before) and {joint.child, joint.parent or joint.child} <= bodies:
@@ -151,11 +190,14 @@ def carry_state(old: Robot, new: Robot, q: ArrayLike, qd: ArrayLike) -> tuple[Ar
         elif before is None or joint.type.kind != released(before.type).kind:
             part = (joint.type.neutral(), np.zeros(joint.nv))
         else:
-            part = _own_state(before, q[..., before.q_slice], qd[..., before.qd_slice])
+            part = _own_state(
+                before, q[..., before.q_slice], rates.get(before.name, qd[..., before.qd_slice])
+            )
             if joint.child == before.parent:
                 part = before.type.reverse_state(*part)
         parts.append(part)
-    return stacked([p for p, _ in parts], batch), stacked([v for _, v in parts], batch)
+    shown = [v for j, (_, v) in zip(new.independent, parts, strict=True) if not j.depends]
+    return stacked([p for p, _ in parts], batch), stacked(shown, batch)
 
 
 def _own_state(joint: Joint, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -194,10 +236,11 @@ def _free_state(old: Robot, joint: Joint, q: Array, qd: Array) -> tuple[Array, A
 def _motion(robot: Robot, body: str, q: Array, qd: Array) -> tuple[Transform, Array]:
     """Return the transform from the world to a body, and the body's velocity."""
     x, velocity = Transform.identity(), np.zeros(6)
+    rates = all_rates(robot, q, qd)
     for i in robot.tree.support(robot.body_index(body)):
         j = robot.joints[i]
         part = q[..., j.q_slice]
         step = j.transform(part)
-        velocity = step.motion(velocity) + matvec(j.subspace(part), qd[..., j.qd_slice])
+        velocity = step.motion(velocity) + matvec(j.subspace(part), rates.get(j.name, qd[..., j.qd_slice]))
         x = step @ x
     return x, velocity

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from hinge.model.closures import Closure
+from hinge.model.loops import Loop
 from hinge.model.parts import Body, Joint
 
 #: Bodies further from the world than this are not indented more.
@@ -14,6 +15,7 @@ DEEPEST = 20
 MOST_ROWS = 100
 HEAD = ("body", "joint", "type", "q", "qd", "mass [kg]")
 CLOSURE_HEAD = ("closure", "type", "from", "to", "locks")
+LOOP_HEAD = ("embedded loop", "closed by", "independent", "dependent")
 
 
 def rows_of(bodies: Sequence[Body], joints: Sequence[Joint], depth: Sequence[int]) -> list[tuple[str, ...]]:
@@ -36,6 +38,14 @@ def closure_rows(closures: Sequence[Closure]) -> list[tuple[str, ...]]:
     return [
         (c.name, c.joint.kind, c.inner or "the world", c.outer, " ".join(c.constraints.names))
         for c in closures
+    ]
+
+
+def loop_rows(loops: Sequence[Loop]) -> list[tuple[str, ...]]:
+    """Return a row for each embedded loop: its closures, independent and dependent joints."""
+    return [
+        (x.name, ", ".join(c.joint.kind for c in x.closures), " ".join(x.independent), " ".join(x.dependent))
+        for x in loops
     ]
 
 

@@ -13,6 +13,8 @@ from hinge.spatial import Array, ArrayLike, force_cross, motion
 
 def state(robot: Robot, q: ArrayLike, **tangents: ArrayLike) -> tuple[Array, ...]:
     """Return q and the tangent vectors (qd, qdd, tau) as arrays that broadcast with each other."""
+    if tangents:
+        refuse_loops(robot)
     found = {"q": as_configuration(robot, q)}
     found |= {name: as_tangent(robot, value, name) for name, value in tangents.items()}
     common_batch(found)
@@ -51,6 +53,15 @@ def bias_forces(robot: Robot, v: list[Array], external: Mapping[str, ArrayLike] 
 def base_acceleration(robot: Robot, gravity: ArrayLike | None) -> Array:
     """Return the acceleration [0; −g] of the base that stands for gravity: section 4.4, after (4.9)."""
     return motion(np.zeros(3), -gravity_of(robot, gravity))
+
+
+def refuse_loops(robot: Robot) -> None:
+    """Refuse robots with embedded loops, some of whose joints have no rates of their own."""
+    if robot.loops:
+        raise NotImplementedError(
+            f"robot: the reference algorithms do not support embedded loops, which {robot.name!r} has; use "
+            "release_loops(robot) and carry_state, or hinge.dynamics"
+        )
 
 
 def refuse_followers(robot: Robot, what: str) -> None:

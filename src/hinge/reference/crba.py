@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hinge.model import Robot, as_configuration
+from hinge.reference.arguments import refuse_loops
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
 from hinge.spatial import Array, ArrayLike, transpose
@@ -17,6 +18,7 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
     H_ij = H_jiᵀ = Fᵀ Sⱼ (5.14, 7.18); rotor inertias on the diagonal. Joints
     that follow others add to the rows and columns of these.
     """
+    refuse_loops(robot)
     q = as_configuration(robot, q)
     x, s, parents = link_transforms(robot, q), subspaces(robot, q), robot.tree.parents
     composite = [b.inertia for b in robot.bodies]

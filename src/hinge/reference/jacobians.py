@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration
+from hinge.reference.arguments import refuse_loops
 from hinge.reference.kinematics import forward_kinematics, frame_placement
 from hinge.reference.motions import accelerations, velocities
 from hinge.spatial import Array, ArrayLike, Transform, cross, motion
@@ -21,6 +22,7 @@ def jacobian(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "
     `expressed` "body": in the frame's own axes at its origin; "world": in the world's axes at the
     world's origin; "world-aligned": in the world's axes at the frame's origin.
     """
+    refuse_loops(robot)
     q = as_configuration(robot, q)
     placement = forward_kinematics(robot, q)
     f = robot.frame(frame)

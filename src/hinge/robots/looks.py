@@ -59,4 +59,5 @@ def dressed(robot: Robot, looks: Mapping[str, Look]) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=robot.closures,
+        loops=robot.loops,
     )

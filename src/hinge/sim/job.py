@@ -15,7 +15,17 @@ from numpy.typing import DTypeLike, NDArray
 
 from hinge.dynamics import closure_rows
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent, as_vector, common_batch, neutral, warn_near_lock
+from hinge.model import (
+    LoopMotion,
+    Robot,
+    as_configuration,
+    as_tangent,
+    as_vector,
+    common_batch,
+    neutral,
+    units,
+    warn_near_lock,
+)
 from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -127,11 +137,16 @@ class Job:
             raise problem from None
 
     def _check_configurations(self) -> None:
-        """Refuse quaternions that are not normalised, and warn of joints near their lock."""
-        for joint in self.robot.independent:
-            q = self.q[:, joint.q_slice]
+        """Refuse quaternions that are not normalised, open loops, and warn of joints near their lock."""
+        for joint in units(self.robot):
+            q = joint.q_of(self.q)
             with np.errstate(all="ignore"):
                 wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
+            if wrong.any() and isinstance(joint.type, LoopMotion):
+                raise ArgumentError(
+                    f"q0: expected a configuration that closes {joint.type.loop}, got {q[wrong][0]}; take "
+                    "one of hinge.neutral(robot), or hinge.assemble(release_loops(robot), q)"
+                )
             if wrong.any():
                 raise ArgumentError(
                     f"q0: expected a unit quaternion for joint {joint.name!r}, got {q[wrong][0, :4]}; "
@@ -292,7 +307,7 @@ class Job:
         return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
 
     def _end_open(self, count: int) -> None:
-        """End states whose closures came apart in spite of projection, at the first recorded time that shows it."""
+        """End states whose closures came apart in spite of projection, at the first recorded time of that."""
         stage = Stage(0, 0.0, "q", "qd")
         rows: dict[str, Array] = {n: x if x.ndim == 1 else x[:, None] for n, x in self.arrays.items()}
         rows |= {"q": self.kept_q[:, :count], "qd": self.kept_qd[:, :count]}

@@ -16,7 +16,7 @@ import numpy as np
 
 from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
-from hinge.model import Robot
+from hinge.model import Robot, units
 from hinge.model.joints import JointType
 from hinge.sim.plant import Plant, Stage
 from hinge.sim.signals import Given, Signal, given_signal
@@ -186,7 +186,7 @@ class Prescribed(Law):
 def _tracking(
     robot: Robot, target: Given, velocity: Given, kp: Gains, kd: Gains
 ) -> dict[str, Array | Signal]:
-    for joint in robot.independent:
+    for joint in units(robot):
         here = joint.type.neutral()
         if joint.type.smooth_difference(here, here) is None:
             raise NotImplementedError(
@@ -226,7 +226,7 @@ def _gains(robot: Robot, given: Gains, name: str) -> ArrayLike:
     """Return gains by joint as a vector (nv,), others as they are."""
     if not isinstance(given, Mapping):
         return given
-    found, moving = np.zeros(robot.nv), {j.name for j in robot.independent if j.nv}
+    found, moving = np.zeros(robot.nv), {j.name for j in robot.rated if j.nv}
     for joint, x in given.items():
         at, gain = robot.joint(joint), _gain(x, f"{name}[{joint!r}]")
         if joint not in moving:

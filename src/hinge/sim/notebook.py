@@ -18,7 +18,7 @@ COLOURS = ("#1f77b4", "#d95f02", "#2a9d5c", "#b8336a", "#7a5cc2", "#8c6d31", "#1
 def coordinate_names(robot: Robot) -> tuple[list[str], list[str]]:
     """Return names for the coordinates of q and of qd: joint, and coordinate if it has several."""
     q = [j.name if j.nq == 1 else f"{j.name}.{n}" for j in robot.independent for n in j.type.q_names]
-    qd = [j.name if j.nv == 1 else f"{j.name}.{n}" for j in robot.independent for n in j.type.qd_names]
+    qd = [j.name if j.nv == 1 else f"{j.name}.{n}" for j in robot.rated for n in j.type.qd_names]
     return q, qd
 
 

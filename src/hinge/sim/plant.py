@@ -138,8 +138,8 @@ class Plant:
             )
         if self.robot.closures:
             raise NotImplementedError(
-                f"control: Prescribed is not supported for robots with closures, such as {self.robot.name!r}; track the "
-                "motion with PD or ComputedTorque, or give opened(robot)"
+                f"control: Prescribed is not supported for robots with closures, such as {self.robot.name!r}; "
+                "track the motion with PD or ComputedTorque, or give opened(robot)"
             )
         parts = expression("hybrid_dynamics", passive=self.passive)
         f = compiled(self.robot, parts, self.nodes, prescribed=joints, parameters=self.parameters)
@@ -160,13 +160,13 @@ class Plant:
     # Closures.
 
     def closing(self, verb: str, stage: Stage) -> StepCall:
-        """Return a program of `PROJECTION` at a stage, with its result in a buffer of the stage of the verb's name."""
+        """Return a program of `PROJECTION` at a stage, its result in the buffer of the stage of its name."""
         given = (*(n for n in self.parameters if n != "friction"), *self._mask)
         f = compiled(self.robot, PROJECTION[verb], parameters=given)
         return self._op(f, stage, {"qd": stage.qd}, {verb: stage.own(verb)})
 
     def projection(self, before: tuple[str, str], out: tuple[str, str]) -> list[StepCall]:
-        """Return programs that take a state near the closures onto them: Newton steps of q, then velocities that fit."""
+        """Return programs that take a state onto the closures: Newton steps of q, velocities that fit."""
         found: list[StepCall] = []
         q, qd = before
         for k in range(NEWTON_STEPS):

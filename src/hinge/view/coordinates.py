@@ -55,7 +55,7 @@ def position_coordinates(joint: Joint) -> list[Coordinate]:
 def velocity_coordinates(joint: Joint) -> list[Coordinate]:
     """Return the coordinates of a joint's qd, with the units of their integrals."""
     t, start = joint.type, joint.qd_slice.start
-    return _named(joint, t.qd_names, t.qd_units, start)
+    return [] if joint.depends else _named(joint, t.qd_names, t.qd_units, start)
 
 
 def has_quaternion(joint: Joint) -> bool:
@@ -65,7 +65,7 @@ def has_quaternion(joint: Joint) -> bool:
 
 def has_rates(joint: Joint) -> bool:
     """Tell whether qd is the rate of q, coordinate by coordinate."""
-    return isinstance(joint.type, VectorJoint) and joint.nv > 0
+    return isinstance(joint.type, VectorJoint) and joint.nv > 0 and not joint.depends
 
 
 def groups(joints: Sequence[Joint]) -> list[Group]:
@@ -88,7 +88,7 @@ def groups(joints: Sequence[Joint]) -> list[Group]:
 def described(robot: Robot, names: str | Sequence[str] | None) -> list[Joint]:
     """Return the joints of these names, or all that move."""
     if names is None:
-        return [j for j in robot.joints if j.nv]
+        return [j for j in robot.joints if j.nv]  # also those of loops that depend on others
     wanted = [names] if isinstance(names, str) else list(names)
     return [robot.joint(name) for name in wanted]
 

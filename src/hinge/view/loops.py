@@ -11,7 +11,7 @@ from hinge.view.poses import Poses
 
 
 def closure_lines(robot: Robot, poses: Poses) -> Array:
-    """Return the inner and the outer end of each closure (…, n, 2, 3) in the world; closed ones are points."""
+    """Return the inner and the outer end of each closure (…, n, 2, 3) in the world; points if closed."""
     found = [
         np.stack([_point(poses, body, end.position) for body, end in closure_ends(robot, c)], axis=-2)
         for c in robot.closures
@@ -40,7 +40,7 @@ def closure_efforts(robot: Robot, poses: Poses, forces: Array) -> tuple[Arrows, 
 
 
 def ends_on_bodies(robot: Robot) -> list[tuple[int, Transform]]:
-    """Return the ends of closures that are on bodies, not on the world: the body and the transform to the end."""
+    """Return the ends of closures on bodies, not on the world: the body and the transform to the end."""
     return [(body, end) for c in robot.closures for body, end in closure_ends(robot, c) if body >= 0]
 
 

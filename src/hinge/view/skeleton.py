@@ -29,7 +29,7 @@ class Sticks:
 
 
 def sticks(robot: Robot) -> Sticks:
-    """Return lines from each body's joint to the joints and closures it carries; at the tips to frames or mass."""
+    """Return lines from each body's joint to joints and closures it carries; at tips to frames or mass."""
     carried: dict[str | None, list[Array]] = {}
     for joint in robot.joints:
         carried.setdefault(joint.parent, []).append(joint.inner.position)
