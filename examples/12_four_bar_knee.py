@@ -105,10 +105,9 @@ def main() -> int:
     """Print the linkage and the jump; the exit code is 1 when a law does not hold."""
     robot = leg()
     q = standing(robot, CROUCHED)
-    dropped = ", ".join(f"{row} of {name}" for name, row in hinge.mobility(robot, q).redundant)
-    print(
-        f"{robot.nv} coordinates, {hinge.mobility(robot, q).freedoms} degree of freedom; redundant: {dropped}\n"
-    )
+    moves = hinge.mobility(robot, q)
+    dropped = ", ".join(f"{row} of {name}" for name, row in moves.redundant)
+    print(f"{robot.nv} coordinates, {moves.freedoms} degree of freedom; redundant: {dropped}\n")
     off, lost = linkage(robot)
 
     tau = np.zeros(robot.nv)

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from hinge.algebra import B, Q, f_ext
-from hinge.dynamics import CATALOGUE, Compiled, compile
+from hinge.dynamics import CATALOGUE, Compiled, compile, embed_loops
 from hinge.dynamics.expressions import Parts, expression
 from hinge.model import Robot, embed_couplings
-from hinge.robots import panda, spacecraft, two_pandas_with_plate
+from hinge.robots import four_bar, panda, spacecraft, two_pandas_with_plate
 from hinge.sweeps import Cost
 from tests.dynamics import judges as of
 from tests.dynamics import judges_bases as bases
@@ -126,6 +126,10 @@ def _coupled_panda() -> Robot:
     return embed_couplings(coupled(robot, *((b, a, 0.5, 0.0) for a, b in pairs)))
 
 
+def _embedded_four_bar() -> Robot:
+    return embed_loops(four_bar(), independent=["crank_joint"])
+
+
 def _base_passive(robot: Robot) -> dict[str, Any]:
     return {"prescribed": [j.name for j in robot.joints[1:]]}
 
@@ -233,6 +237,13 @@ def _closures() -> Iterator[Row]:
     )
     both = {"on": two_pandas_with_plate, "changes": ("closed",)}
     yield Row(13, "forward_dynamics, closed", "forward_dynamics", {reference: shut.forward_dynamics}, **both)
+    yield Row(
+        13,
+        "embed_loops, forward_dynamics",
+        "forward_dynamics",
+        {reference: shut.embedded},
+        _embedded_four_bar,
+    )
     yield Row(13, "closed_inverse_dynamics", "", {"there and back": shut.inverse})
     for verb in ("closure_error", "closure_velocity", "closure_jacobian", "closure_bias"):
         yield Row(13, verb, verb, {reference: shut.of_motion(verb)}, **on)
