@@ -49,7 +49,19 @@ def strip() -> None:
     view.plot_strip(run, plane="xz").savefig(IMAGES / "strip_quadruped.png", dpi=100)
 
 
+def stewart() -> None:
+    """Draw a Stewart platform at four instants: three of its legs push it over."""
+    robot = hinge.robots.stewart_platform()
+    q, still = hinge.neutral(robot), np.zeros(robot.nv)
+    legs = [f"leg{k}_length" for k in range(1, 7)]
+    tau = hinge.closed_inverse_dynamics(robot, q, still, still, actuated=legs).tau
+    tau[robot.joint("leg1_length").qd_slice] += 3.0
+    tau[robot.joint("leg4_length").qd_slice] -= 3.0
+    run = hinge.simulate(robot, q, t=0.3, dt=1e-3, control=tau)
+    view.plot_strip(run, instants=4, plane="xz").savefig(IMAGES / "stewart.png", dpi=100)
+
+
 if __name__ == "__main__":
     mpl.use("Agg")
-    for draw in (blocks, energy, chaos, strip):
+    for draw in (blocks, energy, chaos, strip, stewart):
         draw()

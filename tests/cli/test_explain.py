@@ -80,7 +80,7 @@ def test_a_page_of_verbs_with_several_results(verb, tmp_path, capsys):
     assert "wrote" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v not in OF_FREE_BASES])
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in (*OF_FREE_BASES, *OF_CLOSED)])
 def test_every_verb_is_found(verb):
     found = explained(verb, None if verb in OF_CLOSED else "double_pendulum", [], "body", False)
     if verb in OF_ONE_FRAME:
@@ -89,6 +89,11 @@ def test_every_verb_is_found(verb):
         assert found.binding.nodes == ("upper", "lower")
     if verb == "forward_dynamics":
         assert found.binding.nodes == ()
+
+
+@pytest.mark.parametrize("verb", OF_CLOSED)
+def test_verbs_of_closures_are_shown_for_a_four_bar(verb):
+    assert explained(verb, None, [], "body", False).robot.name == "four_bar"
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

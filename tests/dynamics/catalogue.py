@@ -1,4 +1,4 @@
-"""The open-chain catalogue as rows: a verb, the program behind it, and who judges it."""
+"""The catalogue as rows: a verb, the program behind it, and who judges it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any
 
 from hinge.algebra import B, Q, f_ext
-from hinge.dynamics import CATALOGUE, Compiled, compile
+from hinge.dynamics import CATALOGUE, Compiled, compile, embed_loops
 from hinge.dynamics.expressions import Parts, expression
 from hinge.model import Robot, embed_couplings
-from hinge.robots import panda, spacecraft
+from hinge.robots import four_bar, panda, spacecraft, two_pandas_with_plate
 from hinge.sweeps import Cost
 from tests.dynamics import judges as of
 from tests.dynamics import judges_bases as bases
+from tests.dynamics import judges_closed as shut
 from tests.dynamics.coupled import coupled
 from tests.dynamics.judges import Judge
 from tests.dynamics.operational import OPERATIONAL
@@ -36,7 +37,10 @@ ITEMS = {
     10: "change at run time",
     11: "parameters",
     12: "identification",
+    13: "closures",
 }
+#: The item whose rows are judged on robots with closures, and no others.
+CLOSED = 13
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,10 @@ def _coupled_panda() -> Robot:
     names = [j.name for j in robot.joints if j.nv]
     pairs = zip(names[::2], names[1::2], strict=False)
     return embed_couplings(coupled(robot, *((b, a, 0.5, 0.0) for a, b in pairs)))
+
+
+def _embedded_four_bar() -> Robot:
+    return embed_loops(four_bar(), independent=["crank_joint"])
 
 
 def _base_passive(robot: Robot) -> dict[str, Any]:
@@ -219,6 +227,38 @@ def _parameters() -> Iterator[Row]:
     yield Row(12, "base_parameters", "inertial_regressor", {"other motions": of.told_apart})
 
 
+def _closures() -> Iterator[Row]:
+    reference, dense, on = "reference", "dense", {"on": two_pandas_with_plate}
+    name = "closed_dynamics"
+    yield Row(13, name, name, {reference: shut.closed_dynamics}, **on)
+    yield Row(13, f"{name}(external, gravity)", name, {reference: shut.with_options}, **on)
+    yield Row(
+        13, f"{name}(held)", name, {"robot without": shut.held}, **on, options={"parameters": ["closed"]}
+    )
+    both = {"on": two_pandas_with_plate, "changes": ("closed",)}
+    yield Row(13, "forward_dynamics, closed", "forward_dynamics", {reference: shut.forward_dynamics}, **both)
+    yield Row(
+        13,
+        "embed_loops, forward_dynamics",
+        "forward_dynamics",
+        {reference: shut.embedded},
+        _embedded_four_bar,
+    )
+    yield Row(13, "closed_inverse_dynamics", "", {"there and back": shut.inverse})
+    for verb in ("closure_error", "closure_velocity", "closure_jacobian", "closure_bias"):
+        yield Row(13, verb, verb, {reference: shut.of_motion(verb)}, **on)
+    yield Row(13, "cross_inertias", "cross_inertias", {dense: shut.cross_inertias}, **on)
+    yield Row(13, "settle", "settle", {dense: shut.settle}, **on)
+    compliance = "operational_inverse_inertia"
+    yield Row(13, f"{compliance}, closed", compliance, {dense: shut.compliance}, **both)
+    yield Row(13, "assemble", "", {"residual, m or rad": shut.assemble})
+    yield Row(13, "mobility", "", {"rank": shut.mobility})
+    yield Row(13, "closure_rows", "", {"count": shut.rows})
+    yield Row(13, "internal_forces", "", {dense: shut.internal_forces})
+    yield Row(13, "squeeze", "", {reference: shut.squeeze})
+    yield Row(13, "grasp_report", "", {"formula": shut.report})
+
+
 ROWS: tuple[Row, ...] = (
     *_basic(),
     *_hybrid_and_bases(),
@@ -226,4 +266,5 @@ ROWS: tuple[Row, ...] = (
     *_operational_space(),
     *_physics_and_changes(),
     *_parameters(),
+    *_closures(),
 )

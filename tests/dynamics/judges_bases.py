@@ -85,7 +85,12 @@ def centroidal_pinocchio(part: str) -> Judge:
             "bias": lambda: dynamics.centroidal_momentum_bias(robot, s.q, s.qd),
         }
         theirs: list[Array] = []
-        q, t, v, drift = to.q(s.q), to.velocity_matrix(s.q), to.qd(s.q, s.qd), to.qdd(s.q, s.qd, 0 * s.qdd)
+        q, t, v, drift = (
+            to.to_q(s.q),
+            to.velocity_matrix(s.q),
+            to.to_qd(s.q, s.qd),
+            to.to_qdd(s.q, s.qd, 0 * s.qdd),
+        )
         for k in range(len(q)):
             pin.dccrba(model, data, q[k], v[k])
             found = data.Ag @ t[k] if part == "matrix" else data.dAg @ v[k] + data.Ag @ drift[k]

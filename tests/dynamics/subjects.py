@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
-from hinge import reference
-from hinge.model import Joint, Robot
-from hinge.robots import random_tree
+import numpy as np
+
+from hinge import reference, robots
+from hinge.dynamics import assemble
+from hinge.model import Joint, Robot, integrate, neutral
+from hinge.robots import random_tree, two_pandas_start
 from hinge.spatial import Array
 from hinge.targets import System
-from hinge.testing import State, random_state
+from hinge.testing import State, closed_state, random_state
 from tests.dynamics import sweep_factors
 from tests.dynamics.changes import dynamics_errors, impact_errors, quantity_errors
 from tests.dynamics.operational import is_regular, states
@@ -25,6 +28,14 @@ from tests.oracles.sweep_verbs import compare_mjcf, compare_pinocchio, mjcf
 
 STATES, RANDOM_TREES = 4, 3
 SPECIAL = ("every_joint", "spherical_angles", "rolling_ball", "wheeled", "partial_rotors", "framed")
+#: Robots with closures, and the target of each.
+CLOSED: dict[str, str] = {
+    "four_bar": "llvm",
+    "slider_crank": "numpy",
+    "stewart_platform": "llvm",
+    "delta": "numpy",
+    "two_pandas_with_plate": "llvm",
+}
 #: Robots with more coordinates are left out where matrices of all bodies, or new robots, would be slow.
 LARGE = 30
 
@@ -109,6 +120,17 @@ class Subject:
         found = with_physics(self.robot, self.seed)
         return replace(found, joints=tuple(replace(j, stiffness=0) if rolls(j) else j for j in found.joints))
 
+    @cached_property
+    def shut(self) -> State:
+        """A batch of states that the closures allow: from where the robot is built, along such velocities."""
+        q = two_pandas_start(self.robot) if "plate" in self.robot.body_names else neutral(self.robot)
+        found = [closed_state(self.robot, q, self.seed)]
+        for k in range(1, STATES):
+            qd = found[-1].qd
+            q = assemble(self.robot, integrate(self.robot, q, 0.1 * qd / max(1.0, float(abs(qd).max())))).q
+            found.append(closed_state(self.robot, q, self.seed + k))
+        return State(*(np.stack([getattr(s, f.name) for s in found]) for f in fields(State)))
+
     # What the other sweeps find, by their names for it.
 
     @cached_property
@@ -171,8 +193,9 @@ def subjects(*, quick: bool = False) -> list[Subject]:
     files = bool(example_urdfs())
     found = [_zoo("panda", "llvm"), _zoo("spacecraft"), _zoo("tree3")]
     found += [_urdf("ur5", "ur5_robot.urdf", floating=False)] if files else []
+    closed = [Subject(name, getattr(robots, name), kind) for name, kind in CLOSED.items()]
     if quick:
-        return [*found, _zoo("rolling_ball")]
+        return [*found, _zoo("rolling_ball"), closed[0]]
     found += [_zoo("puma560"), _zoo("quadruped", "llvm"), _zoo("double_pendulum", "llvm")]
     if files:
         found += [
@@ -180,7 +203,8 @@ def subjects(*, quick: bool = False) -> list[Subject]:
             _urdf("talos_arm", "talos_left_arm.urdf", floating=False),
         ]
     found += [Subject("ant", _ant, mjcf=ANT), *map(_zoo, SPECIAL)]
-    return found + [
+    found += [
         Subject(f"random {n}", lambda n=n: random_tree(2 + n % 6, 100 + n), ("llvm", "numpy")[n % 4 > 0])
         for n in range(RANDOM_TREES)
     ]
+    return found + closed

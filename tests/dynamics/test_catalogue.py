@@ -14,7 +14,16 @@ from tests.dynamics.subjects import Subject
 from tests.dynamics.sweep_catalogue import BEGIN, END, PAGE, Found, judged, table, width, write
 
 #: Public names that are no verbs.
-TOOLS = {"compile", "compiled", "expression", "external_forces", "forget", "joint_program"}
+TOOLS = {
+    "compile",
+    "compiled",
+    "expression",
+    "external_forces",
+    "forget",
+    "joint_program",
+    "loop_costs",
+    "rows_that_hold",
+}
 PENDULUM = Subject("double_pendulum", robots.double_pendulum)
 
 

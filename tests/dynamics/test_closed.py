@@ -99,6 +99,23 @@ def test_a_residual_tells_that_closures_cannot_be_kept():
     assert hinge.mobility(robot, [0.0]).freedoms == 0
 
 
+def test_as_many_motors_as_freedoms_leave_one_way():
+    """What is left of the motors' rows is rounding then, and must not be inverted."""
+    linkage = hinge.robots.four_bar((0.4, 0.3, 0.4, 0.3), angle=1.2)
+    rng = np.random.default_rng(0)
+    for crank in np.linspace(-0.5, 0.5, 7):
+        q = hinge.assemble(
+            linkage, hinge.configuration(linkage, {"crank_joint": crank}), keep=["crank_joint"]
+        ).q
+        qd, tau = (
+            hinge.settle(linkage, q, rng.standard_normal(3)),
+            np.array([rng.standard_normal(), 0.0, 0.0]),
+        )
+        qdd = hinge.closed_dynamics(linkage, q, qd, tau).qdd
+        found = hinge.closed_inverse_dynamics(linkage, q, qd, qdd, actuated=["crank_joint"])
+        assert off(found.tau, tau) < 1e-9 and found.residual < 1e-9
+
+
 def test_verbs_of_the_tree_refuse_and_name_the_closed_one(case):
     robot, q, qd, tau = case
     for call, instead in (

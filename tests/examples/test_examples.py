@@ -22,6 +22,8 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "08_quasi_velocities": ((2000,), "the shares add up."),
     "09_rolling": None,  # tests/dynamics/test_rolling.py
     "10_catching": None,  # tests/dynamics/test_live.py
+    "11_two_arms": ((), "squeezing moves nothing."),
+    "12_four_bar_knee": ((), "the leg flies as it must."),
     "demo": None,  # below
 }
 

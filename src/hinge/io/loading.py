@@ -13,7 +13,18 @@ from hinge.io.xml import parse, read_bytes
 from hinge.model import Robot, with_closures
 
 #: Robots of `hinge.robots` that take no arguments, for the message to those who load one by its name.
-BUILT_IN = ("double_pendulum", "panda", "puma560", "quadruped", "spacecraft")
+BUILT_IN = (
+    "delta",
+    "double_pendulum",
+    "four_bar",
+    "panda",
+    "puma560",
+    "quadruped",
+    "slider_crank",
+    "spacecraft",
+    "stewart_platform",
+    "two_pandas_with_plate",
+)
 
 
 def load(
