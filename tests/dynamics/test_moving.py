@@ -41,7 +41,9 @@ def on_a_raft(robot: Robot) -> Robot:
     raft = Body("raft", Inertia.from_com(1.0, (0, 0, 0), np.eye(3)))
     base = Joint("raft_joint", joints.Free(), None, "raft")
     hung = [replace(j, parent=j.parent or "raft") for j in robot.joints]
-    return make_robot("raft", [raft, *robot.bodies], [base, *hung], frames=robot.frames, gravity=robot.gravity)
+    return make_robot(
+        "raft", [raft, *robot.bodies], [base, *hung], frames=robot.frames, gravity=robot.gravity
+    )
 
 
 def moved(robot, shape, seed=1):

@@ -579,7 +579,9 @@ def test_lock_wants_a_mapping():
 
 def test_two_robots_from_files_are_joined_without_a_clash_of_their_root_joints():
     a, b = panda(), random_tree(1, 0, ["revolute"])
-    b = make_robot("b", b.bodies, [replace(j, name="root_joint") if j.parent is None else j for j in b.joints])
+    b = make_robot(
+        "b", b.bodies, [replace(j, name="root_joint") if j.parent is None else j for j in b.joints]
+    )
     assert attach(a, b, "tool").joint("body0_joint").type.kind == "fixed"
     assert merge(a, b).joint("body0_joint").type.kind == "revolute"
 
