@@ -26,10 +26,6 @@ READ_OFF = {
 #: Verbs that are no operator expression, and what they are.
 WITHOUT = {
     "inverse_kinematics": "is a search, not an expression; explain forward_kinematics or jacobian",
-    "assemble": "is a search, not an expression; explain closing_step",
-    "mobility": "is a rank, not an expression; explain closure_jacobian",
-    "closure_rows": "is a list of names, not an expression; explain closure_velocity",
-    "closed_inverse_dynamics": "solves with dense matrices; explain inverse_dynamics or closure_jacobian",
     "elastic_energy": "is a sum over the joints, not an expression; explain passive_force",
     "closed_inverse_dynamics": "chooses forces by numbers; explain inverse_dynamics or closure_jacobian",
     "assemble": "is a search, not an expression; explain closure_error or closure_jacobian",
