@@ -10,7 +10,7 @@ from textwrap import fill
 
 from hinge.algebra import B, Q, f_ext
 from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
-from hinge.dynamics import CATALOGUE, SEVERAL, Compiled, compiled, expression
+from hinge.dynamics import CATALOGUE, CLOSURES, SEVERAL, Compiled, compiled, expression
 from hinge.errors import CommandLineError, HingeError, did_you_mean
 from hinge.explain import page
 from hinge.model import Robot
@@ -26,13 +26,13 @@ READ_OFF = {
 #: Verbs that are no operator expression, and what they are.
 WITHOUT = {
     "inverse_kinematics": "is a search, not an expression; explain forward_kinematics or jacobian",
-    "assemble": "is a search, not an expression; explain closing_step",
+    "assemble": "is a search, not an expression; explain closure_error",
     "mobility": "is a rank, not an expression; explain closure_jacobian",
     "closure_rows": "is a list of names, not an expression; explain closure_velocity",
     "closed_inverse_dynamics": "solves with dense matrices; explain inverse_dynamics or closure_jacobian",
     "elastic_energy": "is a sum over the joints, not an expression; explain passive_force",
 }
-VERBS = (*CATALOGUE, *SEVERAL, *READ_OFF)
+VERBS = (*CATALOGUE, *CLOSURES, *SEVERAL, *READ_OFF)
 
 DESCRIPTION = f"""\
 Show a verb for a robot: the operator expression, the derivation step by step with its identities,
@@ -54,7 +54,7 @@ OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias", "general
 #: Verbs of robots on a free base.
 OF_FREE_BASES = ("floating_inverse_dynamics", "generalized_jacobian", "disturbance_jacobian")
 #: Verbs of robots with closures.
-OF_CLOSED = ("settle", "closing_step", "closed_dynamics", *(v for v in CATALOGUE if v.startswith("closure_")))
+OF_CLOSED = (*CLOSURES, "closed_dynamics")
 #: The robots that are taken for these and for other verbs unless one is given.
 FREE, CLOSED, FIXED = "spacecraft", "four_bar", "panda"
 
