@@ -488,6 +488,7 @@ def every_expression() -> Iterator[Parts]:
             if not (moving and verb == "closed_dynamics"):
                 yield expression(verb, passive=own, base=moving)
     yield CLOSURE_MAP
+    yield PROJECTION["closing_step"]
     for verb in _CLOSED:
         for own in (False, True):
             yield expression(verb, passive=own, closed=True)
