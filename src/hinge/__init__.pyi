@@ -54,6 +54,11 @@ from hinge.model import (
     LineContact as LineContact,
     PointContact as PointContact,
 )
+from hinge.dynamics import (
+    embed_loops as embed_loops,
+    loop_costs as loop_costs,
+    LoopCosts as LoopCosts,
+)
 
 # Dynamics: robots with closures
 from hinge.dynamics import (
@@ -72,9 +77,6 @@ from hinge.dynamics import (
     ClosedForces as ClosedForces,
     Assembly as Assembly,
     Mobility as Mobility,
-    embed_loops as embed_loops,
-    loop_costs as loop_costs,
-    LoopCosts as LoopCosts,
 )
 
 # Dynamics: grasps
