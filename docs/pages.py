@@ -23,7 +23,7 @@ from typing import Any
 import hinge
 from hinge import contents
 from hinge.algebra import Leaf
-from hinge.dynamics import CATALOGUE, SEVERAL
+from hinge.dynamics import expression
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -32,6 +32,7 @@ DERIVED = {
     "Dynamics": ("inverse_dynamics", "forward_dynamics", "bias_force", "hybrid_dynamics"),
     "Mass matrix": ("mass_matrix", "mass_matrix_inverse", "mass_solve", "mass_root", "log_determinant"),
     "Jacobians": ("jacobian", "generalized_jacobian", "jacobian_solve"),
+    "Closed loops": ("closed_dynamics", "settle"),
     "Operational space": ("operational_inverse_inertia", "operational_inertia", "force_correction"),
 }
 #: Whether examples and the tour are run, so that pages show what they print.
@@ -141,8 +142,7 @@ def derivations() -> Iterator[tuple[str, str]]:
             "Each is printed by `hinge.derive` when the site is built.",
         ]
         for verb in verbs:
-            given = {verb: CATALOGUE[verb]} if verb in CATALOGUE else SEVERAL[verb].expressions
-            parts += [f"## {verb}", block(str(hinge.derive(given)), "text")]
+            parts += [f"## {verb}", block(str(hinge.derive(expression(verb).expressions)), "text")]
         name = title.lower().replace(" ", "_")
         yield f"theory/derivations/{k}_{name}.md", "\n\n".join(parts) + "\n"
 
