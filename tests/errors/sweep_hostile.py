@@ -42,8 +42,9 @@ except HingeError as error:
     raised, message = type(error).__name__, str(error)
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 seconds = sum(u.ru_utime + u.ru_stime for u in used)
-megabytes = [u.ru_maxrss / (1024 if sys.platform == "linux" else 2**20) for u in used]
-print(json.dumps([raised, message, seconds, *megabytes]))
+from tests.errors.broken_urdf import peak_megabytes
+children = used[1].ru_maxrss / (1024 if sys.platform == "linux" else 2**20)
+print(json.dumps([raised, message, seconds, peak_megabytes(), children]))
 """
 
 

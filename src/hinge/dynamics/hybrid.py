@@ -139,7 +139,8 @@ def _of_own_code(
 def _choice(robot: Robot, prescribed: Prescribed, called: str = "prescribed") -> frozenset[str] | Mask:
     """Return the prescribed coordinates as joint names, or as booleans (…, nv)."""
     wanted = f"a list of joint names, or an array of booleans (…, {robot.nv})"
-    refuse_text(called, prescribed, "joint names")
+    if isinstance(prescribed, str):
+        refuse_text(called, prescribed, "joint names")
     if isinstance(prescribed, np.ndarray) and prescribed.dtype.kind != "U":
         if prescribed.dtype != np.bool_ or prescribed.shape[-1:] != (robot.nv,):
             raise ArgumentError(

@@ -27,7 +27,7 @@ from hinge.model import (
     rows_of,
 )
 from hinge.spatial import Array
-from hinge.targets import best_target
+from hinge.targets import TARGETS, best_target
 
 #: A singular value below this part of the largest one is zero.
 RANK = 1e-7
@@ -98,7 +98,7 @@ def closure_map(robot: Robot) -> ClosureMap:
         while len(_MAPS) >= MOST:
             del _MAPS[next(iter(_MAPS))]
         # Few states at a time: one piece of code for any number of them is soonest there.
-        lanes = 1 if best_target() == "llvm" else None
+        lanes = 1 if "lanes" in TARGETS[best_target()].options else None
         found = compile_bound(CLOSURE_MAP, robot, rows=_every_row, lanes=lanes)
         _MAPS[key] = ClosureMap(robot, found)
     return _MAPS[key]

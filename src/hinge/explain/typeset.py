@@ -11,7 +11,7 @@ from hinge.explain.markup import Html, html, join, tag
 #: Meanings of vector names in a formula.
 SPELT = {"tau": "τ", "qd": "q̇", "qdd": "q̈"}
 RAISED = {"ᵀ": "T", "⁻¹": "−1"}
-LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐⱼₖₘₙₚₓ", "0123456789ajkmnpx", strict=True))
+LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐⱼₖₘₙₚₓᶜ", "0123456789ajkmnpxc", strict=True))
 
 _TOKEN = re.compile(
     r"""
@@ -19,7 +19,7 @@ _TOKEN = re.compile(
   | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
   | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
   | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
-  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐⱼₖₘₙₚₓ]+|⁻?½|(?<=[EΔ])[φψ][ₖₚ]?|\d+)?
+  | (?P<letter>[A-Za-zα-ωΑ-ΩΥ𝓜𝒜][\u0300-\u036f]?)(?P<low>[₀-₉ₐⱼₖₘₙₚₓᶜ]+|⁻?½|(?<=[EΔ])[φψ][ₖₚ]?|\d+)?
   | (?P<raised>ᵀ|⁻¹)
     """,
     re.VERBOSE,
