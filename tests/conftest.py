@@ -63,8 +63,14 @@ def pytest_collection_finish():
     gc.set_threshold(200_000, 20, 100)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Let a worker change the target once: what runs on NumPy comes first."""
+    """Mark what is left to `make test-all`; let what runs on NumPy come first, so that targets change once."""
+    from tests.tiers import is_left_to_test_all
+
+    for item in items:
+        if is_left_to_test_all(item.nodeid):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.module.__name__.startswith(NATIVE))
 
 

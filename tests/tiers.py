@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -15,3 +16,61 @@ def daily(cases: Iterable[Any], some: Callable[[int, Any], bool]) -> list[Any]:
         values = case if isinstance(case, tuple) else (case,)
         found.append(case if some(k, case) else pytest.param(*values, marks=pytest.mark.slow))
     return found
+
+
+#: Files of which `make test` runs every second case, or every n-th, chosen by name; the others are more of the same.
+SAMPLED: dict[str, int] = {
+    "tests/binding/test_merge.py": 2,
+    "tests/dynamics/test_couplings.py": 2,
+    "tests/dynamics/test_floating.py": 2,
+    "tests/dynamics/test_operational.py": 2,
+    "tests/dynamics/test_own_letters.py": 2,
+    "tests/dynamics/test_parameters.py": 2,
+    "tests/dynamics/test_targets.py": 2,
+    "tests/dynamics/test_verbs.py": 2,
+    "tests/laws/test_laws.py": 2,
+    "tests/model/test_edit.py": 2,
+    "tests/oracles/test_mujoco.py": 2,
+    "tests/oracles/test_verbs_pinocchio.py": 2,
+    "tests/rules/test_identities.py": 3,
+    "tests/sweeps/test_lowering.py": 2,
+    "tests/sweeps/test_trace.py": 2,
+    "tests/sweeps/test_widths.py": 2,
+    "tests/targets/llvm/test_machine.py": 2,
+    "tests/targets/llvm/test_module.py": 2,
+}
+#: Tests that take seconds and are more of the same as others that stay.
+LONG = (
+    "tests/cli/test_closed.py::test_simulate_starts_closed",
+    "tests/cli/test_simulate.py::test_the_viewer_runs_until_it_is_interrupted[play]",
+    "tests/dynamics/test_closed.py::test_closed_robots_are_what_dense_matrices_say[3-numpy]",
+    "tests/dynamics/test_closed.py::test_closed_robots_are_what_dense_matrices_say[5-numpy]",
+    "tests/dynamics/test_embedded_loops.py::test_a_platform_on_three_legs",
+    "tests/dynamics/test_embedded_loops.py::test_feedback_of_independent_joints",
+    "tests/dynamics/test_loads.py::test_every_joint_type[numpy]",
+    *(
+        f"tests/dynamics/test_options.py::test_every_product_of_options_obeys_the_equation_of_motion[{x}-tree]"
+        for x in ("inverse_dynamics", "bias_force")
+    ),
+    "tests/errors/test_hostile_mjcf.py::test_a_bomb_takes_bounded_time_and_memory[5000 bodies]",
+    "tests/errors/test_hostile_mjcf.py::test_a_bomb_takes_bounded_time_and_memory[flexcomp, solid]",
+    "tests/robots/test_closed_robots.py::test_the_four_bar_obeys_freudenstein",
+    "tests/sim/test_stored.py::test_a_killed_process_leaves_the_file_whole[parquet]",
+    "tests/sweeps/test_program.py::test_every_program_of_the_catalogue_can_be_written",
+    "tests/targets/llvm/test_threads.py::test_a_fork_after_threads_were_used_does_not_hang[3]",
+    "tests/targets/llvm/test_threads.py::test_a_pool_of_new_processes_works_with_one_thread_each",
+    "tests/targets/test_expressions.py::test_random_expressions_are_the_matrices[2]",
+    "tests/view/test_mesh_bombs.py::test_bombs_are_bounded[facets.stl]",
+    "tests/view/test_mesh_bombs.py::test_bombs_are_bounded[groups.obj]",
+    "tests/view/test_mesh_bombs.py::test_bombs_are_bounded[nodes.glb]",
+    "tests/view/test_mesh_bombs.py::test_bombs_are_bounded[often.glb]",
+    "tests/view/test_pictures.py::test_every_picture_of_every_robot[double_pendulum]",
+    "tests/view/test_pictures.py::test_every_picture_of_every_robot[spacecraft]",
+)
+
+
+def is_left_to_test_all(nodeid: str) -> bool:
+    """Tell whether `make test` leaves a test out, by its name alone."""
+    file, _, name = nodeid.partition("::")
+    share = SAMPLED.get(file, 1)
+    return nodeid in LONG or ("[" in name and crc32(nodeid.encode()) % share != 0)
