@@ -65,7 +65,7 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Mark what is left to `make test-all`; let what runs on NumPy come first, so that targets change once."""
+    """Mark what is left to `make test-all`; what runs on NumPy comes first."""
     from tests.tiers import is_left_to_test_all
 
     for item in items:

@@ -18,7 +18,7 @@ def daily(cases: Iterable[Any], some: Callable[[int, Any], bool]) -> list[Any]:
     return found
 
 
-#: Files of which `make test` runs every second case, or every n-th, chosen by name; the others are more of the same.
+#: Files of which `make test` runs every n-th case, chosen by name; the others are more of the same.
 SAMPLED: dict[str, int] = {
     "tests/binding/test_merge.py": 2,
     "tests/dynamics/test_couplings.py": 2,

@@ -175,7 +175,7 @@ def _scaled(robot: Robot, jacobians: Array) -> Array:
 
 def is_number(x: object) -> bool:
     """Tell whether an argument is one finite real number."""
-    return isinstance(x, Real) and not isinstance(x, bool) and bool(np.isfinite(float(x)))
+    return type(x) is not bool and isinstance(x, Real) and bool(np.isfinite(float(x)))
 
 
 def rank_of(jacobian: Array) -> int:

@@ -9,7 +9,7 @@ from hinge.dynamics import Compiled
 from hinge.explain.bodies import Worked, short_names
 from hinge.explain.markup import Html, join, shortened, tag
 from hinge.explain.typeset import typeset
-from hinge.sweeps import Apply, Direction, Pass, Solve, read_off
+from hinge.sweeps import Apply, Direction, Meet, Pass, Solve, read_off
 
 #: Largest width of a picture, least and largest distance of bodies, and distance of branches.
 PAGE, NEAR, FAR, BRANCH = 960.0, 52.0, 120.0, 46.0
@@ -27,7 +27,10 @@ def sweeps_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
 
 
 def _stage(
-    stage: Pass | Solve | Apply, number: int, bodies: Sequence[Worked], places: Sequence[tuple[float, float]]
+    stage: Pass | Meet | Solve | Apply,
+    number: int,
+    bodies: Sequence[Worked],
+    places: Sequence[tuple[float, float]],
 ) -> Html:
     if not isinstance(stage, Pass):
         head = tag("h3", stage.title(number).removesuffix(", beside"))

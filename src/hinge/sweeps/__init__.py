@@ -10,6 +10,7 @@ from hinge.sweeps.program import (
     Apply,
     BlockOutput,
     Direction,
+    Meet,
     OperatorOutput,
     Pass,
     Program,
