@@ -37,6 +37,7 @@ __all__ = [
     "Cost",
     "DenseCall",
     "Direction",
+    "Meet",
     "OperatorOutput",
     "Pass",
     "Program",
