@@ -51,6 +51,10 @@ sweep: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.dynamics.sweep_fuzz
 	$(BIN)/python -m tests.sim.sweep_motion
 	$(BIN)/python -m tests.dynamics.sweep_catalogue
+	$(BIN)/python -m tests.dynamics.sweep_closed
+	$(BIN)/python -m tests.dynamics.sweep_mechanisms
+	$(BIN)/python -m tests.dynamics.sweep_singular
+	$(BIN)/python -m tests.sim.sweep_closed
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Hinge needs Python 3.11 or newer: make PYTHON=python3.11')"

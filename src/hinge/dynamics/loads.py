@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics.arguments import External, external_forces
-from hinge.dynamics.cached import compiled
+from hinge.dynamics.cached import Memory, compiled
 from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_configuration, reaction_force
+from hinge.model.joints import JointType
 from hinge.spatial import Array, ArrayLike
 
 __all__ = ["HingeForces", "hinge_forces"]
@@ -57,16 +58,44 @@ def hinge_forces(
     given |= {"gravity": gravity} if gravity is not None else {}
     nodes, forces = external_forces(external)
     f = compiled(robot, verb, nodes)
-    total = f.evaluate(q, given | forces, called=ARGUMENTS)["force"]
-    state = as_configuration(robot, q, dtype=total.dtype)
-    shown = [np.empty_like(total) for _ in range(3)]
-    with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
+    force = f.evaluate(q, given | forces, called=ARGUMENTS)["force"]
+    split = _SPLITS.get(robot) or _SPLITS.put(robot, _Split.of(robot))
+    total, reaction = ((x.astype(force.dtype, copy=False) @ force[..., None])[..., 0] for x in split.maps)
+    if split.others:
+        state = as_configuration(robot, q, dtype=force.dtype)
+        with np.errstate(all="ignore"):  # non-finite states of a batch must not warn
+            for k in split.others:
+                joint = robot.joints[k]
+                part = _reaction(joint, state[..., joint.q_slice], force[..., k, :])
+                reaction[..., k, :] = joint.outer.force(part)
+    return HingeForces(total, total - reaction, reaction)
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """What forces through joints become: matrices (joints, 6, 6) to the total and to the reaction.
+
+    `others` are the joints whose motions depend on q, for which there is no constant one.
+    """
+
+    maps: tuple[Array, Array]
+    others: tuple[int, ...]
+
+    @classmethod
+    def of(cls, robot: Robot) -> _Split:
+        total = np.array([j.outer.force_matrix() for j in robot.joints]).reshape(len(robot.joints), 6, 6)
+        reaction, others = total.copy(), list[int]()
         for k, joint in enumerate(robot.joints):
-            f = total[..., k, :]
-            reaction = _reaction(joint, state[..., joint.q_slice], f)
-            for x, part in zip(shown, (f, f - reaction, reaction), strict=True):
-                x[..., k, :] = joint.outer.force(part)
-    return HingeForces(*shown)
+            if type(joint.type).bias is JointType.bias:
+                q = joint.type.neutral()
+                columns = [reaction_force(joint, q, x) for x in np.eye(6)]
+                reaction[k] = total[k] @ np.stack(columns, axis=-1)
+            else:
+                others.append(k)
+        return cls((total, reaction), tuple(others))
+
+
+_SPLITS: Memory[Robot, _Split] = Memory()
 
 
 def _reaction(joint: Joint, q: Array, f: Array) -> Array:
