@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import hinge
 from benchmarks import command
-from benchmarks.harness import Options, race, repeated
+from benchmarks.harness import Options, clock, race, repeated
 from benchmarks.subjects import States, one_thread, subject
 from benchmarks.tables import Cell, Table
 from hinge.dynamics.cached import PROGRAMS
@@ -22,7 +25,7 @@ TURNS = 500
 
 
 def tables(options: Options) -> Iterator[Table]:
-    """Yield one table: talos, every verb."""
+    """Yield two tables of talos: every verb, and its first call."""
     one_thread()
     on = subject("talos")
     columns = ("verb", "from Python", "kernel", "the rest", f"within {WANTED:g}")
@@ -31,6 +34,38 @@ def tables(options: Options) -> Iterator[Table]:
         table.rows.append(_row(name, f, args, options))
     table.notes.append("kernel: the machine code for one state, called again and again without Python.")
     yield table
+    first = Table(
+        "First calls of every verb, one state of talos: seconds", ("verb", "no cache", "from the cache")
+    )
+    frames = [j.child for j in on.robot.joints if j.nv][:30]
+    s = on.states(1)[0]
+    every = calls(on.robot, on.tip, s)
+    every["operational_inverse_inertia, 30 frames"] = (
+        hinge.operational_inverse_inertia,
+        (on.robot, s.q, frames),
+    )
+    with TemporaryDirectory() as folder, _cache_in(folder):
+        first.rows += [[name, *_first_calls(f, args)] for name, (f, args) in every.items()]
+    yield first
+
+
+@contextmanager
+def _cache_in(folder: str) -> Generator[None]:
+    before = os.environ.get("HINGE_CACHE_DIR")
+    os.environ["HINGE_CACHE_DIR"] = folder
+    yield
+    del os.environ["HINGE_CACHE_DIR"]
+    if before is not None:
+        os.environ["HINGE_CACHE_DIR"] = before
+
+
+def _first_calls(f: Callable[..., Any], args: tuple[Any, ...]) -> list[float]:
+    """Return the seconds of a first call that finds nothing, and of one that finds code on disk."""
+    found: list[float] = []
+    for _ in range(2):
+        hinge.dynamics.forget()
+        found.append(clock(lambda: f(*args)))
+    return found
 
 
 def _row(name: str, f: Callable[..., Any], args: tuple[Any, ...], options: Options) -> list[Cell]:
