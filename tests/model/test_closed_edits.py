@@ -115,7 +115,6 @@ MAKERS = {
     "model/edit.py:_combine": "merge",
     "model/edit.py:_renamed": "test_a_prefix_goes_before_all_names",
     "model/closing.py:with_closures": "close more and open",
-    "model/moving_parts.py:with_loops": "tests/dynamics/test_embedded_loops.py",
     "model/loops.py:renamed": "tests/dynamics/test_embedded_loops.py",
     "model/couplings.py:_with_types": "embed_couplings",
     "model/inertial.py:with_inertial_parameters": "with_inertial_parameters",

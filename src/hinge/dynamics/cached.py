@@ -9,7 +9,8 @@ From a call to machine code there are these caches, each asked after a miss in t
 3. `PROGRAMS`: compiled expressions by robot, expressions, frames, axes, prescribed joints, parameters and
    target, so that nothing is bound twice. A `Compiled` has its program with the robot's gravity, that with
    gravity as an argument, and the machine code of both for each number of lanes: these go with it.
-4. `JOINT_PROGRAMS`: programs of joint-wise formulas, which are no expressions.
+4. `JOINT_PROGRAMS`: programs of joint-wise formulas, which are no expressions. Beside them, for the last
+   robots with closures, the rows that they keep and the map that finds these (`hinge.dynamics.rows`).
 5. The cache on disk (`hinge.targets.llvm.cache`), so that another process need not compile.
 6. Derivations: the last ones (`hinge.pipeline`), and a table of them that ships, since a search takes
    seconds.
@@ -29,6 +30,7 @@ from hinge.dynamics.bound import checked_parameters
 from hinge.dynamics.compiler import compile
 from hinge.dynamics.expressions import OPEN_ONLY, VERBS, Parts, expression
 from hinge.dynamics.function import Compiled
+from hinge.dynamics.rows import forget_rows
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
 from hinge.targets import Executable, best_target
@@ -122,6 +124,7 @@ def forget(*, programs: bool = True) -> None:
     if programs:
         for memory in _MEMORIES:
             memory.forget()
+        forget_rows()
 
 
 def compiled(

@@ -1,6 +1,6 @@
 """The rows of closures that are independent in general, found by numbers.
 
-A planar loop that is cut at a hinge has five rows, of which two say what the plane says already. Such rows
+A planar loop that is cut at a hinge has five rows, of which three say what the plane says already. Such rows
 must go before forces are solved for: a little off the exact assembly they lock the mechanism. So
 configurations that close are sampled, and as many rows are kept as the Jacobian has rank, those that keep
 it best conditioned.
@@ -47,7 +47,7 @@ class Assembly(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClosureMap:
-    """Errors and Jacobians of all rows of a robot's closures, with rotations weighed by the robot's size."""
+    """Errors and Jacobians of all rows of a robot's closures."""
 
     robot: Robot
     program: Compiled
@@ -85,6 +85,12 @@ _MAPS: dict[str, ClosureMap] = {}
 _KEPT: dict[str, Kept] = {}
 #: How many robots are remembered.
 MOST = 64
+
+
+def forget_rows() -> None:
+    """Drop the maps and the kept rows of all robots."""
+    _MAPS.clear()
+    _KEPT.clear()
 
 
 def _every_row(robot: Robot, switched: bool) -> Kept:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hinge.errors import UnknownNameError, did_you_mean
 from hinge.model.closures import Closure, SoftFinger
 from hinge.model.joints import Fixed, JointType
+from hinge.model.loops import Loop
 from hinge.model.robot import Robot, make_robot
 from hinge.model.vectors import checked_robot
 from hinge.spatial import Array, ArrayLike, Transform
@@ -55,8 +56,8 @@ def every_closure(robot: Robot) -> tuple[Closure, ...]:
     return *robot.closures, *(c for loop in robot.loops for c in loop.closures)
 
 
-def with_closures(robot: Robot, closures: Iterable[Closure]) -> Robot:
-    """Return the robot with these closures in place of its own."""
+def with_closures(robot: Robot, closures: Iterable[Closure], loops: Sequence[Loop] | None = None) -> Robot:
+    """Return the robot with these closures, and if given these embedded loops, in place of its own."""
     return make_robot(
         robot.name,
         robot.bodies,
@@ -65,7 +66,7 @@ def with_closures(robot: Robot, closures: Iterable[Closure]) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=closures,
-        loops=robot.loops,
+        loops=robot.loops if loops is None else loops,
     )
 
 

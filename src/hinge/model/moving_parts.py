@@ -8,12 +8,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from hinge.model.closing import with_closures
 from hinge.model.closures import Closure
 from hinge.model.joints import JointType
 from hinge.model.loop_motion import LoopMotion
 from hinge.model.loop_ways import loop_geometry
 from hinge.model.loops import Loop
-from hinge.model.robot import Robot, make_robot
+from hinge.model.robot import Robot
 from hinge.model.vectors import checked_robot, stacked
 from hinge.spatial import Array
 
@@ -115,13 +116,4 @@ def without_loops(robot: Robot) -> Robot:
 
 def with_loops(robot: Robot, loops: Sequence[Loop], closures: Sequence[Closure] = ()) -> Robot:
     """Return the robot with these loops and closures in place of its own."""
-    return make_robot(
-        robot.name,
-        robot.bodies,
-        robot.joints,
-        frames=robot.frames,
-        couplings=robot.couplings,
-        gravity=robot.gravity,
-        closures=closures,
-        loops=loops,
-    )
+    return with_closures(robot, closures, loops)
