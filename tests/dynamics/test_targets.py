@@ -19,6 +19,7 @@ from hinge.errors import ArgumentError
 from hinge.model import Builder, joints
 from hinge.targets.llvm import cache as disk
 from hinge.targets.llvm import native_program as program
+from hinge.targets.llvm import pieces as code_pieces
 from hinge.targets.llvm.host import this_host
 from tests.dynamics.sweep_native import (
     BOUNDS,
@@ -178,8 +179,8 @@ def test_the_place_in_a_batch_changes_no_bit(subject, robot, shape):
 @bits
 def test_threads_change_no_bit(subject, robot, shape, monkeypatch):
     monkeypatch.setattr(program, "LEAST_WORK", 1)
-    parts, run_parts = [], program.run_parts
-    monkeypatch.setattr(program, "run_parts", lambda work, p: parts.append(len(p)) or run_parts(work, p))
+    parts, run_parts = [], code_pieces.run_parts
+    monkeypatch.setattr(code_pieces, "run_parts", lambda work, p: parts.append(len(p)) or run_parts(work, p))
     f, s = compiled(subject, robot, shape, 4), given(subject, robot, 203)
     found = []
     try:

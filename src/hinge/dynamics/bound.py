@@ -48,6 +48,7 @@ def compile_bound(
     target: str | None = None,
     shape: str | None = None,
     lanes: int | None = None,
+    wait: bool = False,
     parameters: Iterable[str] = (),
     sizes: Mapping[Space, int] | None = None,
 ) -> Compiled:
@@ -95,6 +96,7 @@ def compile_bound(
         target=target,
         shape=shape,
         lanes=lanes,
+        wait=wait,
     )
 
 

@@ -27,6 +27,7 @@ def compile(
     target: str | None = None,
     shape: str | None = None,
     lanes: int | None = None,
+    wait: bool = False,
     parameters: Iterable[str] = (),
     sizes: Mapping[Space, int] | None = None,
 ) -> Compiled:
@@ -48,7 +49,9 @@ def compile(
 
     `target` is one of `hinge.targets.TARGETS`, "llvm" or "numpy", the best that is there unless given. For
     "llvm", `shape` "U" (unrolled), "H" (a loop for each run of bodies) or "R" (every kernel once) and `lanes`
-    (states at once) override what is chosen.
+    (states at once) override what is chosen. A large program begins with machine code that is made quickly
+    and runs half as fast, until better code is made in the background; with `wait` the first call waits for
+    that, as with HINGE_WAIT=1 in the environment.
 
     `parameters` names numbers of the model that each call gives instead of the robot, one set for all states
     or one for each: "inertias" (…, bodies, 10), m, h and the upper triangle of I row by row of every body in
@@ -68,6 +71,7 @@ def compile(
         target=target,
         shape=shape,
         lanes=lanes,
+        wait=wait,
         parameters=parameters,
         sizes=sizes,
     )

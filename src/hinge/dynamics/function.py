@@ -50,11 +50,17 @@ class Compiled:
         target: str | None = None,
         shape: str | None = None,
         lanes: int | None = None,
+        wait: bool = False,
     ) -> None:
         self.given, self.binding, self.readout = given, binding, readout
         self.blocks: Mapping[str, Expr] = blocks or {}
         self._form = derivation
-        self._options: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes}
+        self._options: dict[str, Any] = {
+            "target": target,
+            "shape": shape,
+            "lanes": lanes,
+            "wait": wait or None,
+        }
         self._letters = {x.name: x for x in letters_of([*given.values(), *self.blocks.values()])}
         self._letters |= {x.name: x for x in binding.parameters}
         self._values = Inputs(binding, self._letters)

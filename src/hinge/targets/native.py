@@ -54,7 +54,7 @@ LLVM = Target(
     _program,
     has_llvm,
     needs="llvmlite",
-    options=("shape", "lanes"),
+    options=("shape", "lanes", "wait"),
     listings={"llvm": "LLVM's text", "asm": "assembly of this machine"},
     dispatcher=_dispatcher,
     runner=_runner,

@@ -14,7 +14,7 @@ from hinge.errors import ArgumentError
 from hinge.targets.llvm.host import Host, made_for
 from hinge.targets.llvm.machine import assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, write_module
-from hinge.targets.llvm.native_program import RUN
+from hinge.targets.llvm.pieces import RUN
 from hinge.targets.llvm.text import Lanes
 from tests.targets.llvm.codes import random_code
 from tests.targets.llvm.running import blended, blending

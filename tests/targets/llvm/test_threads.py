@@ -13,7 +13,7 @@ import pytest
 import hinge
 from hinge.errors import ArgumentError
 from hinge.targets.llvm import native_program as program
-from hinge.targets.llvm import threads
+from hinge.targets.llvm import pieces, threads
 from hinge.targets.llvm.threads import MOST, run_parts, set_threads, split
 from tests.targets.llvm.running import blended, blending, native
 
@@ -103,7 +103,7 @@ def test_a_batch_is_shared_only_where_that_pays(monkeypatch):
     def shared(work, parts):
         raise AssertionError(parts)
 
-    monkeypatch.setattr(program, "run_parts", shared)
+    monkeypatch.setattr(pieces, "run_parts", shared)
     hinge.forward_dynamics(robot, x, x, x)
     hinge.forward_dynamics(robot, x, x, x, out=np.empty((1024, 7)))
 
@@ -208,16 +208,16 @@ START = """
     import multiprocessing, os, sys
     import numpy as np
     import hinge
-    from hinge.targets.llvm import native_program as program, threads
+    from hinge.targets.llvm import native_program as program, pieces, threads
     program.LEAST_WORK = 1
     robot = hinge.robots.double_pendulum()
     q = np.linspace(-1, 1, 400).reshape(200, 2)
 
     def work(k):
-        seen, real = [], program.run_parts
-        program.run_parts = lambda w, parts: seen.append(len(parts)) or real(w, parts)
+        seen, real = [], pieces.run_parts
+        pieces.run_parts = lambda w, parts: seen.append(len(parts)) or real(w, parts)
         found = hinge.forward_dynamics(robot, q + k, q, q, out=np.empty((200, 2)))
-        program.run_parts = real
+        pieces.run_parts = real
         return found, threads.threads(), seen
 """
 

@@ -75,15 +75,23 @@ class Kernels:
             self.words[KERNELS.index(name)] = value
 
     def set_one(self, run: int, scratch: int) -> None:
-        """Run single states and small batches with this kernel and scratch of so many doubles."""
-        self._space = aligned(scratch, "float64")
-        self._put(space=self._space.ctypes.data)
+        """Run single states and small batches with this kernel and scratch of so many doubles.
+
+        Scratch that is large enough stays, so that only one word changes while other threads may call.
+        """
+        if not self._space.size or self._space.size < scratch:
+            self._space = aligned(scratch, "float64")
+            self._put(space=self._space.ctypes.data)
         self._put(one=run)
 
     def set_wide(self, run: int, scratch: int) -> None:
         """Run batches with this kernel for W states at once and scratch of so many doubles."""
         self._put(bytes=8 * scratch + 64)
         self._put(wide=run)
+
+    def hide(self, *, one: bool, wide: bool) -> None:
+        """Let calls go to the fallback again."""
+        self._put(**{name: 0 for name, chosen in (("one", one), ("wide", wide)) if chosen})
 
 
 def make_entry(

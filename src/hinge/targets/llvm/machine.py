@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from ctypes import string_at
 from dataclasses import dataclass
 from functools import cache as remember
 from threading import RLock
@@ -45,6 +46,43 @@ def assembled(text: str, host: Host | None = None, level: int | None = None) -> 
     with COMPILING:
         module, machine = _parsed(text, host or this_host(), level)
         return machine.emit_object(module), perf_counter() - started
+
+
+def assembled_beside(text: str, level: int) -> tuple[bytes, float]:
+    """Return what `assembled` returns, without holding up other threads: for one background thread.
+
+    LLVM works in several threads if each has a context of its own; the lock of llvmlite, which would stop
+    first calls elsewhere, is left out where that is possible.
+    """
+    _warmed_up(level)
+    started, host = perf_counter(), this_host()
+    machine = _new_machine(host, level)
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = host.triple
+    module.data_layout = str(machine.target_data)
+    return _emitted(machine, module), perf_counter() - started
+
+
+@remember
+def _warmed_up(level: int) -> None:
+    """Let LLVM set up its passes: a fork meanwhile would leave them half set up in the child."""
+    assembled("define void @nothing() { ret void }", level=level)
+
+
+def _emitted(machine: Any, module: Any) -> bytes:
+    """Return an object file, without llvmlite's lock."""
+    lib = llvm.ffi.lib
+    emit = getattr(lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
+    if emit is None:
+        return machine.emit_object(module)
+    with llvm.ffi.OutputString() as message:
+        buffer = emit(machine, module, 1, message)
+        if not buffer:
+            raise RuntimeError(str(message))
+    try:
+        return string_at(lib.LLVMPY_GetBufferStart(buffer), lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 def kept_or_assembled(text: str, label: str) -> bytes:

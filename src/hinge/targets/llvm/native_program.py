@@ -1,17 +1,19 @@
 """The native target: a program as machine code, compiled on first call.
 
 There is one piece of machine code for one state and one for W states at once, each in double and in single
-precision, compiled on first use and cached on disk. Any number of lanes gives the same bits.
+precision, compiled on first use and cached on disk. Any number of lanes gives the same bits. A large program
+begins with quick code; from its second call on the final code is made in the background, put in its place
+between calls, and stored.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +21,16 @@ from numpy.typing import NDArray
 from hinge.errors import ArgumentError
 from hinge.sweeps import Code
 from hinge.targets.llvm import cache
-from hinge.targets.llvm.batch import aligned, apart, as_rows, layout, writable_rows
+from hinge.targets.llvm.background import BACKGROUND, Job
+from hinge.targets.llvm.batch import apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import Kernels, make_entry
-from hinge.targets.llvm.host import made_for, this_host
+from hinge.targets.llvm.host import chosen_level, made_for, this_host
 from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly, loaded
 from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
+from hinge.targets.llvm.pieces import Entry, Facts, Piece, final_piece, read_entry, write_entry
 from hinge.targets.llvm.text import Dtype, Lanes
-from hinge.targets.llvm.threads import run_parts, split, threads
+from hinge.targets.llvm.threads import split, threads
+from hinge.targets.llvm.tiers import QUICK_LEVEL, begins_quickly, loses_too_much, seconds_for, waits
 from hinge.targets.signature import Signature, Source
 from hinge.targets.tally import note_code
 
@@ -36,72 +41,13 @@ Array = NDArray[Any]
 LEAST_WORK = 6_000_000
 #: The GIL is released from so many operations on: to reacquire it may take long if other threads wait for it.
 LONG_WORK = 100_000
-RUN = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
-)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Metadata of a piece of machine code."""
-
-    shape: Shape
-    width: int
-    dtype: Dtype
-    scratch: int
-    seconds: float
-    signature: Signature
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """Machine code for W states at once in one precision."""
-
-    facts: Facts
-    size: int
-    from_cache: bool
-    code: Loaded
-    spare: list[Array]
-
-    @cached_property
-    def run(self) -> Any:
-        """The function as ctypes calls it; the GIL is released meanwhile."""
-        return RUN(self.code.address)
-
-    @property
-    def itemsize(self) -> int:
-        """The bytes of a number."""
-        return np.dtype(self.facts.dtype).itemsize
-
-    def run_over(
-        self, arrays: Any, strides: Any, inputs: int, parts: list[tuple[int, int]], owners: Sequence[Array]
-    ) -> None:
-        """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first.
-
-        The owners of the arrays stay alive as long as any thread runs.
-        """
-        outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
-
-        def work(start: int, stop: int, _alive: Sequence[Array] = owners) -> None:
-            space = self.work_space()
-            self.run(arrays, strides, outputs, space.ctypes.data, start, stop)
-            self.spare.append(space)
-
-        run_parts(work, parts)
-
-    def work_space(self) -> Array:
-        """Return unused scratch memory; give it back to `spare`."""
-        try:
-            return self.spare.pop()
-        except IndexError:
-            return aligned(self.facts.scratch * self.facts.width, self.facts.dtype)
 
 
 class NativeProgram:
     """Traced code as machine code, called with arrays by name.
 
     The code is requested from `source` on first use, and not at all after a hit in the cache. `shape` and
-    `lanes` override what is chosen.
+    `lanes` override what is chosen. With `wait` the first call waits for final code.
     """
 
     target = "llvm"
@@ -112,6 +58,7 @@ class NativeProgram:
         *,
         shape: str | None = None,
         lanes: int | None = None,
+        wait: bool = False,
     ) -> None:
         if shape is not None and shape not in SHAPES:
             raise ArgumentError(f"shape: expected one of {', '.join(map(repr, SHAPES))}, got {shape!r}")
@@ -121,7 +68,10 @@ class NativeProgram:
             )
         self.source = source
         self.shape: Shape | None = next((s for s in SHAPES if s == shape), None)
-        self.lanes = lanes
+        if not isinstance(wait, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"wait: expected True or False, got {wait!r}")
+        self.lanes, self.wait = lanes, wait
+        self._retired: list[Loaded] = []  # quick code that other threads may still be in
         self._pieces: dict[tuple[Dtype, int], Piece] = {}
         self._signature: Signature | None = None
         self._kernels: Kernels | None = None
@@ -173,15 +123,37 @@ class NativeProgram:
         text = self.module("float64", self.width("float64")).text
         return text if language == "llvm" else assembly(text)
 
-    def piece(self, dtype: Dtype, width: int) -> Piece:
-        """Return the machine code for W states at once: from memory, from the cache, or compiled now."""
+    def piece(self, dtype: Dtype, width: int, states: int = 0) -> Piece:
+        """Return the machine code for W states at once: from memory, from the cache, or compiled now.
+
+        `states` is the number that it is about to run over, which counts as a use: the second use starts
+        to make the final code of a quick piece, and a long one waits for it.
+        """
         found = self._pieces.get((dtype, width))
         if found is None:
             with COMPILING:
                 found = self._pieces.get((dtype, width)) or self._load(dtype, width)
-                found = found or self._make(dtype, width)
+                found = found or self._make(dtype, width, states)
                 self._keep(found)
-        return found
+        return found if found.job is None else self._used(found, found.job, states)
+
+    def _used(self, piece: Piece, job: Job, states: int) -> Piece:
+        """Return a quick piece, or its final code if that is waited for."""
+        facts = piece.facts
+        if self._waits_for(job.seconds, facts.width, states):
+            BACKGROUND.wait_for(job)
+            return self._pieces[facts.dtype, facts.width]
+        job.uses += 1 if states else 0
+        if job.uses > 1:
+            BACKGROUND.submit(job)
+            if self._kernels is not None:
+                self._show(self._kernels, piece)
+                self._show(self._kernels, self._pieces[facts.dtype, facts.width])  # in case it just came
+        return piece
+
+    def _waits_for(self, seconds: float, width: int, states: int) -> bool:
+        """Tell whether a call over so many states waits for final code that takes so long to make."""
+        return self.wait or waits() or loses_too_much(states, self.signature.operations, width, seconds)
 
     def _keep(self, piece: Piece) -> None:
         """Store a piece for later calls."""
@@ -191,13 +163,29 @@ class NativeProgram:
         if self._kernels is not None:
             self._show(self._kernels, piece)
 
+    def _replace(self, piece: Piece) -> None:
+        """Put final code in the place of quick code, which stays in memory as long as this program."""
+        with COMPILING:
+            facts = piece.facts
+            self._retired.append(self._pieces[facts.dtype, facts.width].code)
+            self._pieces[facts.dtype, facts.width] = piece
+            if self._kernels is not None:
+                self._show(self._kernels, piece)
+
     def _show(self, kernels: Kernels, piece: Piece) -> None:
-        """Make a piece available to entries."""
+        """Make a piece available to entries, a quick one from its second use on: entries do not count."""
+        if piece.job is not None and piece.job.uses < 2:
+            return
         facts = piece.facts
         if facts.dtype == "float64" and facts.width == 1:
             kernels.set_one(piece.code.address, facts.scratch)
         if facts.dtype == "float64" and facts.width == self.width("float64"):
             kernels.set_wide(piece.code.address, facts.scratch * facts.width)
+
+    def _hide(self, facts: Facts) -> None:
+        """Let the next call come to `piece` again."""
+        if self._kernels is not None and facts.dtype == "float64":
+            self._kernels.hide(one=facts.width == 1, wide=facts.width == self.width("float64"))
 
     def _key(self, dtype: Dtype, width: int) -> str | None:
         if self.identity is None or cache.why_off() is not None:
@@ -206,24 +194,43 @@ class NativeProgram:
 
     def _load(self, dtype: Dtype, width: int) -> Piece | None:
         key = self._key(dtype, width)
-        payload = key and cache.load(key)
-        if not payload:
-            return None
-        head, _, code = payload.partition(b"\n")
-        facts = json.loads(head)
-        signature = facts.pop("signature")
-        signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
-        return Piece(Facts(**facts, signature=Signature(**signature)), len(code), True, loaded(code), [])
+        entry = read_entry(key)
+        return None if entry is None else self._piece(entry, key, from_cache=True)
 
-    def _make(self, dtype: Dtype, width: int) -> Piece:
+    def _make(self, dtype: Dtype, width: int, states: int) -> Piece:
         module = self.module(dtype, width)
-        code, seconds = assembled(module.text)
-        facts = Facts(module.shape, width, dtype, module.scratch, seconds, self.signature)
-        key = self._key(dtype, width)
-        if key is not None:
-            head = json.dumps(asdict(facts)).encode()
-            cache.store(key, head + b"\n" + code, f"{self.source.label}, {dtype} × {width}")
-        return Piece(facts, len(code), False, loaded(code), [])
+        seconds = seconds_for(module.text)
+        quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
+        code, taken = assembled(module.text, level=QUICK_LEVEL if quick else None)
+        facts = Facts(module.shape, width, dtype, module.scratch, taken, self.signature, quick)
+        entry, key = Entry(facts, code, module.text if quick else ""), self._key(dtype, width)
+        write_entry(key, entry, self._label(facts))
+        return self._piece(entry, key, from_cache=False)
+
+    def _piece(self, entry: Entry, key: str | None, *, from_cache: bool) -> Piece:
+        """Return the piece of an entry, with the job for its final code if it is a quick one."""
+        facts, code, text = entry
+        job = self._job(facts, text, key) if facts.quick else None
+        return Piece(facts, len(code), from_cache, loaded(code), [], job)
+
+    def _job(self, facts: Facts, text: str, key: str | None) -> Job:
+        """Return the job that makes the final code; nothing is made for a program that is gone."""
+        program, level, label = ref(self), chosen_level(), self._label(facts)
+
+        def make() -> None:
+            if program() is not None:
+                made = final_piece(facts, text, level, key, label)
+                if (still := program()) is not None:
+                    still._replace(made)
+
+        def withdraw() -> None:
+            if (still := program()) is not None:
+                still._hide(facts)
+
+        return Job(label, seconds_for(text), make, withdraw)
+
+    def _label(self, facts: Facts) -> str:
+        return f"{self.source.label}, {facts.dtype} × {facts.width}"
 
     # Calls.
 
@@ -293,7 +300,7 @@ class NativeProgram:
         inner = [len(shape) for shape in self.signature.results.values()]
         over = layout(batch, [*((x, 1) for x in given), *zip(results, inner, strict=True)])
         width = self.width(dtype)
-        piece = self.piece(dtype, width if over.axis.size >= width else 1)
+        piece = self.piece(dtype, width if over.axis.size >= width else 1, prod(batch))
         addresses = [x.ctypes.data for x in (*given, *results)]
         strides = (ctypes.c_int64 * len(addresses))(*over.axis.strides)
         least = LEAST_WORK // max(1, self.signature.operations)
@@ -310,11 +317,4 @@ class NativeProgram:
         host = this_host()
         self.piece("float64", self.width("float64"))
         lines = [f"target llvm on {host.cpu}: {self.width('float64')} states at once, {threads()} threads"]
-        for piece in self._pieces.values():
-            f = piece.facts
-            made = "from the cache" if piece.from_cache else f"compiled in {f.seconds:.3f} s"
-            lines.append(
-                f"    {f.dtype} × {f.width}: shape {f.shape}, {f.signature.operations} operations, "
-                f"{piece.size} bytes, {f.scratch} values of work space, {made}"
-            )
-        return lines
+        return [*lines, *(f"    {piece.described()}" for piece in self._pieces.values())]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.native_program import LEAST_WORK, NativeProgram, Piece
+from hinge.targets.llvm.native_program import LEAST_WORK, NativeProgram
+from hinge.targets.llvm.pieces import Piece
 from hinge.targets.llvm.steps_text import COPY, HEAD, MOVE, OP, PARTS, RECORD, SIZES, roll
+from hinge.targets.llvm.text import Dtype
 from hinge.targets.llvm.threads import run_parts, split
 from hinge.targets.step_schedule import Steps, StepSchedule, Stretch
 
@@ -36,36 +38,53 @@ class NativeRunner:
         n, dtype = stretch.states, stretch.dtype
         width = self.programs[0].width(dtype)
         width = width if n >= width else 1
-        pieces = [program.piece(dtype, width) for program in self.programs]
-        row = np.dtype(dtype).itemsize * sum(self.schedule.lengths.values())
-        size = width * max(LEAST_BLOCKS, NEAR // max(1, row) // width)
         parts = list(split(n, width, LEAST_WORK // max(1, self.schedule.operations * steps))) if n else []
-        plans = {
-            (start, stop): _Plan(self.schedule, stretch, pieces, (size, width, stop - start))
-            for start, stop in parts
+        return _Steps(self, stretch, width, parts)
+
+    def pieces(self, dtype: Dtype, width: int, states: int) -> list[Piece]:
+        """Return the machine code of all programs, about to run over so many states."""
+        return [program.piece(dtype, width, states) for program in self.programs]
+
+    def plan(self, stretch: Stretch, pieces: Sequence[Piece], width: int, states: int) -> _Plan:
+        """Return what the native loop reads for so many of the states."""
+        row = np.dtype(stretch.dtype).itemsize * sum(self.schedule.lengths.values())
+        size = width * max(LEAST_BLOCKS, NEAR // max(1, row) // width)
+        return _Plan(self.schedule, stretch, pieces, (size, width, states))
+
+
+class _Steps:
+    """The steps of parts of the states, each in a thread, or of all states in this one.
+
+    Plans are made once, and again when better machine code has come.
+    """
+
+    def __init__(
+        self, runner: NativeRunner, stretch: Stretch, width: int, parts: Sequence[tuple[int, int]]
+    ) -> None:
+        self.runner, self.stretch, self.width, self.parts = runner, stretch, width, parts
+        self.function = roll(stretch.dtype)
+        self.plan_with(runner.pieces(stretch.dtype, width, stretch.states))
+
+    def plan_with(self, pieces: Sequence[Piece]) -> None:
+        """Make the plans of all parts."""
+        self.pieces, self.is_quick = pieces, any(piece.facts.quick for piece in pieces)
+        self.plans = {
+            (start, stop): self.runner.plan(self.stretch, pieces, self.width, stop - start)
+            for start, stop in self.parts
         }
-        if len(parts) == 1:
-            return _Alone(roll(dtype), plans[parts[0]], n)
-        return _Shared(roll(dtype), plans)
-
-
-class _Alone:
-    """The steps of all states in this thread."""
-
-    def __init__(self, function: Any, plan: _Plan, states: int) -> None:
-        self.function, self.plan, self.address, self.states = function, plan, plan.address, states
+        self.address = self.plans[self.parts[0]].address if self.parts else 0
 
     def __call__(self, first: int, stop: int, begin: int = 0, row: int = 0) -> int:
-        return self.function(self.address, 0, self.states, first, stop, begin, row)
+        if self.is_quick:
+            states = self.stretch.states * (stop - first)
+            pieces = self.runner.pieces(self.stretch.dtype, self.width, states)
+            if any(new is not old for new, old in zip(pieces, self.pieces, strict=True)):
+                self.plan_with(pieces)
+        if len(self.parts) == 1:
+            return self.function(self.address, 0, self.stretch.states, first, stop, begin, row)
+        return self._share(first, stop, begin, row)
 
-
-class _Shared:
-    """The steps of parts of the states, each in a thread."""
-
-    def __init__(self, function: Any, plans: Mapping[tuple[int, int], _Plan]) -> None:
-        self.function, self.plans = function, plans
-
-    def __call__(self, first: int, stop: int, begin: int = 0, row: int = 0) -> int:
+    def _share(self, first: int, stop: int, begin: int, row: int) -> int:
         found: list[int] = []
 
         def work(start: int, end: int) -> None:

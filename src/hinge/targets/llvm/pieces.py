@@ -1,0 +1,138 @@
+"""Pieces of machine code: for W states at once in one precision, in memory and in the cache."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hinge.targets.llvm import cache
+from hinge.targets.llvm.background import Job
+from hinge.targets.llvm.batch import aligned
+from hinge.targets.llvm.machine import Loaded, assembled_beside, loaded
+from hinge.targets.llvm.module import Shape
+from hinge.targets.llvm.text import Dtype
+from hinge.targets.llvm.threads import run_parts
+from hinge.targets.signature import Signature
+
+Array = NDArray[Any]
+
+RUN = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Metadata of a piece of machine code; `quick` if better code is to come."""
+
+    shape: Shape
+    width: int
+    dtype: Dtype
+    scratch: int
+    seconds: float
+    signature: Signature
+    quick: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Machine code for W states at once in one precision; `job` makes the final code of a quick piece."""
+
+    facts: Facts
+    size: int
+    from_cache: bool
+    code: Loaded
+    spare: list[Array]
+    job: Job | None = None
+
+    @cached_property
+    def run(self) -> Any:
+        """The function as ctypes calls it; the GIL is released meanwhile."""
+        return RUN(self.code.address)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return np.dtype(self.facts.dtype).itemsize
+
+    def run_over(
+        self, arrays: Any, strides: Any, inputs: int, parts: list[tuple[int, int]], owners: Sequence[Array]
+    ) -> None:
+        """Run over parts of a batch, each in a thread of its own; `arrays` are addresses, inputs first.
+
+        The owners of the arrays stay alive as long as any thread runs.
+        """
+        outputs = ctypes.byref(arrays, inputs * ctypes.sizeof(ctypes.c_void_p))
+
+        def work(start: int, stop: int, _alive: Sequence[Array] = owners) -> None:
+            space = self.work_space()
+            self.run(arrays, strides, outputs, space.ctypes.data, start, stop)
+            self.spare.append(space)
+
+        run_parts(work, parts)
+
+    def work_space(self) -> Array:
+        """Return unused scratch memory; give it back to `spare`."""
+        try:
+            return self.spare.pop()
+        except IndexError:
+            return aligned(self.facts.scratch * self.facts.width, self.facts.dtype)
+
+    def described(self) -> str:
+        """Return a line about the code."""
+        f = self.facts
+        made = "from the cache" if self.from_cache else f"compiled in {f.seconds:.3f} s"
+        tier = ", quick code until the final code is made" if f.quick else ""
+        return (
+            f"{f.dtype} × {f.width}: shape {f.shape}, {f.signature.operations} operations, "
+            f"{self.size} bytes, {f.scratch} values of work space, {made}{tier}"
+        )
+
+
+class Entry(NamedTuple):
+    """What the cache has of a piece; the text of its module if final code is still to be made of it."""
+
+    facts: Facts
+    code: bytes
+    text: str
+
+
+def read_entry(key: str | None) -> Entry | None:
+    """Return the entry of a key, or None."""
+    payload = cache.load(key) if key else None
+    if not payload:
+        return None
+    head, _, rest = payload.partition(b"\n")
+    facts = json.loads(head)
+    length, signature = facts.pop("length"), facts.pop("signature")
+    signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
+    found = Facts(**facts, signature=Signature(**signature))
+    text = zlib.decompress(rest[length:]).decode() if found.quick else ""
+    return Entry(found, rest[:length], text)
+
+
+def write_entry(key: str | None, entry: Entry, label: str) -> None:
+    """Store an entry, in the place of one that was there."""
+    if key is not None:
+        head = json.dumps({**asdict(entry.facts), "length": len(entry.code)}).encode()
+        text = zlib.compress(entry.text.encode(), 1) if entry.facts.quick else b""
+        cache.store(key, b"".join((head, b"\n", entry.code, text)), label)
+
+
+def final_piece(quick: Facts, text: str, level: int, key: str | None, label: str) -> Piece:
+    """Return the final code of a module: that of another process, or made now beside other threads."""
+    entry = read_entry(key)
+    is_there = entry is not None and not entry.facts.quick
+    if entry is None or not is_there:
+        code, seconds = assembled_beside(text, level)
+        entry = Entry(replace(quick, seconds=seconds, quick=False), code, "")
+        write_entry(key, entry, label)
+    return Piece(entry.facts, len(entry.code), is_there, loaded(entry.code), [])

@@ -1,0 +1,44 @@
+"""Two tiers of machine code: quick code to begin with where final code takes long to make.
+
+LLVM's level 0 takes a quarter of the time of level 1, and its code runs half as fast, with the same bits.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hinge.errors import ArgumentError
+from hinge.targets.llvm.host import chosen_level
+
+#: The environment variable that asks for final code at once.
+VARIABLE = "HINGE_WAIT"
+QUICK_LEVEL = 0
+#: Final code takes about so long to make, for a line of the module's text.
+SECONDS_A_LINE = 6e-5
+#: Quick code is made where final code would take longer.
+LONGEST_SECONDS = 0.15
+#: What quick code loses on an operation, in one lane.
+SECONDS_LOST = 2e-10
+
+
+def seconds_for(text: str) -> float:
+    """Return about how long it takes to make the final code of a module."""
+    return SECONDS_A_LINE * text.count("\n")
+
+
+def begins_quickly(seconds: float) -> bool:
+    """Tell whether quick code comes first where final code takes so long."""
+    return chosen_level() > QUICK_LEVEL and seconds > LONGEST_SECONDS
+
+
+def loses_too_much(states: int, operations: int, width: int, seconds: float) -> bool:
+    """Tell whether one call on quick code would lose more time than it takes to make final code."""
+    return SECONDS_LOST * states * operations / width > seconds
+
+
+def waits() -> bool:
+    """Tell whether the environment asks for final code at once."""
+    chosen = os.environ.get(VARIABLE, "")
+    if chosen not in ("", "0", "1"):
+        raise ArgumentError(f"{VARIABLE}: expected 1 (final machine code at once) or 0, got {chosen!r}")
+    return chosen == "1"
