@@ -37,11 +37,13 @@ from hinge.algebra import (
 )
 from hinge.binding import Needs, bind
 from hinge.errors import ArgumentError, UnboundLeafError
+from hinge.kernels import count
 from hinge.model import Builder, joints
 from hinge.pipeline import as_given, derive
-from hinge.robots import chain, panda, random_tree
+from hinge.robots import chain, panda, quadruped, random_tree
 from hinge.spatial import Inertia
 from hinge.sweeps import DenseCall, Slot, symmetric_inverse, trace
+from hinge.sweeps import body as sweeps_body
 from hinge.targets import NumpyProgram
 from tests.sweeps.expressions import OWN, SHAPES, compliance, forward, mass, node
 from tests.sweeps.models import code, distance, every_joint_type, matrices, model, state
@@ -393,3 +395,33 @@ def test_the_code_runs_without_a_robot_that_moves():
     )
     assert found["y"].shape == (0,)
     assert binding.length(g.range) == 6 and D.range is Joint
+
+
+# Wide reads.
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    """Let columns be read wide from the first on."""
+    monkeypatch.setattr(sweeps_body, "MOST_TRACED", -1)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_code_with_wide_reads_gives_the_numbers_of_the_matrices(name, wide):
+    for binding in models(name):
+        check(binding, SHAPES[name][0], tolerance=1e-9)
+
+
+def test_wide_reads_make_fewer_kernels_and_no_more_work(monkeypatch):
+    robot = quadruped()
+    binding = bind(robot, nodes=tuple(b.name for b in robot.bodies))
+    program = derive(compliance).program
+    plain = trace(program, binding)
+    monkeypatch.setattr(sweeps_body, "MOST_TRACED", -1)
+    shared = trace(program, binding)
+    kernels = [sum(count(k).total for k in {c.kernel for c in code.calls}) for code in (plain, shared)]
+    assert kernels[1] < 0.9 * kernels[0]
+    assert shared.operations().total < 1.05 * plain.operations().total
+    q = {"q": np.random.default_rng(0).normal(size=(3, robot.nq))}
+    wanted, found = (NumpyProgram(code)(q) for code in (plain, shared))
+    assert distance(found["y"], wanted["y"]) < 1e-11

@@ -38,6 +38,7 @@ from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, ope
 from hinge.sweeps.signs import flipped, negate, unsigned
 from hinge.sweeps.slots import Memory, Reading, Stored
 from hinge.sweeps.template import Param, Place, Template, no_inertia
+from hinge.sweeps.wide import MOST_TRACED, Widened
 from hinge.tree import WORLD
 
 #: A template is used with slots negated for it if these are at most this share of its operations.
@@ -59,6 +60,13 @@ class Read(NamedTuple):
         """Return the column that is read by a kernel of a column."""
         return self.own if isinstance(self.own, Column) else own if self.own else None
 
+    def value(
+        self, memory: Memory, near: Sequence[int], own: Column | None, widened: Widened | None
+    ) -> Stored | None:
+        """Return the value, widened if it is one of the kernel's own column."""
+        found = memory.get(self.what, near[self.neighbour], self.column(own))
+        return found if widened is None or found is None or self.own is not True else widened.of(found)
+
 
 class BodyKernel:
     """A kernel under construction: the statements of a pass at one body.
@@ -67,8 +75,8 @@ class BodyKernel:
     a body that reads alike can do without.
     """
 
-    def __init__(self, memory: Memory, at: Place, near: tuple[int, ...]) -> None:
-        self.memory, self.near = memory, near
+    def __init__(self, memory: Memory, at: Place, near: tuple[int, ...], widened: Widened | None) -> None:
+        self.memory, self.near, self.widened = memory, near, widened
         self.body, self.column = at.body, at.column
         self.binding = memory.binding
         self.graph = Graph()
@@ -128,7 +136,7 @@ class BodyKernel:
         return True, False
 
     def _load(self, read: Read) -> Block | None:
-        stored = self.memory.get(read.what, self.near[read.neighbour], read.column(self.column))
+        stored = read.value(self.memory, self.near, self.column, self.widened)
         self.reads.append(read)
         self.reading.add(stored)
         if stored is None:
@@ -344,27 +352,49 @@ class Variant(NamedTuple):
 
 
 class Family:
-    """The bodies with the same statements in a stage, and their templates by kind of body."""
+    """The bodies with the same statements in a stage, and their templates by kind of body.
 
-    def __init__(self, memory: Memory, stage: int, do: Callable[[BodyKernel], None]) -> None:
+    With `widens`, columns of large programs are read wide.
+    """
+
+    def __init__(
+        self, memory: Memory, stage: int, do: Callable[[BodyKernel], None], *, widens: bool = False
+    ) -> None:
         self.memory, self.stage, self.do = memory, stage, do
+        self.wide: dict[tuple[Any, ...], list[Variant]] = {}
+        self.widened = Widened(memory) if widens else None
         self.variants: dict[tuple[Any, ...], list[Variant]] = {}
 
     def run(self, body: int, column: Column | None = None, near: tuple[int, ...] | None = None) -> None:
         """Run the statements at a body, from a template if one fits."""
         memory, at = self.memory, Place(self.stage, body, column)
         near = memory.near[body] if near is None else near
-        known = self.variants.setdefault(self._surroundings(body, near, column), [])
+        surroundings = self._surroundings(body, near, column)
+        known = self.variants.setdefault(surroundings, [])
+        if self._replay(known, at, near):
+            return
+        if column is None or self.widened is None or memory.traced <= MOST_TRACED:
+            self._trace(known, at, near)
+            return
+        known = self.wide.setdefault(surroundings, [])
+        self.widened.place = at.stage, at.body
+        if not self._replay(known, at, near, self.widened):
+            self._trace(known, at, near, self.widened)
+
+    def _replay(
+        self, known: Sequence[Variant], at: Place, near: tuple[int, ...], widened: Widened | None = None
+    ) -> bool:
+        """Replay a template that fits, if there is one."""
         for variant in known:
-            blocks = [memory.get(r.what, near[r.neighbour], r.column(column)) for r in variant.reads]
+            blocks = [r.value(self.memory, near, at.column, widened) for r in variant.reads]
             key, slots, numbers = Reading(blocks).finish()
             template = variant.templates.get(key)
             if template is not None:
-                template.replay(memory, at, slots, numbers)
-                return
-            if column is None and self._replay_negated(variant, blocks, at):
-                return
-        self._trace(known, at, near)
+                template.replay(self.memory, at, _real(slots, widened), numbers)
+                return True
+            if at.column is None and self._replay_negated(variant, blocks, at):
+                return True
+        return False
 
     def _replay_negated(self, variant: Variant, blocks: Sequence[Stored | None], at: Place) -> bool:
         """Replay a template that fits up to the signs of a few slots, if there is one."""
@@ -397,9 +427,11 @@ class Family:
         width = self.memory.width(column.space, column)
         return *kind, len(near), width, body == column.body, near[1] == column.body
 
-    def _trace(self, known: list[Variant], at: Place, near: tuple[int, ...]) -> None:
+    def _trace(
+        self, known: list[Variant], at: Place, near: tuple[int, ...], widened: Widened | None = None
+    ) -> None:
         """Trace the kernel at a body, store it as a template, and replay it."""
-        kernel = BodyKernel(self.memory, at, near)
+        kernel = BodyKernel(self.memory, at, near, widened)
         self.do(kernel)
         template, reads = kernel.template(), tuple(kernel.reads)
         variant = next((v for v in known if v.reads == reads), None)
@@ -408,7 +440,13 @@ class Family:
         key, slots, numbers = kernel.reading.finish()
         variant.templates[key] = template
         variant.alike.setdefault(unsigned(key), key)
-        template.replay(self.memory, at, slots, numbers)
+        self.memory.traced += template.size if at.column is not None else 0
+        template.replay(self.memory, at, _real(slots, widened), numbers)
+
+
+def _real(slots: Sequence[int], widened: Widened | None) -> Sequence[int]:
+    """Return the slots that are loaded."""
+    return slots if widened is None else [widened.real.get(s, s) for s in slots]
 
 
 def _total(terms: Iterable[tuple[Any, Block]]) -> Block:

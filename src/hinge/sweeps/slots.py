@@ -163,12 +163,14 @@ class Memory:
     `sources` are the source spaces of variables that hold columns; `near` are the bodies that a body may read
     from: itself, its parent, its children. `kinds` numbers the kinds of bodies, which include the layouts of
     their numbers; `constants` are these numbers. `negated` maps slots to slots with the opposite sign.
+    `traced` counts the operations traced so far for columns.
     """
 
     program: Program
     binding: Binding
     sources: dict[Leaf, Space]
     slots: int = 0
+    traced: int = 0
     negated: dict[int, int] = field(default_factory=dict[int, int])
     calls: list[Open | DenseCall] = field(default_factory=list[Any])
     tables: dict[tuple[Expr, Column | None], dict[int, Stored]] = field(default_factory=dict[Any, Any])

@@ -192,7 +192,7 @@ class _Tracer(AtWorld):
                 if (edge.factors[0] is E0) == (body.near[1] == WORLD):
                     body.send(edge)
 
-        return Family(self.memory, k, do)
+        return Family(self.memory, k, do, widens=stage.direction is Direction.SCATTER)
 
     def _all(self, direction: Direction) -> list[int]:
         bodies = list(range(len(self.binding.tree)))
