@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def hinge_forces(
         raise ArgumentError(
             f"qdd, tau: expected either the accelerations qdd or the hinge forces tau=…, got {which}"
         )
-    given = qdd if tau is None else tau
+    given: Any = qdd if tau is None else tau
     plain = external is None and gravity is None
     key = ("hinge_forces", robot, tau is None)
     known = CALLS.look(key) if plain else None
@@ -117,7 +118,7 @@ def _reaction(joint: Joint, q: Array, f: Array) -> Array:
 
 
 def _split(robot: Robot) -> Readout:
-    """Return the formula that splits the forces through joints, where joints have the same motions at all q."""
+    """Return the formula that splits forces through joints, where their motions are the same at all q."""
 
     def split(found: Mapping[str, Array]) -> dict[str, Array]:
         force = found["force"].reshape(len(robot.joints), 6)
@@ -142,5 +143,6 @@ def _maps(joint: Joint) -> Array:
 
 
 _FROM_QDD, _UNDER_TAU = (
-    Parts(VERBS[verb].expressions, reader=_split, verb=verb) for verb in ("hinge_forces", "hinge_forces_under")
+    Parts(VERBS[verb].expressions, reader=_split, verb=verb)
+    for verb in ("hinge_forces", "hinge_forces_under")
 )

@@ -46,14 +46,14 @@ class OnDemand(list[T]):
     def __getitem__(self, at: slice, /) -> list[T]: ...
     def __getitem__(self, at: Any, /) -> Any:
         """Return an item, or a plain list of those of a slice."""
-        if isinstance(at, slice):
-            self._make_all()
-        found = super().__getitem__(at)
         columns = self._columns
+        if columns and isinstance(at, slice):
+            return list(self)[at]
+        found = super().__getitem__(at)
         if found is None and columns:
             k = int(at)  # for an array True is no index
             found = self._kind(*[x[k] for x in columns])
-            super().__setitem__(at, found)
+            super().__setitem__(k, found)
         return found
 
     def __iter__(self) -> Iterator[T]:

@@ -148,8 +148,9 @@ class Verb:
 
     @cached_property
     def _as_dataclass(self) -> Finish:
-        assert is_dataclass(self._types.return_annotation)
-        return filling(self._types.return_annotation)
+        made: Any = self._types.return_annotation
+        assert is_dataclass(made)
+        return filling(cast("type[Any]", made))
 
     def _expression(self, chosen: Mapping[str, Any], is_closed: bool) -> Parts:
         if self._view is not None:
