@@ -20,8 +20,9 @@ from hinge.dynamics.cached import PROGRAMS
 
 #: What a call from Python may take beside its kernel, in µs.
 WANTED = 3.0
-#: How often a kernel runs in one call, so that the call costs nothing.
-TURNS = 500
+#: How often a kernel runs in one call, so that the call costs nothing, and the seconds of a turn of the race:
+#: short, so that some turns run undisturbed.
+TURNS, SECONDS = 500, 5e-4
 
 
 def tables(options: Options) -> Iterator[Table]:
@@ -73,7 +74,8 @@ def _row(name: str, f: Callable[..., Any], args: tuple[Any, ...], options: Optio
     for _ in range(3):
         f(*args)
     kernels = [_kernel(str(k), key) for k, key in enumerate(PROGRAMS)]
-    times = race([repeated(name, f, args), *kernels], budget=0.1 * options.budget)
+    calls = repeated(name, f, args, seconds=SECONDS)
+    times = race([calls, *kernels], budget=0.1 * options.budget)
     call, kernel = 1e6 * times[name], 1e6 * sum(times[k.name] for k in kernels)
     return [name, call, kernel, call - kernel, "yes" if call - kernel <= WANTED else "no"]
 
@@ -90,12 +92,13 @@ def _kernel(name: str, key: Any) -> Contender:
     outputs = ctypes.byref(addresses, len(signature.inputs) * ctypes.sizeof(ctypes.c_void_p))
     space = piece.work_space()
 
-    def run() -> None:
+    def run(turns: int) -> None:
         assert arrays  # the addresses are theirs
-        piece.run(addresses, strides, outputs, space.ctypes.data, 0, TURNS)
+        piece.run(addresses, strides, outputs, space.ctypes.data, 0, turns)
 
-    run()
-    return Contender(name, run, TURNS)
+    once = min(clock(lambda: run(10)) for _ in range(5)) / 10
+    turns = max(10, min(TURNS, round(SECONDS / once)))
+    return Contender(name, lambda: run(turns), turns)
 
 
 def calls(robot: hinge.Robot, tip: str, s: States) -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:

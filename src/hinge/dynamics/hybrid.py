@@ -32,8 +32,6 @@ Mask: TypeAlias = NDArray[np.bool_]
 Prescribed: TypeAlias = Iterable[str] | Mask
 
 _PARTITIONED = expression("partitioned")
-#: From the results by name to the blocks of a partition.
-_BLOCKS = itemgetter("S_aa", "S_ap", "S_pp")
 
 
 def hybrid_dynamics(
@@ -117,8 +115,7 @@ def partitioned(robot: Robot, q: ArrayLike, prescribed: Prescribed) -> Partition
         )
     active, passive = np.flatnonzero(held), np.flatnonzero(~held)
     if isinstance(choice, frozenset) and has_own_code(robot, _PARTITIONED, (), choice):
-        entry = compiled(robot, _PARTITIONED, prescribed=choice).entry_for(finish=_BLOCKS)
-        f = _of_own_code(entry, active, passive)
+        f = _of_own_code(compiled(robot, _PARTITIONED, prescribed=choice).entry, active, passive)
         return (CALLS.put(key, f) if listed else f)(q)
     f = compiled(robot, _PARTITIONED, prescribed=None)
     found = f.evaluate(q, {"held": held.astype(precision(q))})
@@ -133,7 +130,8 @@ def _of_own_code(
     """Return the partition as a function of q, for a set that has code of its own."""
 
     def call(q: ArrayLike) -> Partition:
-        return Partition._make((*entry(q), active.copy(), passive.copy()))
+        found = entry(q)
+        return Partition(found["S_aa"], found["S_ap"], found["S_pp"], active.copy(), passive.copy())
 
     return call
 
