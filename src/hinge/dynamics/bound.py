@@ -64,7 +64,8 @@ def compile_bound(
     readout, all_rows = None, False
     if isinstance(expressions, Parts):
         readout, all_rows = expressions.readout, expressions.all_rows
-    if isinstance(expressions, Parts):
+        if expressions.reader is not None:
+            readout = expressions.reader(robot)
         expressions, blocks = expressions.expressions, {**expressions.blocks, **(blocks or {})}
     form = expressions if isinstance(expressions, Derivation) else None
     given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given

@@ -68,6 +68,7 @@ from hinge.algebra import (
     zero,
 )
 from hinge.errors import ArgumentError, did_you_mean
+from hinge.model import Robot
 from hinge.sweeps import Readout
 
 __all__ = [
@@ -243,13 +244,15 @@ CATALOGUE: dict[str, Expr] = {
 class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
-    `readout` is a formula of these that gives what the verb shows. With `all_rows` closures have all their
-    rows, where solves take the independent ones else. `verb` is the name of the verb.
+    `readout` is a formula of these that gives what the verb shows, `reader` what gives one for a robot, on
+    which and nothing else it depends. With `all_rows` closures have all their rows, where solves take the
+    independent ones else. `verb` is the name of the verb.
     """
 
     expressions: dict[str, Expr]
     blocks: dict[str, Expr] = field(default_factory=dict[str, Expr])
     readout: Readout | None = None
+    reader: Callable[[Robot], Readout] | None = None
     all_rows: bool = False
     verb: str = ""
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import Expr, Leaf, One, Space, f_ext, g, letters_of, x_n
+from hinge.algebra import Expr, Leaf, One, Space, closed, f_ext, g, letters_of, x_n
 from hinge.binding import RobotBinding, hides_fixed_bodies
 from hinge.dynamics.arguments import WHY, precision, shaped
 from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector, refuse_endless
@@ -188,9 +188,12 @@ class Compiled:
         return name in self._names
 
     def flat(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Any:
-        """Return the value of a call, by the fast path for plain arrays; rows, such as inertias, are flat."""
+        """Return the value of a call, by the fast path for plain arrays; rows, such as inertias, are flat.
+
+        The precision is that of the arrays that are no parameters.
+        """
         if vectors.keys() != self._names.keys():
-            return self._one(self.evaluate(q, {n: self._values.in_rows(n, v) for n, v in vectors.items()}))
+            return self._of_flat(q, vectors)
         return self.flat_entry(q, *[vectors[name] for name in self._names])
 
     @property
@@ -208,8 +211,13 @@ class Compiled:
         )
 
     def _at_flat(self, q: ArrayLike, *args: ArrayLike) -> Any:
-        given = zip(self._names, args, strict=True)
-        return self.at(q, *[self._values.in_rows(name, x) for name, x in given])
+        return self._of_flat(q, dict(zip(self._names, args, strict=True)))
+
+    def _of_flat(self, q: ArrayLike, vectors: Mapping[str, ArrayLike]) -> Any:
+        own = {closed.name, *(x.name for x in self.binding.parameters)}
+        dtype = precision(q, *[x for n, x in vectors.items() if n not in own])
+        given = {n: np.asarray(x, dtype) if n in own else x for n, x in vectors.items()}
+        return self._one(self.evaluate(q, {n: self._values.in_rows(n, x) for n, x in given.items()}))
 
     def flat_input(self, name: str, value: ArrayLike) -> Array:
         """Return the checked value of an input as a flat vector (…, n), as programs take it."""

@@ -42,10 +42,7 @@ from hinge.spatial import Array, ArrayLike, Inertia, Transform, dot
 
 __all__ = ["Live"]
 
-#: Vectors of verbs, in the order of a call, where verbs that skip none of them take as many as they have.
-_VECTORS = ("qd", "qdd", "tau")
-
-
+_FLOAT64 = np.dtype(np.float64)
 #: Names of closures, or booleans (…, closures).
 Closures: TypeAlias = Iterable[str] | str | NDArray[np.bool_]
 
@@ -233,7 +230,7 @@ class Live:
         if self.robot.closures:
             self.refuse_frozen()
             if external is None and gravity is None:
-                return self._quickly("forward_dynamics", q, qd, tau, names=("qd", "tau"))
+                return self._quickly("forward_dynamics", q, qd, tau)
             return self.call("forward_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity)
         return self.hybrid_dynamics(q, qd, tau, external=external, gravity=gravity)[0]
 
@@ -293,28 +290,30 @@ class Live:
         """Return the centre of mass (…, 3) in world coordinates, payloads included."""
         return self._quickly("center_of_mass", q)
 
-    def _quickly(
-        self, verb: str, q: ArrayLike, *vectors: ArrayLike, names: tuple[str, ...] = _VECTORS
-    ) -> Any:
-        """Return a verb without options: straight into its code if the arrays are plain."""
+    def _quickly(self, verb: str, *arrays: ArrayLike) -> Any:
+        """Return a verb without options of q and vectors, in its order: straight into its code."""
         known = CALLS.look((Live, verb, self.robot))
         if known is None:
-            known = CALLS.put((Live, verb, self.robot), self._way(verb, len(vectors)))
-        for x in (q, *vectors):
-            if type(x) is not np.ndarray or x.dtype != np.float64:
-                given: dict[str, Any] = dict(zip(names, vectors, strict=False))
-                return self.call(_parts(verb, self.robot), q, **given)
-        return known(self._inputs, q, *vectors)
+            known = CALLS.put((Live, verb, self.robot), self._way(verb, len(arrays)))
+        return known(self, arrays)
 
-    def _way(self, verb: str, given: int) -> Callable[..., Any]:
-        """Return a verb as a function of `_inputs` and of arrays, of which `given` come after q."""
+    def _way(self, verb: str, given: int) -> Callable[[Live, tuple[ArrayLike, ...]], Any]:
+        """Return a verb as a function of the configuration of a robot and of so many arrays, q first."""
         f = self._program(_parts(verb, self.robot))
-        own, entry = f.vectors[given:], f.flat_entry
+        own, entry = f.vectors[given - 1 :], f.flat_entry
 
-        def call(inputs: Mapping[str, Any], q: Any, *vectors: Any) -> Any:
-            return entry(q, *vectors, *[inputs[n] for n in own])
+        def call(of: Live, arrays: tuple[ArrayLike, ...]) -> Any:
+            known = of._chosen.get(own)
+            if known is None:
+                known = of._chosen[own] = tuple(of._inputs[n] for n in own)
+            return entry(*arrays, *known)
 
         return call
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[str, ...], tuple[Array, ...]]:
+        """Of `_inputs` those that verbs have asked for so far, by their names."""
+        return {}
 
     def _program(self, parts: Parts, nodes: tuple[str, ...] = (), expressed: Expressed = "body") -> Compiled:
         active = None if parts.splits else ()
@@ -347,11 +346,10 @@ class Live:
         if "f_ext" in given and not chosen:
             chosen = self._bodies
         f = self._program(parts, chosen, expressed)
-        dtype = precision(q, *given.values())
-        own = self._inputs if dtype is np.float64 else {n: x.astype(dtype) for n, x in self._inputs.items()}
-        given |= {n: x for n, x in own.items() if f.takes(n)}
         if "f_ext" in given:
+            dtype = precision(q, *given.values())
             given["f_ext"] = flattened(given["f_ext"], "f_ext", len(chosen), 6, dtype)
+        given |= {n: x for n, x in self._inputs.items() if f.takes(n)}
         if gravity is not None:
             given["gravity"] = gravity
         return f.flat(q, given)
@@ -372,7 +370,7 @@ class Live:
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""
         kept = self._kept[free]
-        if type(x) is np.ndarray and x.dtype == np.float64 and x.shape == kept.shape:
+        if type(x) is np.ndarray and x.dtype == _FLOAT64 and x.shape == kept.shape:
             return x if self._keeps_all[free] else np.where(kept, x, 0.0)
         why = f"nv = {self.robot.nv} of robot {self.robot.name!r}"
         given = as_vector(x, name, self.robot.nv, why, dtype=precision(x))
@@ -394,7 +392,7 @@ class Live:
 
     def _still(self, dtype: Any) -> Array:
         """Return no accelerations."""
-        return self._zero if dtype == np.float64 else np.zeros(self.robot.nv, dtype)
+        return self._zero if dtype == _FLOAT64 else np.zeros(self.robot.nv, dtype)
 
     def _on_bodies(self, external: External) -> Array:
         """Return forces at frames as forces on all bodies (…, bodies, 6) in their own frames."""

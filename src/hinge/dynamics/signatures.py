@@ -27,6 +27,7 @@ from hinge.dynamics.cached import CALLS, ROWS, Frames, Key, checked_axes, names_
 from hinge.dynamics.expressions import CATALOGUE, CLOSURES, VERBS, WITH_OPTIONS, Parts, expression
 from hinge.dynamics.function import Compiled, Finish
 from hinge.dynamics.moving import CALLED, base_inputs
+from hinge.dynamics.results import filling
 from hinge.dynamics.views import VIEWS
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_vector, checked_robot, common_batch
@@ -147,13 +148,9 @@ class Verb:
 
     @cached_property
     def _as_dataclass(self) -> Finish:
-        assert is_dataclass(self._types.return_annotation)
-        made = cast("Callable[..., Any]", self._types.return_annotation)
-
-        def finish(found: Any) -> Any:
-            return made(**found)
-
-        return finish
+        made: Any = self._types.return_annotation
+        assert is_dataclass(made)
+        return filling(cast("type[Any]", made))
 
     def _expression(self, chosen: Mapping[str, Any], is_closed: bool) -> Parts:
         if self._view is not None:

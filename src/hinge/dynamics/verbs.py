@@ -152,7 +152,7 @@ def forward_kinematics(robot: Robot, q: ArrayLike, frame: Frames = None) -> Any:
     """Return the transform from world to frame coordinates: its `.rotation` and `.position` are the pose.
 
     `frame` is a name, which gives one `Transform`, or several, or None for all bodies in their order, which
-    give a list of them.
+    give a list of them, made when they are first looked at.
     """
     ...
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hinge.dynamics.expressions import VERBS, Parts
+from hinge.dynamics.results import OnDemand, filling
 from hinge.errors import ArgumentError
 from hinge.model import Robot
 from hinge.spatial import Array, Transform, cross
@@ -48,15 +49,11 @@ def poses(found: Values) -> dict[str, Array]:
     return {"E": e, "r": r}
 
 
-def _transform(found: Values) -> Transform:
-    return Transform(found["E"], found["r"])
-
-
 def _transforms(found: Values) -> list[Transform]:
     e, r = found["E"], found["r"]
     if e.ndim > 3:
         e, r = np.moveaxis(e, -3, 0), np.moveaxis(r, -2, 0)
-    return list(map(Transform, e, r))
+    return OnDemand(Transform, e, r)
 
 
 def _moment(inertia: Array) -> Array:
@@ -100,7 +97,7 @@ def _of(verb: str, readout: Readout) -> Parts:
 
 #: Verb → what it shows.
 VIEWS: dict[str, View] = {
-    "forward_kinematics": View(_of("forward_kinematics", poses), _transform, _transforms),
+    "forward_kinematics": View(_of("forward_kinematics", poses), filling(Transform), _transforms),
     "first_moment": View(_of("composite_inertia", first_moment)),
     "center_of_mass": View(_of("composite_inertia", center_of_mass), check=refuse_massless),
 }

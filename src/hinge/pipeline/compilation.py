@@ -33,7 +33,7 @@ class Compilation:
 
     `blocks` are block-diagonal operators whose blocks are results too, taken as they stand; `form` is a
     derivation to use instead of the one that a search finds. `readout` is a formula of this package that
-    shows the values in another form.
+    shows the values in another form; beside them it may depend on the model.
     """
 
     given: Mapping[str, Expr]

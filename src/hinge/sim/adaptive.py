@@ -19,7 +19,15 @@ from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
 from hinge.sim.events import Event, Indices
-from hinge.sim.integrators import CLOSED, NEXT, RungeKutta, combination, stage_buffers, stage_rows
+from hinge.sim.integrators import (
+    CLOSED,
+    DORMAND_PRINCE,
+    NEXT,
+    RungeKutta,
+    combination,
+    stage_buffers,
+    stage_rows,
+)
 from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import Plant, Stage, sampled
 from hinge.sim.run import Progress
@@ -29,15 +37,6 @@ from hinge.targets import StepCall, Steps, StepSchedule, Stretch, runner
 
 Truths = NDArray[np.bool_]
 
-#: Dormand and Prince (1980); the last row is the end of the step, and the first stage of the next.
-ROWS = (
-    (1 / 5,),
-    (3 / 40, 9 / 40),
-    (44 / 45, -56 / 15, 32 / 9),
-    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-)
 #: Weights of order 5 minus those of order 4.
 ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 #: Weights of the dense output at the fraction θ of a step, by θ, θ², θ³, θ⁴; Shampine (1986).
@@ -52,7 +51,7 @@ BETWEEN = np.array(
         [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
     ]
 )
-STAGES = len(ROWS) + 1
+STAGES = len(DORMAND_PRINCE) + 1
 #: Bounds on the change of step size, and a safety factor.
 SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
 #: The share of the tolerance allowed for one step, so that many steps meet it together.
@@ -94,15 +93,19 @@ class AdaptiveLoop:
     def __init__(self, job: Job, rule: Adaptive, events: tuple[Event, ...]) -> None:
         self.job, self.rule, self.events = job, rule, events
         plant, law = job.moving.plant, job.moving.law
-        nodes = RungeKutta("", 5, ROWS, ()).nodes
+        nodes = RungeKutta("", 5, DORMAND_PRINCE, ()).nodes
         signals = frozenset(job.signals)
         self.stages = [Stage(k, c, *stage_buffers(k), signals) for k, c in enumerate(nodes)]
         self.forces = [law.accelerations(plant, stage)[0] for stage in self.stages]
         self.moves = [
             combination(
-                plant, f"Dormand–Prince: stage {k + 2}", row, stage_buffers(k + 1), k + 1 == len(ROWS)
+                plant,
+                f"Dormand–Prince: stage {k + 2}",
+                row,
+                stage_buffers(k + 1),
+                k + 1 == len(DORMAND_PRINCE),
             )
-            for k, row in enumerate(ROWS)
+            for k, row in enumerate(DORMAND_PRINCE)
         ]
         self.error, self.between = _difference(plant), _polynomial(plant)
         self.closing = plant.projection(NEXT, CLOSED) if job.moving.project else []
