@@ -1,9 +1,9 @@
 """The floored solve: symmetric systems that may be singular in some states, without branches.
 
-The matrix is factored as L D Lᵀ without exchanges. A pivot below the floor, a part of its entry on the diagonal,
-belongs to an unknown that depends on those before it: its inverse is taken for zero, and so is the unknown.
-So is one whose diagonal entry is below the square of the floor, of the largest one: it would be rounding. One
-step of refinement follows. To scale the matrix to a unit diagonal first would give the same up to rounding.
+The matrix is factored as L D Lᵀ without exchanges. A pivot below the floor, a part of its entry on the
+diagonal, belongs to an unknown that depends on those before it: its inverse is taken for zero, and so is the
+unknown. So is one whose diagonal entry is below the square of the floor, of the largest one: it would be
+rounding. One step of refinement follows. To scale the matrix to a unit diagonal first would give the same.
 """
 
 from __future__ import annotations
