@@ -44,6 +44,7 @@ from hinge.robots import chain, panda, quadruped, random_tree
 from hinge.spatial import Inertia
 from hinge.sweeps import DenseCall, Slot, symmetric_inverse, trace
 from hinge.sweeps import body as sweeps_body
+from hinge.sweeps.factor import half_solved, inverse_factor, scaled_by_pivots, solved
 from hinge.targets import NumpyProgram
 from tests.sweeps.expressions import OWN, SHAPES, compliance, forward, mass, node
 from tests.sweeps.models import code, distance, every_joint_type, matrices, model, state
@@ -377,6 +378,31 @@ def test_the_symmetric_inverse(n):
         kept = x.copy()
         symmetric_inverse(x)
         np.testing.assert_array_equal(x, kept)
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+@pytest.mark.parametrize("columns", [(), (4,)])
+def test_products_with_an_inverse_go_by_its_factors(n, columns):
+    rng = np.random.default_rng(n)
+    root, y = rng.standard_normal((n, 2 * n)), rng.standard_normal((n, *columns))
+    x, given = root @ root.T, y.astype(object)
+    factor = inverse_factor(x.astype(object))
+    wanted = np.linalg.solve(x, y)
+    np.testing.assert_allclose(solved(factor, given).astype(float), wanted, rtol=1e-9, atol=1e-11)
+    half = half_solved(factor, given)
+    squares = (half.T @ scaled_by_pivots(factor, half)) * np.ones(1)
+    np.testing.assert_allclose(squares.astype(float), (y.T @ wanted) * np.ones(1), rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(given, y)
+
+
+def test_the_inverse_at_a_free_joint_is_not_written_out():
+    builder = Builder("floating")
+    builder.body("base", joint=joints.Free(), inertia=Inertia.from_com(1.0, (0, 0, 0), np.eye(3)))
+    lever = Inertia.from_com(1.0, (0.3, 0.1, 0.2), np.eye(3))
+    builder.body("lever", parent="base", joint=joints.Revolute((0, 0, 1)), inertia=lever)
+    found = trace(derive(forward).program, bind(builder.build()))
+    assert found.operations().divisions <= 6, "one for each pivot that is not known"
+    assert found.operations_by_body()[1, 0].total <= 151, "an inverse that is written out takes 70 more"
 
 
 def test_the_symmetric_inverse_of_nothing_and_of_zero():

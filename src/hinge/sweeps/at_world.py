@@ -30,7 +30,7 @@ class AtWorld:
     program: Program
     binding: Binding
     active: dict[Column, set[int]] = field(default_factory=dict[Column, set[int]])
-    grams: dict[tuple[Leaf, ...], KnownBlock] = field(default_factory=dict[Any, Any])
+    grams: dict[tuple[Leaf, Leaf, float], KnownBlock] = field(default_factory=dict[Any, Any])
 
     def __post_init__(self) -> None:
         statements = [s for p in self.program.passes for s in p.statements]
@@ -69,8 +69,8 @@ class AtWorld:
 
     def operator(self, o: OperatorOutput, *, shown: bool = True, stage: int | None = None) -> KnownBlock:
         """Return an operator as a matrix in the user's order, or with hidden rows."""
-        if o.other is not None:
-            return self._gram(o, o.other, shown, len(self.program.stages) if stage is None else stage)
+        if o.middle is not None:
+            return self._gram(o, o.middle, shown, len(self.program.stages) if stage is None else stage)
         rows, columns = self.order(o.variable.range, shown), self.order(o.source, shown)
         found = zeros(sum(map(len, rows.values())), sum(map(len, columns.values())))
         if shown:
@@ -88,11 +88,12 @@ class AtWorld:
                             found[q, p] = value
         return found.T if o.transposed else found
 
-    def _gram(self, o: OperatorOutput, other: Leaf, shown: bool, stage: int) -> KnownBlock:
-        """Return the sum over bodies of variableᵀ other, columns of a space at the world."""
-        if o.variables not in self.grams:
-            self.grams[o.variables] = self._sum_of_products(o, other, stage)
-        whole = self.grams[o.variables]
+    def _gram(self, o: OperatorOutput, middle: Leaf, shown: bool, stage: int) -> KnownBlock:
+        """Return the sum over bodies of variableᵀ middle variable, columns of a space at the world."""
+        key = o.variable, middle, o.scale
+        if key not in self.grams:
+            self.grams[key] = self._sum_of_products(o, middle, stage)
+        whole = self.grams[key]
         if not shown:
             return whole
         places = list(self.binding.positions(o.source, WORLD))
@@ -100,22 +101,19 @@ class AtWorld:
         result[np.ix_(places, places)] = whole
         return result
 
-    def _sum_of_products(self, o: OperatorOutput, other: Leaf, stage: int) -> KnownBlock:
+    def _sum_of_products(self, o: OperatorOutput, middle: Leaf, stage: int) -> KnownBlock:
         column = Column(o.source, WORLD)
         self.memory.table(GRAM, None).clear()
 
         def add(body: BodyKernel) -> None:
-            before, (left, right) = (
-                body.at(GRAM, body.near[1]),
-                (body.column_of(x, column) for x in o.variables),
-            )
-            assert left is not None
-            assert right is not None
-            found = left.T @ right
+            before, columns = body.at(GRAM, body.near[1]), body.column_of(o.variable, column)
+            assert columns is not None
+            found = body.congruence(middle, columns)
+            found = found if o.scale == 1 else o.scale * found
             body.store(GRAM, found if before is None else before + found)
 
         family, last = Family(self.memory, stage, add), WORLD
-        for i in self.memory.table(other, column):
+        for i in self.memory.table(o.variable, column):
             if i != WORLD and self.binding.size(o.variable.range, i):
                 family.run(i, near=(i, last))
                 last = i

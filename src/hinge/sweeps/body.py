@@ -33,7 +33,15 @@ from hinge.kernels import BOUND, Graph
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
 from hinge.sweeps.contract import Block, Site, Step, WorldSite, unit_block, zeros
-from hinge.sweeps.factor import symmetric_inverse, triangular_inverse, triangular_root
+from hinge.sweeps.factor import (
+    half_solved,
+    inverse_factor,
+    scaled_by_pivots,
+    solved,
+    symmetric_inverse,
+    triangular_inverse,
+    triangular_root,
+)
 from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.signs import flipped, negate, unsigned
 from hinge.sweeps.slots import Memory, Reading, Stored
@@ -178,6 +186,7 @@ class BodyKernel:
                 found = self.site.formula(s.target, self.hinge, needs)
             else:
                 found = self.value(s.value)
+                self._factor(s)
         except ZeroDivisionError:
             raise no_inertia(self.binding, self.body) from None
         self.store(s.target, found)
@@ -242,7 +251,7 @@ class BodyKernel:
             case Product() if e.factors[0] in self.memory.program.columns:
                 found = self._stored_columns(e)
             case Product():
-                found = _times(self.value(e.factors[0]), self.value(product(*e.factors[1:])))
+                found = self._applied(e.factors[0], self.value(product(*e.factors[1:])))
             case Inverse() if is_symmetric(e.argument):
                 found = self._inverse(self.value(e.argument))
             case Inverse():
@@ -271,6 +280,37 @@ class BodyKernel:
     def column_of(self, x: Leaf, column: Column) -> Block | None:
         """Return columns of a variable that are stored at this body, or None."""
         return self._load(Read(x, column, 0))
+
+    # Inverses of blocks with more than one row: products with them go by their factors.
+
+    def _factor(self, s: Statement) -> None:
+        """Store the factors of an inverse beside it."""
+        if self._goes_by_factors(s.target):
+            assert isinstance(s.value, Inverse)
+            self.store(factor_of(s.target), inverse_factor(self.value(s.value.argument)))
+
+    def _goes_by_factors(self, x: Expr) -> bool:
+        return x in self.memory.inverted and self.binding.size(x.range, self.body) > 1
+
+    def _factors(self, x: Expr) -> Block | None:
+        """Return the factors of an inverse at this body, or None if it has none."""
+        if not self._goes_by_factors(x):
+            return None
+        assert isinstance(x, Leaf)
+        return self.at(factor_of(x), self.body)
+
+    def _applied(self, letter: Expr, x: Block) -> Block:
+        """Return letter · x."""
+        factors = self._factors(letter)
+        return _times(self.value(letter), x) if factors is None else solved(factors, x)
+
+    def congruence(self, letter: Leaf, x: Block) -> Block:
+        """Return xᵀ letter x for columns x; by half of the factors of an inverse."""
+        factors = self._factors(letter)
+        if factors is None:
+            return x.T @ _times(self.value(letter), x)
+        half = half_solved(factors, x)
+        return half.T @ scaled_by_pivots(factors, half)
 
     def _inverse(self, x: Block) -> Block:
         """Return the inverse of a block; a constant block must not be singular."""
@@ -471,6 +511,11 @@ def _mirrored(x: Block) -> Block:
         for j in range(i):
             found[i, j] = x[j, i]
     return found
+
+
+def factor_of(x: Leaf) -> Leaf:
+    """Return the variable for the factors of an inverse."""
+    return leaf(f"{x.name}_factor", x.range, x.range, Structure.DIAGONAL)
 
 
 def is_symmetric(target: Expr) -> bool:

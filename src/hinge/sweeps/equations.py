@@ -199,11 +199,17 @@ class Equations:
         return linear(*([] if rest is None else [(1, other(rest))]), *parts)
 
     def _onto_columns(self, letter: Letter, term: Expr) -> Expr | None:
-        """Return letter · C y as columns letter · C, times y; None if the term is not of stored columns."""
+        """Return letter · C y as columns letter · C, times y, or as a variable if these are no shorter.
+
+        None if the term is not of stored columns. As a variable it is not taken into sums that an earlier
+        pass needs without it.
+        """
         operator = term.factors[0] if isinstance(term, Product) else term
         if letter.range is not Joint or not isinstance(operator, Leaf) or operator not in self.columns:
             return None
         assert isinstance(term, Product)
+        if letter.domain is not Body:
+            return self.named("x", product(letter, term))
         made = self.named("Y", product(letter, self.columns[operator]))
         return product(self._as_operator(made, term.factors[1].range), *term.factors[1:])
 

@@ -11,17 +11,15 @@ from hinge.sweeps.contract import Block, zeros
 def symmetric_inverse(x: Block) -> Block:
     """Return the inverse of a symmetric positive definite block by L D Lᵀ, without pivoting."""
     n = len(x)
-    low, pivots = pivots_of(x)
-    inverse = zeros(n, n)
+    factor = inverse_factor(x)
+    inverse, scaled = zeros(n, n), zeros(n, n)
     for j in range(n):
         inverse[j, j] = 1.0
         for i in range(j + 1, n):
-            inverse[i, j] = -sum((low[i, k] * inverse[k, j] for k in range(j, i)), start=0.0)
-    scaled = zeros(n, n)
+            inverse[i, j] = -sum((factor[i, k] * inverse[k, j] for k in range(j, i)), start=0.0)
     for k in range(n):
-        reciprocal = 1.0 / pivots[k]
         for j in range(k + 1):
-            scaled[k, j] = reciprocal * inverse[k, j]
+            scaled[k, j] = factor[k, k] * inverse[k, j]
     found = zeros(n, n)
     for i in range(n):
         for j in range(i, n):
@@ -29,20 +27,52 @@ def symmetric_inverse(x: Block) -> Block:
     return found
 
 
+def inverse_factor(x: Block) -> Block:
+    """Return L of x = L D Lᵀ below the diagonal and the inverse of D on it, for products with x⁻¹."""
+    found, pivots = pivots_of(x)
+    for k, pivot in enumerate(pivots):
+        found[k, k] = 1.0 / pivot
+    return found
+
+
+def half_solved(factor: Block, y: Block) -> Block:
+    """Return L⁻¹ y for a vector or columns, given `inverse_factor`."""
+    found = y.copy()
+    for i in range(len(found)):
+        for k in range(i):
+            found[i] = found[i] - factor[i, k] * found[k]
+    return found
+
+
+def solved(factor: Block, y: Block) -> Block:
+    """Return x⁻¹ y for a vector or columns, given `inverse_factor` of x."""
+    found = scaled_by_pivots(factor, half_solved(factor, y))
+    for i in reversed(range(len(found))):
+        for k in range(i + 1, len(found)):
+            found[i] = found[i] - factor[k, i] * found[k]
+    return found
+
+
+def scaled_by_pivots(factor: Block, y: Block) -> Block:
+    """Return D⁻¹ y for a vector or columns, given `inverse_factor`."""
+    found = y.copy()
+    for i in range(len(found)):
+        found[i] = factor[i, i] * found[i]
+    return found
+
+
 def pivots_of(x: Block) -> tuple[Block, list[Any]]:
-    """Return L (unit lower triangular) and the pivots D of x = L D Lᵀ."""
+    """Return L (unit lower triangular, without its diagonal) and the pivots D of x = L D Lᵀ."""
     n = len(x)
-    low, pivots = zeros(n, n), list[Any]()
+    low, rest, pivots = zeros(n, n), zeros(n, n), list[Any]()  # rest = L D
     for j in range(n):
-        pivot = x[j, j]
-        for k in range(j):
-            pivot = pivot - low[j, k] * low[j, k] * pivots[k]
-        pivots.append(pivot)
-        for i in range(j + 1, n):
-            rest = x[i, j]
+        for i in range(j, n):
+            rest[i, j] = x[i, j]
             for k in range(j):
-                rest = rest - low[i, k] * low[j, k] * pivots[k]
-            low[i, j] = rest / pivot
+                rest[i, j] = rest[i, j] - low[i, k] * rest[j, k]
+        pivots.append(rest[j, j])
+        for i in range(j + 1, n):
+            low[i, j] = rest[i, j] * (1.0 / rest[j, j])
     return low, pivots
 
 

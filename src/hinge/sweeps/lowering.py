@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hinge.algebra import (
     E0,
@@ -76,7 +76,7 @@ def lower(
         value, more = block_value(e)
         system.values.update({x: value, **more})
     found += tuple(_blocks(system, name, e) for name, e in (blocks or {}).items())
-    system.close([x for o in found if isinstance(o, ScalarOutput) for _, x in o.determinants])
+    system.close([*(x for o in (*found, *operators.values()) for x in _blocks_read(o))])
     plans = [Plan(system.copy(), operators, start).program(found) for start in Direction]
     best = min(plans, key=lambda p: (len(p.stages), sum(len(s.statements) for s in p.passes)))
     verify_program(best)
@@ -160,18 +160,19 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
 
 
 def _gram(system: Equations, name: str, word: Word, c: Coefficient) -> OperatorOutput | None:
-    """Return X = Yᵀ (D Y), a sum over bodies of columns Y, if the word is of that form."""
+    """Return X = Yᵀ D Y, a sum over bodies of columns Y, if the word is of that form."""
     middle = len(word) // 2
-    if len(word) % 2 == 0 or leaf_of(word[middle]).structure is not Structure.DIAGONAL or middle == 0:
+    between = leaf_of(word[middle])
+    if len(word) % 2 == 0 or between.structure is not Structure.DIAGONAL or middle == 0:
         return None
     source = word[-1].domain
     unit = Polynomial(source, One, {(system.column_source(source),): 1})
     half = Polynomial(word[middle].domain, source, {word[middle + 1 :]: 1})
     if way(tuple(x for x in word[middle + 1 :] if leaf_of(x).structure is not Structure.DENSE)) != "up":
         return None
-    left = system.named(name, system.vector(half @ unit))
-    other = system.named(name, system.vector(Polynomial(half.range, source, {word[middle:]: c}) @ unit))
-    return OperatorOutput(name, left, source, mirror=True, other=other)
+    made = system.named(name, system.vector(half @ unit))
+    system.formula(between)
+    return OperatorOutput(name, made, source, mirror=True, middle=between, scale=float(c))
 
 
 def way(word: Word) -> str:
@@ -253,6 +254,14 @@ def _propagations(word: Word) -> set[Word]:
 
 def _vector_polynomial(word: Word) -> Polynomial:
     return Polynomial(word[0].range, One, {word: 1})
+
+
+def _blocks_read(o: ProgramOutput) -> Iterator[Leaf]:
+    """Yield the block-diagonal letters that an output reads beside its variable."""
+    if isinstance(o, ScalarOutput):
+        yield from (x for _, x in o.determinants)
+    elif isinstance(o, OperatorOutput) and o.middle is not None:
+        yield o.middle
 
 
 # Sharing.

@@ -109,8 +109,8 @@ class OperatorOutput:
     """An output that is an operator, from columns: variable column by column over the source.
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
-    blocks on one side of the diagonal are computed. With `other`, columns of the same source, the operator
-    is the sum over bodies of variableᵀ other, which needs no sweep back.
+    blocks on one side of the diagonal are computed. With `middle`, a block-diagonal letter, the operator is
+    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back.
     """
 
     name: str
@@ -118,12 +118,19 @@ class OperatorOutput:
     source: Space
     transposed: bool = False
     mirror: bool = False
-    other: Leaf | None = None
+    middle: Leaf | None = None
+    scale: float = 1.0
 
     @property
     def variables(self) -> tuple[Leaf, ...]:
-        """The columns that it is made of."""
-        return (self.variable,) if self.other is None else (self.variable, self.other)
+        """The variables that it is made of."""
+        return (self.variable,) if self.middle is None else (self.variable, self.middle)
+
+    def __str__(self) -> str:
+        columns = f"{self.variable}[·]"
+        return (
+            columns if self.middle is None else f"({_factor(self.scale)}Σ {columns}ᵀ {self.middle} {columns})"
+        )
 
 
 @dataclass(frozen=True)
@@ -177,9 +184,7 @@ class Solve:
         return f"stage {number}, dense solve in the space {self.target.range}, beside"
 
     def __str__(self) -> str:
-        x = self.operator
-        made = f"{x.variable}[·]" if x.other is None else f"(Σ {x.variable}[·]ᵀ {x.other}[·])"
-        return f"solve {made} {self.target} = {self.right}"
+        return f"solve {self.operator} {self.target} = {self.right}"
 
 
 @dataclass(frozen=True)

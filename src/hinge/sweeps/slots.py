@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import Body, Expr, Leaf, Space, World
+from hinge.algebra import Body, Expr, Inverse, Leaf, Space, World
 from hinge.kernels import Kernel
 from hinge.sweeps.code import Call, Column, DenseCall, KnownBlock, Slot
 from hinge.sweeps.contract import Binding
@@ -162,8 +162,9 @@ class Memory:
 
     `sources` are the source spaces of variables that hold columns; `near` are the bodies that a body may read
     from: itself, its parent, its children. `kinds` numbers the kinds of bodies, which include the layouts of
-    their numbers; `constants` are these numbers. `negated` maps slots to slots with the opposite sign.
-    `traced` counts the operations traced so far for columns.
+    their numbers; `constants` are these numbers. `negated` maps slots to slots with the opposite sign;
+    `inverted` are the variables that are inverses of symmetric blocks. `traced` counts the operations traced
+    so far for columns.
     """
 
     program: Program
@@ -179,6 +180,10 @@ class Memory:
     constants: dict[int, Stored] = field(default_factory=dict[int, Stored])
 
     def __post_init__(self) -> None:
+        statements = [s for p in self.program.passes for s in p.statements]
+        self.inverted = {
+            s.target for s in statements if isinstance(s.value, Inverse) and s.target.self_adjoint
+        }
         self.layouts = Layouts()
         self._widths: dict[Column, int] = {}
         tree, binding = self.binding.tree, self.binding

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from hinge.sweeps import Call, Code, DenseCall, Slot
-from hinge.targets.llvm.module import SHAPES, choose_shape, write_module
+from hinge.targets.llvm.host import this_host
+from hinge.targets.llvm.machine import assembly
+from hinge.targets.llvm.module import ROOM, SHAPES, choose_shape, write_module
 from hinge.targets.llvm.text import Lanes
 from hinge.targets.numpy import NumpyProgram
-from tests.targets.llvm.codes import random_code
+from tests.targets.llvm.codes import random_code, random_kernel
 from tests.targets.llvm.running import bits, copying, native, result, traced
 from tests.tiers import daily
 
@@ -22,6 +24,31 @@ def inputs(code, batch, seed=0, dtype="float64"):
 
 def same(x, y):
     return x.keys() == y.keys() and all(np.array_equal(bits(x[n]), bits(y[n])) for n in x)
+
+
+def one_call(size):
+    """Return code of one call, with a product for each of size² pairs."""
+    kernel = random_kernel(np.random.default_rng(size), size, 0, size)
+    slots = tuple(range(2 * size))
+    call = Call(kernel, slots[:size], (), slots[size:], 0, 0)
+    return Code((call,), {"x": slots[:size]}, (result("y", [Slot(k) for k in slots[size:]]),), 2 * size)
+
+
+# The stack.
+
+
+def test_long_code_reaches_the_stack_without_the_stack_pointer():
+    code = one_call(70)
+    texts = {shape: write_module(code, Lanes(4), shape).text for shape in SHAPES}
+    assert ROOM in texts["U"] and ROOM in texts["H"] and ROOM not in texts["R"]
+    assert ROOM not in write_module(one_call(20), Lanes(4), "U").text
+    if "x86_64" in this_host().triple:
+        listing, short = (assembly(t) for t in (texts["U"], texts["U"].replace(ROOM, "")))
+        assert listing.count("(%rbx)") > 100 > listing.count("(%rsp)")
+        assert short.count("(%rsp)") > 100
+    given = inputs(code, (7,))
+    found, wanted = native(code, shape="U", lanes=4)(given), NumpyProgram(code)(given)
+    np.testing.assert_allclose(found["y"], wanted["y"], rtol=0, atol=1e-13)
 
 
 # Arrays of any size.

@@ -50,11 +50,11 @@ def floored(n, k):
 
 def rolled_floored(n, k):
     def write(w, v):
-        for name, size in (("system", len(v)), ("copy", len(v)), ("scales", n)):
+        for name, size in (("system", len(v)), ("copy", len(v)), ("largest", 1)):
             w.do(f"%{name} = alloca [{size} x {w.lanes.type}]")
         for i, x in enumerate(v):
             w.store(x, "%system", i)
-        write_rolled_floored_solve(w, "%system", "%copy", "%scales", n, k)
+        write_rolled_floored_solve(w, "%system", "%copy", "%largest", n, k)
         return [w.load("%system", i * (n + k) + n + j) for i in range(n) for j in range(k)]
 
     return write
@@ -224,6 +224,22 @@ def test_floored_solves_have_the_same_bits_in_all_lanes_and_ways_of_writing(n):
                 kind, matrix.reshape(*shape, n, n), right.reshape(*shape, n, 2), Lanes(width)
             )
             assert np.array_equal(bits(many).ravel(), bits(one).ravel())
+
+
+@kinds
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_floors_go_with_the_scale_of_each_unknown(kind, n):
+    lanes = Lanes(4)
+    root, right = systems(n, 1, lanes, seed=5)
+    root[..., -1, :] = root[..., 0, :]
+    matrix = root @ np.swapaxes(root, -1, -2)
+    scale = 2.0 ** np.random.default_rng(n).integers(-12, 13, n)  # exact, so the same bits must come out
+    found = solve_floored(kind, matrix, right, lanes)
+    scaled = solve_floored(kind, matrix * np.outer(scale, scale), right * scale[:, None], lanes)
+    assert not found[..., -1, :].any()
+    assert np.array_equal(scaled * scale[:, None], found)
+    numpy = floored_solve(matrix * np.outer(scale, scale), right * scale[:, None]) * scale[:, None]
+    assert np.array_equal(numpy, floored_solve(matrix, right))
 
 
 def test_large_solves_are_loops():

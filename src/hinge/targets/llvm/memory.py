@@ -201,8 +201,8 @@ class InMemory:
         with w.loop(0, n * (n + k)) as at:
             w.store(read(at), system, at)
         if c.floored:
-            copy, scales = (w.at("%scratch", self.places.more(size)) for size in (n * (n + k), n))
-            write_rolled_floored_solve(w, system, copy, scales, n, k)
+            copy, largest = (w.at("%scratch", self.places.more(size)) for size in (n * (n + k), 1))
+            write_rolled_floored_solve(w, system, copy, largest, n, k)
         else:
             write_rolled_solve(w, system, n, k, positive=c.positive)
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])

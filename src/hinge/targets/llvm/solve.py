@@ -5,9 +5,9 @@ is larger; row j then holds the largest. A pivot of zero makes all results of it
 positive matrix needs no exchange, and only its upper triangle is read. Small systems are unrolled; others are
 loops over a matrix in memory.
 
-A floored solve is for symmetric matrices that may be singular in some states: the matrix is scaled to a unit
-diagonal, a pivot below the floor counts as dependent on those before it and its unknown is zero, as is that
-of a row of which nothing is left, and one step of refinement follows. Nothing branches.
+A floored solve is for symmetric matrices that may be singular in some states: a pivot below the floor, a part
+of its entry on the diagonal, counts as dependent on those before it and its unknown is zero, as is that of a
+row of which nothing is left, and one step of refinement follows. Nothing branches.
 """
 
 from __future__ import annotations
@@ -48,53 +48,40 @@ def write_solve(
 
 def write_floored_solve(w: Writer, matrix: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> Rows:
     """Write matrix⁻¹ right for a symmetric matrix of which the upper triangle is read; see above."""
-    n = len(matrix)
-
-    def times(x: str, y: str) -> str:
-        return w.binary("fmul", x, y)
-
-    largest = w.lanes.constant(0.0)
+    n, largest = len(matrix), w.lanes.constant(0.0)
     for i in range(n):
         largest = _larger(w, matrix[i][i], largest)
     least = _least(w, largest)
-    scales = [_root_inverse(w, matrix[i][i], least) for i in range(n)]
-    a = [
-        [times(times(matrix[i][j], scales[i]), scales[j]) if j >= i else "" for j in range(n)]
-        for i in range(n)
-    ]
-    b = [[times(x, scales[i]) for x in row] for i, row in enumerate(right)]
-    upper, pivots = [[*row] for row in a], list[str]()
+    upper, low, pivots = [[*row] for row in matrix], [[""] * n for _ in range(n)], list[str]()
     for i in range(n):  # row by row, so that the row stays in registers
         for j in range(i):
-            factor = w.negative(times(upper[j][i], pivots[j]))
+            low[i][j] = w.negative(w.binary("fmul", upper[j][i], pivots[j]))
             for c in range(i, n):
-                upper[i][c] = w.fma(factor, upper[j][c], upper[i][c])
-        pivots.append(_floored_inverse(w, upper[i][i]))
-    first = _substituted(w, upper, pivots, b)
-    rest = [[_less_row(w, b[i][c], a, first, i, c) for c in range(len(b[i]))] for i in range(n)]
-    more = _substituted(w, upper, pivots, rest)
+                upper[i][c] = w.fma(low[i][j], upper[j][c], upper[i][c])
+        pivots.append(_floored_inverse(w, upper[i][i], matrix[i][i], least))
+    first = _substituted(w, low, pivots, right)
+    rest = [[_less_row(w, right[i][c], matrix, first, i, c) for c in range(len(right[i]))] for i in range(n)]
+    more = _substituted(w, low, pivots, rest)
     return [
-        [times(w.binary("fadd", x, y), scales[i]) for x, y in zip(first[i], more[i], strict=True)]
-        for i in range(n)
+        [w.binary("fadd", x, y) for x, y in zip(*both, strict=True)] for both in zip(first, more, strict=True)
     ]
 
 
-def _substituted(w: Writer, upper: Rows, pivots: list[str], right: Rows) -> Rows:
-    """Write (Uᵀ D⁻¹ U)⁻¹ right for the rows U of an elimination with these inverse pivots."""
-    n, found = len(upper), [[*row] for row in right]
+def _substituted(w: Writer, low: Rows, pivots: list[str], right: Sequence[Sequence[str]]) -> Rows:
+    """Write (L D Lᵀ)⁻¹ right, given I − L and the inverse of D."""
+    n, found = len(low), [[*row] for row in right]
     for c in range(len(found[0])):
         for j in range(n):
-            y = w.negative(w.binary("fmul", found[j][c], pivots[j]))
             for i in range(j + 1, n):
-                found[i][c] = w.fma(y, upper[j][i], found[i][c])
+                found[i][c] = w.fma(low[i][j], found[j][c], found[i][c])
         for j in reversed(range(n)):
-            for k in reversed(range(j + 1, n)):
-                found[j][c] = w.fma(w.negative(upper[j][k]), found[k][c], found[j][c])
             found[j][c] = w.binary("fmul", found[j][c], pivots[j])
+            for k in reversed(range(j + 1, n)):
+                found[j][c] = w.fma(low[k][j], found[k][c], found[j][c])
     return found
 
 
-def _less_row(w: Writer, x: str, a: Rows, y: Rows, i: int, c: int) -> str:
+def _less_row(w: Writer, x: str, a: Sequence[Sequence[str]], y: Rows, i: int, c: int) -> str:
     """Write x − Σ a(i, j) y(j, c) for a symmetric a, of which the upper triangle is there."""
     for j in range(len(a)):
         x = w.fma(w.negative(a[min(i, j)][max(i, j)]), y[j][c], x)
@@ -107,20 +94,16 @@ def _larger(w: Writer, x: str, y: str) -> str:
 
 
 def _least(w: Writer, largest: str) -> str:
-    """Write what counts as zero on the diagonal: scaled, it would be rounding."""
+    """Write what counts as zero on the diagonal: it would be rounding."""
     return w.binary("fmul", largest, w.lanes.constant(FLOORS[w.lanes.dtype] ** 2))
 
 
-def _root_inverse(w: Writer, x: str, least: str) -> str:
-    """Write 1/√x, zero where x is not above the least."""
-    inverse = w.binary("fdiv", w.lanes.constant(1.0), w.intrinsic("sqrt", x))
-    return w.select(w.compare("ole", x, least), w.lanes.constant(0.0), inverse)
-
-
-def _floored_inverse(w: Writer, x: str) -> str:
-    """Write 1/x, zero where x is below the floor; NaN stays."""
-    low = w.compare("ole", x, w.lanes.constant(FLOORS[w.lanes.dtype]))
-    return w.select(low, w.lanes.constant(0.0), w.binary("fdiv", w.lanes.constant(1.0), x))
+def _floored_inverse(w: Writer, pivot: str, diagonal: str, least: str) -> str:
+    """Write the inverse of a pivot, zero where it is below the floor or nothing was left; NaN stays."""
+    floor = w.binary("fmul", diagonal, w.lanes.constant(FLOORS[w.lanes.dtype]))
+    bound = w.select(w.compare("ole", diagonal, least), diagonal, floor)  # no pivot is above its diagonal
+    low = w.compare("ole", pivot, bound)
+    return w.select(low, w.lanes.constant(0.0), w.binary("fdiv", w.lanes.constant(1.0), pivot))
 
 
 def _eliminate(w: Writer, rows: Rows, j: int) -> str:
@@ -178,11 +161,6 @@ def write_rolled_solve(w: Writer, base: str, n: int, width: int, *, positive: bo
                 x = w.load(base, _index(w, j, c, across))
                 w.store(w.fma(factor, x, w.load(base, at_i)), base, at_i)
         w.store(pivot, base, diagonal)
-    _back_rolled(w, base, base, n, across)
-
-
-def _back_rolled(w: Writer, base: str, right: str, n: int, across: int) -> None:
-    """Write the back-substitution for the right sides in `right`; `base` has inverse pivots."""
     with w.loop(0, n) as back:
         j = w.let(f"sub i64 {n - 1}, {back}")
         pivot = w.load(base, _index(w, j, j, across))
@@ -191,45 +169,35 @@ def _back_rolled(w: Writer, base: str, right: str, n: int, across: int) -> None:
             less = w.negative(w.load(base, _index(w, j, k, across)))
             with w.loop(n, across) as c:
                 at_j = _index(w, j, c, across)
-                more = w.fma(less, w.load(right, _index(w, k, c, across)), w.load(right, at_j))
-                w.store(more, right, at_j)
+                more = w.fma(less, w.load(base, _index(w, k, c, across)), w.load(base, at_j))
+                w.store(more, base, at_j)
         with w.loop(n, across) as c:
             at_j = _index(w, j, c, across)
-            w.store(w.binary("fmul", w.load(right, at_j), pivot), right, at_j)
+            w.store(w.binary("fmul", w.load(base, at_j), pivot), base, at_j)
 
 
-def write_rolled_floored_solve(w: Writer, base: str, copy: str, scales: str, n: int, width: int) -> None:
+def write_rolled_floored_solve(w: Writer, base: str, copy: str, largest: str, n: int, width: int) -> None:
     """Write the floored solve of a system in memory, as `write_rolled_solve`.
 
-    `copy` has room for as many values as the system, `scales` for n.
+    `copy` has room for as many values as the system, `largest` for one.
     """
     across = n + width
-    w.store(w.lanes.constant(0.0), scales)
+    with w.loop(0, n * across) as at:
+        w.store(w.load(base, at), copy, at)
+    w.store(w.lanes.constant(0.0), largest)
     with w.loop(0, n) as i:
-        w.store(_larger(w, w.load(base, _index(w, i, i, across)), w.load(scales)), scales)
-    least = _least(w, w.load(scales))
-    with w.loop(0, n) as i:
-        w.store(_root_inverse(w, w.load(base, _index(w, i, i, across)), least), scales, i)
-    with w.loop(0, n) as i:
-        own = w.load(scales, i)
-        with w.loop(i, n) as c:
-            at = _index(w, i, c, across)
-            x = w.binary("fmul", w.binary("fmul", w.load(base, at), own), w.load(scales, c))
-            w.store(x, base, at)
-            w.store(x, copy, at)
-        with w.loop(n, across) as c:
-            at = _index(w, i, c, across)
-            x = w.binary("fmul", w.load(base, at), own)
-            w.store(x, base, at)
-            w.store(x, copy, at)
+        w.store(_larger(w, w.load(base, _index(w, i, i, across)), w.load(largest)), largest)
+    least = _least(w, w.load(largest))
     with w.loop(0, n) as j:
-        pivot = _floored_inverse(w, w.load(base, _index(w, j, j, across)))
+        diagonal = _index(w, j, j, across)
+        pivot = _floored_inverse(w, w.load(base, diagonal), w.load(copy, diagonal), least)
         with w.loop(w.let(f"add i64 {j}, 1"), n) as i:
-            factor = w.negative(w.binary("fmul", w.load(base, _index(w, j, i, across)), pivot))
+            low = w.negative(w.binary("fmul", w.load(base, _index(w, j, i, across)), pivot))
+            w.store(low, base, _index(w, i, j, across))
             with w.loop(i, n) as c:
                 at = _index(w, i, c, across)
-                w.store(w.fma(factor, w.load(base, _index(w, j, c, across)), w.load(base, at)), base, at)
-        w.store(pivot, base, _index(w, j, j, across))
+                w.store(w.fma(low, w.load(base, _index(w, j, c, across)), w.load(base, at)), base, at)
+        w.store(pivot, base, diagonal)
     _substitute_rolled(w, base, base, n, across)
     with w.loop(0, n) as i, w.loop(0, n) as j:
         known = _index(w, *_ordered(w, i, j), across)
@@ -241,20 +209,28 @@ def write_rolled_floored_solve(w: Writer, base: str, copy: str, scales: str, n: 
     _substitute_rolled(w, base, copy, n, across)
     with w.loop(0, n) as i, w.loop(n, across) as c:
         at = _index(w, i, c, across)
-        x = w.binary("fadd", w.load(base, at), w.load(copy, at))
-        w.store(w.binary("fmul", x, w.load(scales, i)), base, at)
+        w.store(w.binary("fadd", w.load(base, at), w.load(copy, at)), base, at)
 
 
 def _substitute_rolled(w: Writer, base: str, right: str, n: int, across: int) -> None:
-    """Write the substitutions of a factored system in `base` for the right sides in `right`."""
-    with w.loop(0, n) as j:
+    """Write (L D Lᵀ)⁻¹ of the right sides in `right`; `base` has I − L and the inverse of D."""
+
+    def add(i: str, j: str, low: str) -> None:
+        with w.loop(n, across) as c:
+            at = _index(w, i, c, across)
+            w.store(w.fma(low, w.load(right, _index(w, j, c, across)), w.load(right, at)), right, at)
+
+    with w.loop(0, n) as j, w.loop(w.let(f"add i64 {j}, 1"), n) as i:
+        add(i, j, w.load(base, _index(w, i, j, across)))
+    with w.loop(0, n) as back:
+        j = w.let(f"sub i64 {n - 1}, {back}")
         pivot = w.load(base, _index(w, j, j, across))
         with w.loop(n, across) as c:
-            y = w.negative(w.binary("fmul", w.load(right, _index(w, j, c, across)), pivot))
-            with w.loop(w.let(f"add i64 {j}, 1"), n) as i:
-                at = _index(w, i, c, across)
-                w.store(w.fma(y, w.load(base, _index(w, j, i, across)), w.load(right, at)), right, at)
-    _back_rolled(w, base, right, n, across)
+            at = _index(w, j, c, across)
+            w.store(w.binary("fmul", w.load(right, at), pivot), right, at)
+        with w.loop(0, back) as last:
+            k = w.let(f"sub i64 {n - 1}, {last}")
+            add(j, k, w.load(base, _index(w, k, j, across)))
 
 
 def _ordered(w: Writer, i: str, j: str) -> tuple[str, str]:
