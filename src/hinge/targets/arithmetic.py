@@ -1,0 +1,120 @@
+"""Iterations over arrays, written once for every target.
+
+What loops until each state is done, such as the laws of contact, is a function of an `Arithmetic`: it makes
+arrays, numbers in them are read and written by `array[i]`, and `for i in arithmetic.loop(n)` runs over
+indices. With NumPy the function computes, each number an array over the batch; a target that generates code
+runs the function once, and each loop and each round in it is written once.
+
+Nothing branches on a number: `where` chooses, and a state that is done keeps its numbers by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: A number of each state: supports + − * / with its kind and with floats, and < <= > >=.
+Value: TypeAlias = Any
+#: An index, or one that a loop counts: supports + and * with integers.
+Index: TypeAlias = Any
+
+
+class Numbers(Protocol):
+    """An array of numbers, one for each state and index."""
+
+    def __getitem__(self, i: Index) -> Value: ...
+    def __setitem__(self, i: Index, x: Value) -> None: ...
+
+
+class Arithmetic(Protocol):
+    """What iterations are written with."""
+
+    #: The precision: "float64" or "float32".
+    dtype: str
+
+    def array(self, size: int) -> Numbers:
+        """Return a new array; its numbers are not set."""
+        ...
+
+    def loop(self, start: Index, stop: Index) -> Iterator[Index]:
+        """Run what follows for each index from start to stop − 1."""
+        ...
+
+    def rounds(self, most: int, live: Numbers) -> Iterator[None]:
+        """Run what follows while `live[0]` is above zero in some state, at most this often."""
+        ...
+
+    def fma(self, x: Value, y: Value, z: Value) -> Value:
+        """Return x y + z, rounded once where the target can."""
+        ...
+
+    def where(self, truth: Any, x: Value, y: Value) -> Value:
+        """Return x where it is true, else y."""
+        ...
+
+    def sqrt(self, x: Value) -> Value:
+        """Return the square root, NaN below zero."""
+        ...
+
+    def abs(self, x: Value) -> Value:
+        """Return the absolute value."""
+        ...
+
+
+class _Rows:
+    """Numbers over a batch."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self.values = values
+
+    def __getitem__(self, i: int) -> NDArray[np.float64]:
+        return self.values[i].copy()
+
+    def __setitem__(self, i: int, x: Any) -> None:
+        self.values[i] = x
+
+
+class NumpyArithmetic:
+    """The arithmetic of NumPy: each number is an array over the states of a batch."""
+
+    dtype = "float64"
+
+    def __init__(self, states: int) -> None:
+        self.states = states
+
+    def array(self, size: int) -> _Rows:
+        return _Rows(np.zeros((size, self.states)))
+
+    def loop(self, start: int, stop: int) -> Iterator[int]:
+        return iter(range(start, stop))
+
+    def rounds(self, most: int, live: Numbers) -> Iterator[None]:
+        for _ in range(most):
+            if not (live[0] > 0).any():
+                return
+            yield
+
+    def fma(self, x: Value, y: Value, z: Value) -> Value:
+        return x * y + z
+
+    def where(self, truth: Any, x: Value, y: Value) -> Value:
+        return np.where(truth, x, y)
+
+    def sqrt(self, x: Value) -> Value:
+        return np.sqrt(x)
+
+    def abs(self, x: Value) -> Value:
+        return np.abs(x)
+
+
+def larger(m: Arithmetic, x: Value, y: Value) -> Value:
+    """Return the larger of two numbers; y where either is NaN."""
+    return m.where(x > y, x, y)
+
+
+def smaller(m: Arithmetic, x: Value, y: Value) -> Value:
+    """Return the smaller of two numbers; y where either is NaN."""
+    return m.where(x < y, x, y)
