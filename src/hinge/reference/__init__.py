@@ -9,6 +9,14 @@ from hinge.reference.closed import (
     closure_velocity,
     closure_wrenches,
 )
+from hinge.reference.contact_geometry import (
+    Touch,
+    contact_jacobian,
+    contact_velocity,
+    gap,
+    touch,
+    touches,
+)
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
 from hinge.reference.hybrid import hybrid_dynamics
@@ -19,6 +27,7 @@ from hinge.reference.motions import accelerations, velocities
 from hinge.reference.rnea import inverse_dynamics
 
 __all__ = [
+    "Touch",
     "accelerations",
     "center_of_mass",
     "classical_jacobian_bias",
@@ -28,9 +37,12 @@ __all__ = [
     "closure_jacobian",
     "closure_velocity",
     "closure_wrenches",
+    "contact_jacobian",
+    "contact_velocity",
     "forward_dynamics",
     "forward_kinematics",
     "frame_placement",
+    "gap",
     "hybrid_dynamics",
     "inverse_dynamics",
     "jacobian",
@@ -40,5 +52,7 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "potential_energy",
+    "touch",
+    "touches",
     "velocities",
 ]
