@@ -64,7 +64,7 @@ class Arithmetic(Protocol):
         ...
 
 
-class _Rows:
+class Rows:
     """Numbers over a batch."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
@@ -85,8 +85,8 @@ class NumpyArithmetic:
     def __init__(self, states: int) -> None:
         self.states = states
 
-    def array(self, size: int) -> _Rows:
-        return _Rows(np.zeros((size, self.states)))
+    def array(self, size: int) -> Rows:
+        return Rows(np.zeros((size, self.states)))
 
     def loop(self, start: int, stop: int) -> Iterator[int]:
         return iter(range(start, stop))

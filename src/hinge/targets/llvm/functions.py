@@ -87,7 +87,11 @@ def _on_circle(part: int, w: Writer, x: str) -> str:
 
 
 #: How each operation is written that has no name of LLVM's in the table, from its arguments.
-WRITTEN: dict[str, Callable[..., str]] = {op: partial(_on_circle, part) for op, part in CIRCLE.items()}
+WRITTEN: dict[str, Callable[..., str]] = {
+    **{op: partial(_on_circle, part) for op, part in CIRCLE.items()},
+    "max": lambda w, x, y: w.select(w.compare("ogt", x, y), x, y),
+    "choose": lambda w, x, y, a, b: w.select(w.compare("olt", x, y), a, b),
+}
 
 
 def _near(w: Writer, x: str) -> tuple[str, str]:

@@ -7,11 +7,14 @@ of W states and W numbers, so that the size of the code does not grow with the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.sweeps import Call, Code, DenseCall, Law, Slot
+from hinge.targets.cones import answer
+from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.plan import Places
 from hinge.targets.llvm.solve import (
@@ -180,8 +183,11 @@ class InMemory:
     # Solves.
 
     def solve(self, c: DenseCall) -> None:
-        """Write a dense solve, unrolled if small, else in scratch."""
-        if not is_written_out(*c.right.shape, floored=c.floored):
+        """Write a dense solve, unrolled if small, else in scratch; or the answer to a law."""
+        if c.law is not None:
+            self._answer(c, c.law)
+            return
+        if not is_written_out(c):
             self._rolled_solve(c)
             return
         matrix, right = ([[self.value(x) for x in row] for row in part] for part in (c.matrix, c.right))
@@ -192,6 +198,32 @@ class InMemory:
         for slots, row in zip(c.result, found, strict=True):
             for slot, x in zip(slots, row, strict=True):
                 self.keep(slot.index, x)
+
+    def _answer(self, c: DenseCall, law: Law) -> None:
+        """Write the answer to a law: its rows in triples, those that fill a triple units."""
+        w, order = self.w, law.places
+        n = len(order)
+        m = LlvmArithmetic(w, lambda size: w.at("%scratch", self.places.more(size)))
+        upper = [[*row] for row in c.matrix]
+        for i, j in combinations(range(len(upper)), 2):
+            upper[j][i] = upper[i][j]
+        whole = [
+            (upper[i][j] if min(i, j) >= 0 else float(k == p)) for k, i in enumerate(order) for p, j in enumerate(order)
+        ]
+        columns = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order] for k in range(3)]
+        arrays = [m.array(n * n), m.array(n), m.array(n), m.array(n)]
+        for values, array in zip((whole, *columns), arrays, strict=True):
+            read = self._reader(values)
+            with w.loop(0, len(values)) as at:
+                w.store(read(at), array.address, at)
+        found = answer(m, law, *arrays)
+        back = self.integers([order.index(i) for i in range(law.rows)])
+        result = w.at("%scratch", self.places.of[c.result.flat[0].index])
+        with w.loop(0, law.rows) as i:
+            at, to = self.integer_at(back, i), w.let(f"mul i64 {i}, 3")
+            for k, part in enumerate((found.forces, found.residual, found.rounds)):
+                x = part[0 if k == 2 else Counter(w, at)]
+                w.store(x.text, result, w.let(f"add i64 {to}, {k}"))
 
     def _rolled_solve(self, c: DenseCall) -> None:
         w, (n, k) = self.w, c.right.shape
