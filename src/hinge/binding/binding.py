@@ -37,6 +37,7 @@ from hinge.algebra import (
     lam_0,
     placements,
     rotors,
+    x_c,
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.links import LinkKind as ClosureKind
@@ -68,7 +69,7 @@ from hinge.tree import WORLD, Tree
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
 _WIDTHS = {Parameter: 10, Placement: 7, Resistance: 3}
 #: Inputs with a number for each row of closures and contacts, which the robot provides if no call gives them.
-ROW_INPUTS = (closed, bounds, bounce, lam_0)
+ROW_INPUTS = (closed, bounds, bounce, lam_0, x_c)
 #: The rows of contacts.
 Touching: TypeAlias = Literal["", "normals", "cones"]
 
@@ -108,13 +109,13 @@ class RobotBinding:
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:
         """Return the value of an input that the robot provides: g with `own_gravity`, closures that hold."""
-        if leaf in ROW_INPUTS and not self.needs.gives(leaf):
+        if (leaf is closed or (self.touch and leaf in ROW_INPUTS)) and not self.needs.gives(leaf):
             return self._by_rows(leaf)
         return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
 
     def _by_rows(self, leaf: Leaf) -> list[float]:
         """Return the robot's own numbers for the rows of closures and contacts."""
-        if leaf in (closed, lam_0):
+        if leaf in (closed, lam_0, x_c):
             return [float(leaf is closed)] * self.length(Constraint)
         found = [0.0] * self._closure_rows
         for c in self._contacts:

@@ -7,7 +7,7 @@ velocities after a step, per step (`contact_step`), the velocities after a blow 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -26,7 +26,7 @@ from hinge.dynamics.expressions import (
 )
 from hinge.kernels import apply
 
-__all__ = ["CONTACTS", "contact_parts"]
+__all__ = ["CONTACTS", "contact_parts", "every_contact_form"]
 
 
 def _answered(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +50,8 @@ def _dynamics(on: Setting) -> Parts:
 def _step(on: Setting) -> Parts:
     """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt."""
     free = forward(on)
-    return _parts("qdd", free + by_closures @ lam, closure_jacobian @ free + r_c, "cones", "contact_step")
+    wanted = closure_jacobian @ free + r_c + x_c
+    return _parts("qdd", free + by_closures @ lam, wanted, "cones", "contact_step")
 
 
 def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str) -> Parts:
@@ -77,3 +78,11 @@ def contact_parts(verb: str, passive: bool = False) -> Parts:
 
 #: Verbs of robots with contacts.
 CONTACTS: dict[str, Parts] = {verb: contact_parts(verb) for verb in _CONTACTS}
+
+
+def every_contact_form() -> Iterator[Parts]:
+    """Yield the expressions of every verb of contacts, with every option."""
+    for verb, found in _CONTACTS.items():
+        yield contact_parts(verb)
+        if not isinstance(found, Parts):
+            yield contact_parts(verb, passive=True)
