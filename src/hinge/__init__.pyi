@@ -88,6 +88,18 @@ from hinge.dynamics import (
     Mobility as Mobility,
 )
 
+# Dynamics: contacts
+from hinge.dynamics import (
+    gap as gap,
+    contact_jacobian as contact_jacobian,
+    contact_dynamics as contact_dynamics,
+    contact_step as contact_step,
+    collide as collide,
+    ContactDynamics as ContactDynamics,
+    ContactStep as ContactStep,
+    Collision as Collision,
+)
+
 # Dynamics: grasps
 from hinge.dynamics import (
     internal_forces as internal_forces,

@@ -11,10 +11,9 @@ from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
     "PARAMETERS",
+    "ROW_INPUTS",
     "Chain",
     "Expressed",
-    "ROW_INPUTS",
-    "Touching",
     "Formula",
     "Kind",
     "Needs",
@@ -24,6 +23,7 @@ __all__ = [
     "Rotate",
     "Row",
     "Shift",
+    "Touching",
     "Turn",
     "asks_of",
     "bind",

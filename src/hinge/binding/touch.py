@@ -256,4 +256,3 @@ def _around(n: Block) -> tuple[Block, Block]:
     b = x * y * a
     first = np.array([1.0 + sign * x * x * a, sign * b, -sign * x], dtype=object)
     return first, np.array([b, sign + y * y * a, -y], dtype=object)
-

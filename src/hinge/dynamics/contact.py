@@ -27,9 +27,11 @@ __all__ = [
     "Collision",
     "ContactDynamics",
     "ContactStep",
+    "by_contact_rows",
     "collide",
     "contact_dynamics",
     "contact_jacobian",
+    "contact_rows",
     "contact_step",
     "gap",
 ]
@@ -157,12 +159,12 @@ def contact_step(
         raise ArgumentError(f"law: expected 'associated' or 'coulomb', got {law!r}")
     if not (isinstance(dt, int | float) and 0 < dt < np.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"dt: expected a time above zero in s, got {dt!r}")
-    m = _closure_rows(_with_contacts(robot)) + 3 * len(robot.contacts)
+    m = contact_rows(_with_contacts(robot))
     given: dict[str, ArrayLike] = {}
     if friction is not None:
-        given["bounds"] = _by_rows(robot, "friction", friction, np.inf)
+        given["bounds"] = by_contact_rows(robot, "friction", friction, np.inf)
     if restitution is not None:
-        given["bounce"] = _by_rows(robot, "restitution", restitution, 1.0)
+        given["bounce"] = by_contact_rows(robot, "restitution", restitution, 1.0)
     if held is not None:
         given["closed"] = _hold(robot, np.ones(len(robot.contacts)), held, 3)
     if start is not None:
@@ -185,7 +187,9 @@ def contact_step(
             residual = np.maximum(answer["residual"], np.abs(now - slide).max(axis=-1, initial=0.0))
             slide = now
     closures, cones = _split(robot, answer["forces"] * dt)
-    return ContactStep(velocities, cones.reshape(*cones.shape[:-1], -1, 3), closures, residual, answer["rounds"])
+    return ContactStep(
+        velocities, cones.reshape(*cones.shape[:-1], -1, 3), closures, residual, answer["rounds"]
+    )
 
 
 def collide(
@@ -208,10 +212,10 @@ def collide(
     _with_contacts(robot)
     if closed is None:
         closed = gap(robot, q) <= CLOSED
-    e = _by_rows(robot, "restitution", _own(robot, "restitution", restitution), 1.0)
+    e = by_contact_rows(robot, "restitution", _own(robot, "restitution", restitution), 1.0)
     given: dict[str, ArrayLike] = {"closed": _hold(robot, closed, held, 3)}
     if friction is not None:
-        given["bounds"] = _by_rows(robot, "friction", friction, np.inf)
+        given["bounds"] = by_contact_rows(robot, "friction", friction, np.inf)
     one = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": np.zeros(e.shape[-1])})
     back = (1.0 + e) * one["forces"]
     two = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": back})
@@ -238,6 +242,11 @@ def _with_contacts(robot: Robot) -> Robot:
     return robot
 
 
+def contact_rows(robot: Robot) -> int:
+    """Return the number of rows of closures and contacts together."""
+    return _closure_rows(robot) + 3 * len(robot.contacts)
+
+
 def _closure_rows(robot: Robot) -> int:
     return sum(len(rows_of(c.joint).names) for c in robot.closures)
 
@@ -252,7 +261,7 @@ def _own(robot: Robot, name: str, given: ArrayLike | None) -> ArrayLike:
     return np.array([getattr(c, name) for c in robot.contacts]) if given is None else given
 
 
-def _by_rows(robot: Robot, name: str, values: ArrayLike, most: float) -> Array:
+def by_contact_rows(robot: Robot, name: str, values: ArrayLike, most: float) -> Array:
     """Return a number for each row (…, m) from one for each contact (…, contacts), or one for all."""
     count, first = len(robot.contacts), _closure_rows(robot)
     found = np.asarray(values, dtype=np.float64)

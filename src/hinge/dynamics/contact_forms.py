@@ -59,7 +59,9 @@ def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str) -> 
     return Parts({**found, "off": off_law, "rounds": rounds}, readout=_answered, touch=touch, verb=verb)
 
 
-_IMPACT = _parts("qd", qd + by_closures @ (x_c + lam), closure_jacobian @ (qd + by_closures @ x_c), "cones", "collide")
+_IMPACT = _parts(
+    "qd", qd + by_closures @ (x_c + lam), closure_jacobian @ (qd + by_closures @ x_c), "cones", "collide"
+)
 _CONTACTS: dict[str, Parts | Callable[[Setting], Parts]] = {
     "gap": Parts({"gap": e_c}, touch="normals", verb="gap"),
     "contact_jacobian": Parts({"contact_jacobian": closure_jacobian}, touch="cones", verb="contact_jacobian"),

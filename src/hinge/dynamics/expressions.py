@@ -67,8 +67,8 @@ from hinge.algebra import (
     x_n,
     zero,
 )
-from hinge.errors import ArgumentError, did_you_mean
 from hinge.binding import Touching
+from hinge.errors import ArgumentError, did_you_mean
 from hinge.sweeps import Readout
 
 __all__ = [

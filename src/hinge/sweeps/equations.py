@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hinge.algebra import (
-    Answered,
     DEFINITIONS,
     E0,
     V0,
     Adjoint,
+    Answered,
     Body,
     Card,
     Di,

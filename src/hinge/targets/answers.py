@@ -31,9 +31,7 @@ def answered(law: Law, matrix: Array, right: Array) -> Array:
     upper = np.triu(whole) + np.swapaxes(np.triu(whole, 1), -1, -2)
     arrays = [Rows(np.ascontiguousarray(x.T)) for x in (given[..., 0], given[..., 1], given[..., 2])]
     with np.errstate(all="ignore"):
-        found = answer(
-            NumpyArithmetic(len(flat)), law, Rows(upper.reshape(len(flat), -1).T.copy()), *arrays
-        )
+        found = answer(NumpyArithmetic(len(flat)), law, Rows(upper.reshape(len(flat), -1).T.copy()), *arrays)
     result = np.empty((len(flat), n, 3))
     result[:, rows, 0] = found.forces.values[at].T
     result[:, rows, 1] = found.residual.values[at].T

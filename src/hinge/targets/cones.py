@@ -210,7 +210,9 @@ class _Problem:
         """Set u = Ω x + b."""
         times(self.m, self.a, self.x, self.u)
         for t in self.m.loop(0, self.count):
-            self.put(self.u, t, [u + b for u, b in zip(self.get(self.u, t), self.get(self.b, t), strict=True)])
+            self.put(
+                self.u, t, [u + b for u, b in zip(self.get(self.u, t), self.get(self.b, t), strict=True)]
+            )
 
     def _project(self) -> None:
         """Set f and Q at x, keep x where it is the best so far, and stop where it is solved."""
@@ -218,7 +220,9 @@ class _Problem:
         self.total[0], rho = 0.0, self.rho[0]
         for kind, t in self.each():
             x, u = self.get(self.x, t), self.get(self.u, t)
-            p, q = projection(m, kind, [m.fma(-rho, v, y) for y, v in zip(x, u, strict=True)], self._c(t, kind))
+            p, q = projection(
+                m, kind, [m.fma(-rho, v, y) for y, v in zip(x, u, strict=True)], self._c(t, kind)
+            )
             f = [y - v for y, v in zip(x, p, strict=True)]
             self.put(self.f, t, f)
             for k in range(6):
@@ -377,7 +381,9 @@ class _Problem:
         m = self.m
         self.total[0] = length
         for t in m.loop(0, self.count):
-            self.total[0] = sum((x[t * 3 + k] for x in (self.d, self.ds, self.dt) for k in range(3)), self.total[0])
+            self.total[0] = sum(
+                (x[t * 3 + k] for x in (self.d, self.ds, self.dt) for k in range(3)), self.total[0]
+            )
         usable = (m.abs(self.total[0]) < FAR * FAR) & (length > SHORTEST)
         self.live[0] = m.where(usable, self.live[0], 0.0)
 

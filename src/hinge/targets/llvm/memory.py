@@ -208,7 +208,9 @@ class InMemory:
         for i, j in combinations(range(len(upper)), 2):
             upper[j][i] = upper[i][j]
         whole = [
-            (upper[i][j] if min(i, j) >= 0 else float(k == p)) for k, i in enumerate(order) for p, j in enumerate(order)
+            (upper[i][j] if min(i, j) >= 0 else float(k == p))
+            for k, i in enumerate(order)
+            for p, j in enumerate(order)
         ]
         columns = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order] for k in range(3)]
         arrays = [m.array(n * n), m.array(n), m.array(n), m.array(n)]
