@@ -65,6 +65,9 @@ from hinge.model import (
     Contact as Contact,
     Plane as Plane,
     HeightField as HeightField,
+    on_ground as on_ground,
+    contacts_of as contacts_of,
+    contact_pairs as contact_pairs,
     with_contacts as with_contacts,
     without_contacts as without_contacts,
 )

@@ -9,7 +9,7 @@ from hinge.model.actuator import (
     reaction_force,
 )
 from hinge.model.builder import Builder
-from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock
+from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock, warn_of
 from hinge.model.closing import (
     close,
     closure_ends,
@@ -48,6 +48,7 @@ from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.peer_map import PeerMap
 from hinge.model.peers import mujoco_map, pinocchio_map
 from hinge.model.robot import PARTS, STANDARD_GRAVITY, Robot, make_robot, remade
+from hinge.model.shape_contacts import ContactMaker, ContactSide, contact_pairs, contacts_of, moves, sides_of
 from hinge.model.state import (
     carry_state,
     configuration,
@@ -58,7 +59,7 @@ from hinge.model.state import (
     velocity,
 )
 from hinge.model.surfaces import HeightField, Plane, Surface
-from hinge.model.touching import contact_ends, with_contacts, without_contacts
+from hinge.model.touching import contact_ends, on_ground, with_contacts, without_contacts
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,
@@ -80,6 +81,8 @@ __all__ = [
     "Capsule",
     "Closure",
     "Contact",
+    "ContactMaker",
+    "ContactSide",
     "Coupling",
     "Cylinder",
     "Frame",
@@ -125,6 +128,8 @@ __all__ = [
     "common_batch",
     "configuration",
     "contact_ends",
+    "contact_pairs",
+    "contacts_of",
     "describe",
     "detach",
     "difference",
@@ -150,8 +155,10 @@ __all__ = [
     "loop_path",
     "make_robot",
     "merge",
+    "moves",
     "mujoco_map",
     "neutral",
+    "on_ground",
     "opened",
     "pinocchio_map",
     "placement_parameters",
@@ -164,10 +171,12 @@ __all__ = [
     "remade",
     "reroot",
     "rows_of",
+    "sides_of",
     "stacked",
     "units",
     "velocity",
     "warn_near_lock",
+    "warn_of",
     "with_closures",
     "with_contacts",
     "with_inertial_parameters",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hinge.errors import ArgumentError, UnknownNameError, did_you_mean
+from hinge.errors import ArgumentError, ModelError, UnknownNameError, did_you_mean
 from hinge.model.contacts import Contact
 from hinge.model.robot import Robot, remade
+from hinge.model.surfaces import Plane, Surface
 from hinge.model.vectors import checked_robot
 from hinge.spatial import Transform
 from hinge.tree import WORLD
@@ -30,6 +31,42 @@ def without_contacts(robot: Robot, names: Iterable[str] | str | None = None) -> 
             hint = did_you_mean(name, known) or f"it has {', '.join(known[:12]) or 'none'}"
             raise UnknownNameError(f"names: robot {robot.name!r} has no contact {name!r}; {hint}")
     return remade(robot, contacts=[c for c in robot.contacts if c.name not in gone]) if gone else robot
+
+
+def on_ground(
+    robot: Robot,
+    frames: Iterable[str] | str,
+    *,
+    friction: float = 0.0,
+    restitution: float = 0.0,
+    radius: float = 0.0,
+    height: float = 0.0,
+    surface: Surface | None = None,
+) -> Robot:
+    """Return the robot with contacts of the origins of these frames or bodies with the world's ground.
+
+    `radius` makes balls of the points. The ground is the plane z = `height`, or another `surface` there, such
+    as a `HeightField`. A contact has its frame's name. This is `with_contacts` with a `Contact` for each.
+    """
+    chosen = [frames] if isinstance(frames, str) else frames
+    if not isinstance(chosen, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"frames: expected names of frames or bodies, got {frames!r}; write them in brackets"
+        )
+    ground = Plane() if surface is None else surface
+    place = Transform.place(None, (0.0, 0.0, height))
+    made = [
+        Contact(f, f, None, friction, restitution, radius, surface=ground, surface_placement=place)
+        for f in chosen
+    ]
+    taken = {c.name for c in checked_robot(robot).contacts}
+    for c in made:
+        if c.name in taken:
+            raise ModelError(
+                f"frames: expected frames without a contact of their name, got {c.name!r}; remove that one "
+                f"with without_contacts(robot, [{c.name!r}])"
+            )
+    return with_contacts(robot, made)
 
 
 def contact_ends(robot: Robot, contact: Contact) -> tuple[tuple[int, Transform], tuple[int, Transform]]:
