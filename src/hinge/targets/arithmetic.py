@@ -10,7 +10,7 @@ Nothing branches on a number: `where` chooses, and a state that is done keeps it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -37,6 +37,10 @@ class Arithmetic(Protocol):
 
     def array(self, size: int) -> Numbers:
         """Return a new array; its numbers are not set."""
+        ...
+
+    def shared(self, name: str, body: Callable[..., None], *arrays: Any) -> None:
+        """Run a body with arrays; bodies of one name are the same, and are written once."""
         ...
 
     def loop(self, start: Index, stop: Index) -> Iterator[Index]:
@@ -87,6 +91,10 @@ class NumpyArithmetic:
 
     def array(self, size: int) -> Rows:
         return Rows(np.zeros((size, self.states)))
+
+    def shared(self, name: str, body: Callable[..., None], *arrays: Any) -> None:
+        del name
+        body(self, *arrays)
 
     def loop(self, start: int, stop: int) -> Iterator[int]:
         return iter(range(start, stop))

@@ -53,7 +53,7 @@ RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 3, 1e-9
 #: Rounds of Newton's method, of each search for a step length in it, and of the interior-point method.
 NEWTON_ROUNDS, SEARCH_ROUNDS, INTERIOR_ROUNDS = 6, 3, 30
 #: A state is solved when |f| is below the first; the interior-point method stops at the second.
-SOLVED = {"float64": (1e-12, 1e-10), "float32": (1e-5, 1e-4)}
+SOLVED = {"float64": (1e-10, 1e-10), "float32": (1e-5, 1e-4)}
 #: Shares of the largest diagonal entry below which a row counts as zero.
 NOTHING = {"float64": 1e-14, "float32": 1e-7}
 #: The share of the way to the boundary that an interior step takes.

@@ -67,6 +67,13 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
 
 def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
     """Set the result to a x."""
+    n = a.triples
+    m.shared(
+        f"times_{n}", lambda m, a, x, result: _times(m, Matrix(a, n), x, result), a.numbers, x, result
+    )
+
+
+def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
     for t in m.loop(0, a.triples):
         if a.triples <= WRITTEN_OUT:
             found: list[Value] = [0.0, 0.0, 0.0]
@@ -92,6 +99,11 @@ def _added(m: Arithmetic, a: Matrix, x: Numbers, t: Index, v: Index, to: list[Va
 
 def factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
     """Factor the upper triangle in place as Uᵀ D⁻¹ U with the rows of U in it; set the inverse pivots."""
+    n = s.triples
+    m.shared(f"factor_{n}", lambda m, s, pivots: _factor(m, Matrix(s, n), pivots), s.numbers, pivots)
+
+
+def _factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
     least = LEAST_PIVOT[m.dtype]
     for t in m.loop(0, s.triples):
         own = s.block(t, t)
@@ -126,6 +138,13 @@ def factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
 
 def solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
     """Replace x by the solution of a factored system."""
+    n = s.triples
+    m.shared(
+        f"solved_{n}", lambda m, s, pivots, x: _solved(m, Matrix(s, n), pivots, x), s.numbers, pivots, x
+    )
+
+
+def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
     for t in m.loop(0, s.triples):
         mine = _solved_below(m, s, pivots, x, t)
         for v in m.loop(t + 1, s.triples):

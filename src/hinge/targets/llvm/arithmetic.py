@@ -122,6 +122,10 @@ class Scratch:
         self.w.store(operand(self.w, x), self.address, index(i))
 
 
+def _no_room(size: int) -> str:
+    raise AssertionError(f"room for {size} numbers inside of a shared function")
+
+
 class LlvmArithmetic:
     """Numbers in lanes, in a function that a writer writes; `room` finds room for so many numbers."""
 
@@ -132,6 +136,18 @@ class LlvmArithmetic:
     def array(self, size: int) -> Scratch:
         """Return a new array in scratch."""
         return Scratch(self.w, self.room(size))
+
+    def shared(self, name: str, body: Callable[..., None], *arrays: Scratch) -> None:
+        """Write a call of a function that is written once: the body with these arrays."""
+        w = self.w
+        if name not in w.functions:
+            inner = Writer(w.lanes, declared=w.declared, globals=w.globals, functions=w.functions)
+            w.functions[name] = ""  # its place comes first
+            body(LlvmArithmetic(inner, _no_room), *(Scratch(inner, f"%a{k}") for k in range(len(arrays))))
+            given = ", ".join(f"ptr %a{k}" for k in range(len(arrays)))
+            lines = "\n".join([*inner.lines, "  ret void"])
+            w.functions[name] = f"define internal void @{name}({given}) nounwind {{\nentry:\n{lines}\n}}\n"
+        w.do(f"call void @{name}({', '.join(f'ptr {x.address}' for x in arrays)})")
 
     def loop(self, start: Any, stop: Any) -> Iterator[Any]:
         """Write a loop over the indices; one of one turn is written out."""

@@ -105,6 +105,7 @@ def _text(w: Writer) -> str:
     parts = [
         *w.globals,
         *w.declared,
+        *w.functions.values(),
         f"define void @run({SIGNATURE}) nounwind {ALIGNED} {widths} {{\nentry:\n{body}\n}}\n",
     ]
     return "\n".join(parts)
