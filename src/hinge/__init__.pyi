@@ -60,6 +60,15 @@ from hinge.dynamics import (
     LoopCosts as LoopCosts,
 )
 
+# Robots: contacts
+from hinge.model import (
+    Contact as Contact,
+    Plane as Plane,
+    HeightField as HeightField,
+    with_contacts as with_contacts,
+    without_contacts as without_contacts,
+)
+
 # Dynamics: robots with closures
 from hinge.dynamics import (
     closed_dynamics as closed_dynamics,

@@ -10,6 +10,14 @@ from hinge.reference.closed import (
     closure_wrenches,
 )
 from hinge.reference.contact import cones, coulomb, figure_9_6, frictionless, natural_residual
+from hinge.reference.contact_geometry import (
+    Touch,
+    contact_jacobian,
+    contact_velocity,
+    gap,
+    touch,
+    touches,
+)
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
 from hinge.reference.force_sets import ForceSet
@@ -23,6 +31,7 @@ from hinge.reference.rnea import inverse_dynamics
 
 __all__ = [
     "ForceSet",
+    "Touch",
     "TwoPhases",
     "accelerations",
     "center_of_mass",
@@ -34,12 +43,15 @@ __all__ = [
     "closure_velocity",
     "closure_wrenches",
     "cones",
+    "contact_jacobian",
+    "contact_velocity",
     "coulomb",
     "figure_9_6",
     "forward_dynamics",
     "forward_kinematics",
     "frame_placement",
     "frictionless",
+    "gap",
     "hybrid_dynamics",
     "inverse_dynamics",
     "jacobian",
@@ -51,6 +63,8 @@ __all__ = [
     "natural_residual",
     "poisson",
     "potential_energy",
+    "touch",
+    "touches",
     "two_body_impulse",
     "velocities",
 ]
