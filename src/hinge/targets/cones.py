@@ -75,7 +75,8 @@ def answer(
 ) -> Answer:
     """Return the solution for Ω (n n), b, a start and bounds at the n places of the law.
 
-    Bounds are c of boxes, and μ of cones in the first of their rows. The arrays are overwritten.
+    Of Ω the blocks of triples on and above the diagonal are read. Bounds are c of boxes, and μ of cones in the
+    first of their rows. The arrays are overwritten.
     """
     return _Problem(m, law, Matrix(matrix, len(law.places) // 3), right, start, bound).answer()
 
@@ -144,11 +145,11 @@ class _Problem:
             self.put(self.scale, t, roots)
         for t in m.loop(0, self.count):
             mine = self.get(self.scale, t)
-            for v in m.loop(0, self.count):
+            for v in m.loop(t, self.count):
                 yours = self.get(self.scale, v)
-                for i in range(3):
-                    for j in range(3):
-                        a[t, v, i, j] = a[t, v, i, j] * mine[i] * yours[j]
+                block = [[x * mine[i] * yours[j] for j, x in enumerate(row)] for i, row in enumerate(a.block(t, v))]
+                a.set_block(t, v, block)
+                a.set_block(v, t, [list(column) for column in zip(*block, strict=True)])
         for t in m.loop(0, self.count):
             for k in range(3):
                 a[t, t, k, k] = m.where(self.scale[t * 3 + k] > 0.0, a[t, t, k, k], 1.0)

@@ -7,14 +7,13 @@ of W states and W numbers, so that the size of the code does not grow with the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall, Law, Slot
 from hinge.targets.cones import answer
-from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic
+from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.plan import Places
 from hinge.targets.llvm.solve import (
@@ -204,20 +203,17 @@ class InMemory:
         w, order = self.w, law.places
         n = len(order)
         m = LlvmArithmetic(w, lambda size: w.at("%scratch", self.places.more(size)))
-        upper = [[*row] for row in c.matrix]
-        for i, j in combinations(range(len(upper)), 2):
-            upper[j][i] = upper[i][j]
+        at = [(k, p) for k in range(n) for p in range(n) if p // 3 >= k // 3]
+        rows = [(order[k], order[p]) for k, p in at]
         whole = [
-            (upper[i][j] if min(i, j) >= 0 else float(k == p))
-            for k, i in enumerate(order)
-            for p, j in enumerate(order)
+            c.matrix[min(i, j), max(i, j)] if min(i, j) >= 0 else float(k == p)
+            for (i, j), (k, p) in zip(rows, at, strict=True)
         ]
         columns = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order] for k in range(3)]
         arrays = [m.array(n * n), m.array(n), m.array(n), m.array(n)]
-        for values, array in zip((whole, *columns), arrays, strict=True):
-            read = self._reader(values)
-            with w.loop(0, len(values)) as at:
-                w.store(read(at), array.address, at)
+        self._copied(whole, arrays[0], [k * n + p for k, p in at])
+        for values, array in zip(columns, arrays[1:], strict=True):
+            self._copied(values, array, range(n))
         found = answer(m, law, *arrays)
         back = self.integers([order.index(i) for i in range(law.rows)])
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
@@ -226,6 +222,12 @@ class InMemory:
             for k, part in enumerate((found.forces, found.residual, found.rounds)):
                 x = part[0 if k == 2 else Counter(w, at)]
                 w.store(x.text, result, w.let(f"add i64 {to}, {k}"))
+
+    def _copied(self, values: Sequence[Slot | float], to: Scratch, places: Sequence[int]) -> None:
+        """Write the copy of values to places of an array."""
+        w, read, table = self.w, self._reader(values), self.integers(places)
+        with w.loop(0, len(values)) as k:
+            w.store(read(k), to.address, self.integer_at(table, k))
 
     def _rolled_solve(self, c: DenseCall) -> None:
         w, (n, k) = self.w, c.right.shape
