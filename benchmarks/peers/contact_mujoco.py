@@ -36,7 +36,7 @@ class ContactMujoco:
         self,
         robot: hinge.Robot,
         pose: Array,
-        gains: tuple[float, float],
+        gains: tuple[Array, Array],
         step: float,
         settings: Mapping[str, str],
     ) -> None:
@@ -62,8 +62,8 @@ class ContactMujoco:
             )  # fmt: skip
         for joint in root.iter("joint"):
             j = robot.joint(str(joint.get("name")))
-            joint.set("stiffness", str(gains[0]))
-            joint.set("damping", str(gains[1]))
+            joint.set("stiffness", repr(float(gains[0][j.qd_slice][0])))
+            joint.set("damping", repr(float(gains[1][j.qd_slice][0])))
             joint.set("springref", repr(float(pose[j.q_slice][0])))
         self.model = mujoco.MjModel.from_xml_string(Et.tostring(root, encoding="unicode"))
         self._map = mujoco_map(robot, self.model)

@@ -88,8 +88,8 @@ class WorldSite:
     def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the ends of closures and contacts.
 
-        Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their velocities,
-        the rows that hold, and for rᶜ restitution and pace.
+        Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their
+        velocities, the rows that hold, and for rᶜ restitution and pace.
         """
         formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
         if leaf not in formulas:

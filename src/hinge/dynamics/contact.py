@@ -46,7 +46,7 @@ CLOSED, AT_REST = 1e-6, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class ContactDynamics:
-    """Accelerations qdd (…, nv), contact forces (…, contacts, 3), closure forces (…, m), residual, rounds (…)."""
+    """Accelerations qdd (…, nv), forces (…, contacts, 3), those of closures (…, m), residual, rounds (…)."""
 
     qdd: Array
     forces: Array
@@ -57,9 +57,9 @@ class ContactDynamics:
 
 @dataclass(frozen=True, eq=False)
 class ContactStep:
-    """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), those of closures (…, m), residual.
+    """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), and those of closures (…, m).
 
-    `rounds` (…) is how long the search took.
+    `residual` (…) is how far they are from the law, `rounds` (…) how long the search took.
     """
 
     qd: Array
@@ -71,9 +71,9 @@ class ContactStep:
 
 @dataclass(frozen=True, eq=False)
 class Collision:
-    """Velocities qd (…, nv) after an impact, impulses (…, contacts, 3), those of closures (…, m), energy lost.
+    """Velocities qd (…, nv) after an impact, impulses (…, contacts, 3), and those of closures (…, m).
 
-    `lost` (…) is in J, `residual` as in `ContactStep`.
+    `lost` (…) is the energy that is gone, in J, `residual` as in `ContactStep`.
     """
 
     qd: Array
@@ -148,12 +148,12 @@ def contact_step(
 ) -> ContactStep:
     """Return the velocities after a step of time over contacts with friction.
 
-    No gap closes further than to zero, impulses lie in the cones of friction, and of all such steps it is that
-    of the least energy of what is lost: the convex, or associated, law. A contact that slides is lifted by
+    No gap closes further than to zero, impulses lie in the cones of friction, and of all such steps it is
+    that which changes velocities least: the convex, or associated, law. A contact that slides is lifted by
     μ |v| dt in it; `law="coulomb"` takes that away by a few rounds of De Saxcé's correction, and its residual
     tells where they did not settle. Depths are taken back slowly; a gap that closes fast bounces by its
-    restitution. `friction` and `restitution` (…, contacts) replace the contacts' own, `start` (…, contacts, 3)
-    are impulses to start from, such as those of the step before.
+    restitution. `friction` and `restitution` (…, contacts) replace the contacts' own; `start` (…, contacts,
+    3) are impulses to start from, such as those of the step before.
     """
     if law not in get_args(FrictionLaw):
         raise ArgumentError(f"law: expected 'associated' or 'coulomb', got {law!r}")

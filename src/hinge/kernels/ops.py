@@ -79,7 +79,7 @@ def _chosen_of(x: float, y: float, a: float, b: float) -> float:
     return a if x < y else b
 
 
-#: Every operation by name. `max(x, y)` is y where either is NaN; `choose(x, y, a, b)` is a where x < y, else b.
+#: Every operation by name. `max(x, y)` is y where either is NaN; `choose(x, y, a, b)` is a where x < y.
 #: Constants, parameters and inputs are leaves, not operations.
 OPS: dict[str, Op] = {
     op.name: op

@@ -41,7 +41,7 @@ class Ending:
 
 @dataclass(frozen=True, eq=False)
 class Touched:
-    """Contacts along a run: forces (…, T, contacts, 3) along normals and tangents, on the bodies of the shapes.
+    """Contacts along a run: forces (…, T, contacts, 3) along normals and tangents, on the shapes' bodies.
 
     They are means of the step that leads to each time. `residual` (…, T) is how far they are from the law of
     contact, relative to the largest approach of the step.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Law:
-    """The sets of a problem, in the order of their rows: free rows, half lines, boxes, cones of three rows."""
+    """The sets of a problem in the order of their rows: free rows, half lines, boxes, cones of three rows."""
 
     free: int = 0
     half: int = 0

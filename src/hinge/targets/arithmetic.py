@@ -90,31 +90,39 @@ class NumpyArithmetic:
         self.states = states
 
     def array(self, size: int) -> Rows:
+        """Return a new array."""
         return Rows(np.zeros((size, self.states)))
 
     def shared(self, name: str, body: Callable[..., None], *arrays: Any) -> None:
+        """Run a body."""
         del name
         body(self, *arrays)
 
     def loop(self, start: int, stop: int) -> Iterator[int]:
+        """Return the indices."""
         return iter(range(start, stop))
 
     def rounds(self, most: int, live: Numbers) -> Iterator[None]:
+        """Run while some state is live."""
         for _ in range(most):
             if not (live[0] > 0).any():
                 return
             yield
 
     def fma(self, x: Value, y: Value, z: Value) -> Value:
+        """Return x y + z."""
         return x * y + z
 
     def where(self, truth: Any, x: Value, y: Value) -> Value:
+        """Return x where it is true, else y."""
         return np.where(truth, x, y)
 
     def sqrt(self, x: Value) -> Value:
+        """Return the square root."""
         return np.sqrt(x)
 
     def abs(self, x: Value) -> Value:
+        """Return the absolute value."""
         return np.abs(x)
 
 

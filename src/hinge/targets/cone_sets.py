@@ -1,7 +1,7 @@
 """The sets of contact laws, three rows at a time: projections, and what interior points need of them.
 
-Kinds are "free", "half", "box" and "cone"; the cone is that of Lorentz, x₀ ≥ |(x₁, x₂)|, which is its own dual.
-A box |x| ≤ c has two slacks s, o ≥ 0, of its lower and of its upper bound; the others have one.
+Kinds are "free", "half", "box" and "cone"; the cone is that of Lorentz, x₀ ≥ |(x₁, x₂)|, which is its own
+dual. A box |x| ≤ c has two slacks s, o ≥ 0, of its lower and of its upper bound; the others have one.
 """
 
 from __future__ import annotations
@@ -115,7 +115,6 @@ def correction(
     kind: str,
     x: Triple,
     s: Triple,
-    o: Triple,
     d: Triple,
     ds: Triple,
     dt: Triple,

@@ -6,8 +6,8 @@ With u = Ω λ + b this says of each set: free rows have u = 0; of half lines λ
 |λ| ≤ c, u is against λ where that is at its bound, else zero; in a cone |λ_t| ≤ μ λ_n the velocity u lies in
 the dual cone and λ · u = 0. Ω may be singular: u is unique all the same.
 
-Rows stand in triples, cones as [n, t₁, t₂], and are scaled so that cones become self-dual, diagonals near 1, and
-the largest approach 1. Two methods take turns:
+Rows stand in triples, cones as [n, t₁, t₂], and are scaled so that cones become self-dual, diagonals near 1,
+and the largest approach 1. Two methods take turns:
 
 1. Newton's, on f = λ − Π(λ − ρ u) with the projection Π onto the sets. Its Jacobian has the symmetric form
    δ = −f + Q y, (I − P + ρ Q Ω Q) y = Q (ρ Ω f − f) with P = Π′ = Q². From a start near the solution, as the
@@ -75,8 +75,8 @@ def answer(
 ) -> Answer:
     """Return the solution for Ω (n n), b, a start and bounds at the n places of the law.
 
-    Of Ω the blocks of triples on and above the diagonal are read. Bounds are c of boxes, and μ of cones in the
-    first of their rows. The arrays are overwritten.
+    Of Ω the blocks of triples on and above the diagonal are read. Bounds are c of boxes, and μ of cones in
+    the first of their rows. The arrays are overwritten.
     """
     return _Problem(m, law, Matrix(matrix, len(law.places) // 3), right, start, bound).answer()
 
@@ -147,12 +147,19 @@ class _Problem:
             mine = self.get(self.scale, t)
             for v in m.loop(t, self.count):
                 yours = self.get(self.scale, v)
-                block = [[x * mine[i] * yours[j] for j, x in enumerate(row)] for i, row in enumerate(a.block(t, v))]
+                block = [
+                    [x * mine[i] * yours[j] for j, x in enumerate(row)] for i, row in enumerate(a.block(t, v))
+                ]
                 a.set_block(t, v, block)
                 a.set_block(v, t, [list(column) for column in zip(*block, strict=True)])
         for t in m.loop(0, self.count):
             for k in range(3):
                 a[t, t, k, k] = m.where(self.scale[t * 3 + k] > 0.0, a[t, t, k, k], 1.0)
+        self._scale_right(start)
+
+    def _scale_right(self, start: Numbers) -> None:
+        """Scale b to a largest approach of one, and the start and bounds with it."""
+        m = self.m
         self.most[0] = 0.0
         for kind, t in self.each():
             b = [x * s for x, s in zip(self.get(self.b, t), self.get(self.scale, t), strict=True)]
@@ -332,7 +339,7 @@ class _Problem:
             self.gap[0] = self.gap[0] + pairing(kind, x, s, o, self._c(t, kind))
         self.gap[0] = self.gap[0] * (1.0 / max(law.degree, 1))
         worst = larger(m, error[0], self.gap[0])
-        usable = (worst == worst) & (worst > self.interior_at)
+        usable = (worst < FAR * FAR) & (worst > self.interior_at)  # neither of NaN
         self.live[0] = m.where(usable, self.live[0], 0.0)
         self.rounds[0] = self.rounds[0] + self.live[0]
         for t in m.loop(0, self.count):
@@ -349,7 +356,7 @@ class _Problem:
         factor(m, self.s, self.pivots)
         # The affine step: its length says how far to centre.
         self.step[0], self.total[0] = 0.0, 0.0
-        self._towards(lambda kind, t: ([0.0] * 3, [0.0] * 3))
+        self._towards(lambda _kind, _t: ([0.0] * 3, [0.0] * 3))
         length = smaller(m, self._reach(), 1.0)
         for kind, t in self.each():
             moved = [
@@ -363,10 +370,8 @@ class _Problem:
         centre[0] = share * share * share * self.gap[0]
 
         def corrected(kind: str, t: Index) -> tuple[Triple, Triple]:
-            x, s, o, d, ds, dt = (
-                self.get(y, t) for y in (self.x, self.slack, self.other, self.d, self.ds, self.dt)
-            )
-            return correction(m, kind, x, s, o, d, ds, dt, centre[0], self._c(t, kind))
+            x, s, d, ds, dt = (self.get(y, t) for y in (self.x, self.slack, self.d, self.ds, self.dt))
+            return correction(m, kind, x, s, d, ds, dt, centre[0], self._c(t, kind))
 
         self._towards(corrected)
         length = smaller(m, self._reach() * SHORT, 1.0)

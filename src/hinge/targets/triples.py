@@ -68,9 +68,7 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
 def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
     """Set the result to a x."""
     n = a.triples
-    m.shared(
-        f"times_{n}", lambda m, a, x, result: _times(m, Matrix(a, n), x, result), a.numbers, x, result
-    )
+    m.shared(f"times_{n}", lambda m, a, x, result: _times(m, Matrix(a, n), x, result), a.numbers, x, result)
 
 
 def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
@@ -118,30 +116,33 @@ def _factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
             pivots[t * 3 + i] = inverse[i]
             for j in range(i, 3):
                 s[t, t, i, j] = own[i][j]
-        for v in m.loop(t + 1, s.triples):  # the rows of U: L⁻¹ from the left
-            rows = s.block(t, v)
-            for k in range(3):
-                for i in range(k + 1, 3):
-                    share = -(own[k][i] * inverse[k])
-                    rows[i] = [m.fma(share, x, y) for x, y in zip(rows[k], rows[i], strict=True)]
-            s.set_block(t, v, rows)
-        for v in m.loop(t + 1, s.triples):
-            rows = s.block(t, v)
-            shares = [[-(rows[k][i] * inverse[k]) for k in range(3)] for i in range(3)]
-            for c in m.loop(v, s.triples):
-                across, here = s.block(t, c), s.block(v, c)
-                for i in range(3):
-                    for k in range(3):
-                        here[i] = [m.fma(shares[i][k], x, y) for x, y in zip(across[k], here[i], strict=True)]
-                s.set_block(v, c, here)
+        _eliminate(m, s, t, own, inverse)
+
+
+def _eliminate(m: Arithmetic, s: Matrix, t: Index, own: Block, inverse: list[Value]) -> None:
+    """Make the rows of U of a triple, and take what they say from the rows below."""
+    for v in m.loop(t + 1, s.triples):  # the rows of U: L⁻¹ from the left
+        rows = s.block(t, v)
+        for k in range(3):
+            for i in range(k + 1, 3):
+                share = -(own[k][i] * inverse[k])
+                rows[i] = [m.fma(share, x, y) for x, y in zip(rows[k], rows[i], strict=True)]
+        s.set_block(t, v, rows)
+    for v in m.loop(t + 1, s.triples):
+        rows = s.block(t, v)
+        shares = [[-(rows[k][i] * inverse[k]) for k in range(3)] for i in range(3)]
+        for c in m.loop(v, s.triples):
+            across, here = s.block(t, c), s.block(v, c)
+            for i in range(3):
+                for k in range(3):
+                    here[i] = [m.fma(shares[i][k], x, y) for x, y in zip(across[k], here[i], strict=True)]
+            s.set_block(v, c, here)
 
 
 def solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
     """Replace x by the solution of a factored system."""
     n = s.triples
-    m.shared(
-        f"solved_{n}", lambda m, s, pivots, x: _solved(m, Matrix(s, n), pivots, x), s.numbers, pivots, x
-    )
+    m.shared(f"solved_{n}", lambda m, s, pivots, x: _solved(m, Matrix(s, n), pivots, x), s.numbers, pivots, x)
 
 
 def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
