@@ -1,9 +1,9 @@
 """Contacts at the world: where shape and surface touch, and the rows that say how they move there.
 
 For the point x where they touch, with normal n from the surface to the shape and tangents t₁, t₂, the rows
-of a contact are n · u, t₁ · u and t₂ · u of the velocity u of the shape's body against the surface's at x. Its
-gap changes by n · u (Featherstone 1987 section 9.6). Formulas are written for traced numbers and for floats,
-and for both with their rates (`Jet`), which gives the rate of the rows.
+of a contact are n · u, t₁ · u and t₂ · u of the velocity u of the shape's body against the surface's at x.
+The gap changes by n · u (Featherstone 1987 section 9.6). Formulas are written for traced numbers and for
+floats, and for both with their rates (`Jet`), which gives the rate of the rows.
 """
 
 from __future__ import annotations

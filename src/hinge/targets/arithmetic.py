@@ -29,6 +29,17 @@ class Numbers(Protocol):
     def __setitem__(self, i: Index, x: Value) -> None: ...
 
 
+class Listed(Protocol):
+    """Indices that were chosen, in order."""
+
+    @property
+    def count(self) -> Index:
+        """How many there are."""
+        ...
+
+    def __getitem__(self, k: Index) -> Index: ...
+
+
 class Arithmetic(Protocol):
     """What iterations are written with."""
 
@@ -45,6 +56,10 @@ class Arithmetic(Protocol):
 
     def loop(self, start: Index, stop: Index) -> Iterator[Index]:
         """Run what follows for each index from start to stop − 1."""
+        ...
+
+    def chosen(self, size: int, test: Callable[[Index], Any]) -> Listed:
+        """Return those of the first indices for which a test holds in some state."""
         ...
 
     def rounds(self, most: int, live: Numbers) -> Iterator[None]:
@@ -81,6 +96,15 @@ class Rows:
         self.values[i] = x
 
 
+class Indices(list[int]):
+    """Indices that were chosen."""
+
+    @property
+    def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """How many there are."""
+        return len(self)
+
+
 class NumpyArithmetic:
     """The arithmetic of NumPy: each number is an array over the states of a batch."""
 
@@ -101,6 +125,10 @@ class NumpyArithmetic:
     def loop(self, start: int, stop: int) -> Iterator[int]:
         """Return the indices."""
         return iter(range(start, stop))
+
+    def chosen(self, size: int, test: Callable[[int], Any]) -> Indices:
+        """Return the indices for which a test holds in some state."""
+        return Indices(k for k in range(size) if np.any(test(k)))
 
     def rounds(self, most: int, live: Numbers) -> Iterator[None]:
         """Run while some state is live."""

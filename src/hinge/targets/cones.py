@@ -102,6 +102,8 @@ class _Problem:
         self.ds, self.dt, self.k = m.array(n), m.array(n), m.array(n)
         self.gap, self.failed, self.rho = m.array(1), m.array(1), m.array(1)
         self.solved_at, self.interior_at = SOLVED[m.dtype]
+        self.rho[0] = RHO
+        self.all = m.chosen(self.count, lambda _: self.rho[0] > 0.0)
         self._scale(start)
 
     # Triples.
@@ -250,30 +252,36 @@ class _Problem:
         return self.get(self.bound, t) if kind == "box" else ()
 
     def _direction(self) -> None:
-        """Set the step d and h = Ω d."""
+        """Set the step d and h = Ω d; triples that Π sends to zero in all states take no part."""
         m, s, rho = self.m, self.s, self.rho[0]
         times(m, self.a, self.f, self.h)
-        for t in m.loop(0, self.count):
-            h, f = self.get(self.h, t), self.get(self.f, t)
-            q = symmetric([self.q[t * 6 + k] for k in range(6)])
-            self.put(self.y, t, product(m, q, [m.fma(rho, x, -y) for x, y in zip(h, f, strict=True)]))
-            for v in m.loop(t, self.count):
-                other = symmetric([self.q[v * 6 + k] for k in range(6)])
-                block = matrix_product(m, q, self.a.block(t, v))
-                block = matrix_product(m, block, other)
-                s.set_block(t, v, [[x * rho for x in row] for row in block])
+        busy = m.chosen(self.count, lambda t: self.q[t * 6] + self.q[t * 6 + 3] + self.q[t * 6 + 5] > 0.0)
+        for k in m.loop(0, busy.count):
+            t = busy[k]
+            h, f, q = self.get(self.h, t), self.get(self.f, t), self._root(t)
+            self.put(self.y, k, product(m, q, [m.fma(rho, x, -y) for x, y in zip(h, f, strict=True)]))
+            for p in m.loop(k, busy.count):
+                v = busy[p]
+                block = matrix_product(m, matrix_product(m, q, self.a.block(t, v)), self._root(v))
+                s.set_block(k, p, [[x * rho for x in row] for row in block])
             square = matrix_product(m, q, q)
             for i in range(3):
                 for j in range(i, 3):
                     less = (1.0 + REGULAR if i == j else 0.0) - square[i][j]
-                    s[t, t, i, j] = s[t, t, i, j] + less
-        factor(m, s, self.pivots)
-        solved(m, s, self.pivots, self.y)
+                    s[k, k, i, j] = s[k, k, i, j] + less
+        factor(m, s, self.pivots, busy)
+        solved(m, s, self.pivots, self.y, busy)
         for t in m.loop(0, self.count):
-            q = symmetric([self.q[t * 6 + k] for k in range(6)])
-            moved = product(m, q, self.get(self.y, t))
-            self.put(self.d, t, [x - f for x, f in zip(moved, self.get(self.f, t), strict=True)])
+            self.put(self.d, t, [-f for f in self.get(self.f, t)])
+        for k in m.loop(0, busy.count):
+            t = busy[k]
+            moved = product(m, self._root(t), self.get(self.y, k))
+            self.put(self.d, t, [x + y for x, y in zip(moved, self.get(self.d, t), strict=True)])
         times(m, self.a, self.d, self.h)
+
+    def _root(self, t: Index) -> list[list[Value]]:
+        """Return Q of a triple."""
+        return symmetric([self.q[t * 6 + k] for k in range(6)])
 
     def _search(self) -> None:
         """Go along d by the longest of a few lengths that lessens |f|; stop where none does."""
@@ -353,7 +361,7 @@ class _Problem:
                 self.s[t, t, i, j] = self.s[t, t, i, j] + w[k]
             for i in range(3):
                 self.s[t, t, i, i] = self.s[t, t, i, i] + (1e-13 if m.dtype == "float64" else 1e-7)
-        factor(m, self.s, self.pivots)
+        factor(m, self.s, self.pivots, self.all)
         # The affine step: its length says how far to centre.
         self.step[0], self.total[0] = 0.0, 0.0
         self._towards(lambda _kind, _t: ([0.0] * 3, [0.0] * 3))
@@ -402,7 +410,7 @@ class _Problem:
             self.put(self.k, t, k)
             u = self.get(self.u, t)
             self.put(self.y, t, [x - y - z for x, y, z in zip(h, k, u, strict=True)])
-        solved(m, self.s, self.pivots, self.y)
+        solved(m, self.s, self.pivots, self.y, self.all)
         for kind, t in self.each():
             x, s, o, d, h, k = (
                 self.get(y, t) for y in (self.x, self.slack, self.other, self.y, self.h, self.k)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hinge.targets.arithmetic import Arithmetic, Index, Numbers, Value
+from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value
 
 #: The entries of a symmetric block that are kept.
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -95,15 +95,24 @@ def _added(m: Arithmetic, a: Matrix, x: Numbers, t: Index, v: Index, to: list[Va
     return to
 
 
-def factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
-    """Factor the upper triangle in place as Uᵀ D⁻¹ U with the rows of U in it; set the inverse pivots."""
+def factor(m: Arithmetic, s: Matrix, pivots: Numbers, among: Listed) -> None:
+    """Factor the upper triangle in place as Uᵀ D⁻¹ U with the rows of U in it; set the inverse pivots.
+
+    The matrix has as many triples as there are listed ones.
+    """
     n = s.triples
-    m.shared(f"factor_{n}", lambda m, s, pivots: _factor(m, Matrix(s, n), pivots), s.numbers, pivots)
+    m.shared(
+        f"factor_{n}",
+        lambda m, s, pivots, among: _factor(m, Matrix(s, n), pivots, among.count),
+        s.numbers,
+        pivots,
+        among,
+    )
 
 
-def _factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
+def _factor(m: Arithmetic, s: Matrix, pivots: Numbers, count: Index) -> None:
     least = LEAST_PIVOT[m.dtype]
-    for t in m.loop(0, s.triples):
+    for t in m.loop(0, count):
         own = s.block(t, t)
         inverse: list[Value] = []
         for k in range(3):
@@ -116,22 +125,22 @@ def _factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
             pivots[t * 3 + i] = inverse[i]
             for j in range(i, 3):
                 s[t, t, i, j] = own[i][j]
-        _eliminate(m, s, t, own, inverse)
+        _eliminate(m, s, t, count, own, inverse)
 
 
-def _eliminate(m: Arithmetic, s: Matrix, t: Index, own: Block, inverse: list[Value]) -> None:
+def _eliminate(m: Arithmetic, s: Matrix, t: Index, count: Index, own: Block, inverse: list[Value]) -> None:
     """Make the rows of U of a triple, and take what they say from the rows below."""
-    for v in m.loop(t + 1, s.triples):  # the rows of U: L⁻¹ from the left
+    for v in m.loop(t + 1, count):  # the rows of U: L⁻¹ from the left
         rows = s.block(t, v)
         for k in range(3):
             for i in range(k + 1, 3):
                 share = -(own[k][i] * inverse[k])
                 rows[i] = [m.fma(share, x, y) for x, y in zip(rows[k], rows[i], strict=True)]
         s.set_block(t, v, rows)
-    for v in m.loop(t + 1, s.triples):
+    for v in m.loop(t + 1, count):
         rows = s.block(t, v)
         shares = [[-(rows[k][i] * inverse[k]) for k in range(3)] for i in range(3)]
-        for c in m.loop(v, s.triples):
+        for c in m.loop(v, count):
             across, here = s.block(t, c), s.block(v, c)
             for i in range(3):
                 for k in range(3):
@@ -139,24 +148,31 @@ def _eliminate(m: Arithmetic, s: Matrix, t: Index, own: Block, inverse: list[Val
             s.set_block(v, c, here)
 
 
-def solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
+def solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers, among: Listed) -> None:
     """Replace x by the solution of a factored system."""
     n = s.triples
-    m.shared(f"solved_{n}", lambda m, s, pivots, x: _solved(m, Matrix(s, n), pivots, x), s.numbers, pivots, x)
+    m.shared(
+        f"solved_{n}",
+        lambda m, s, pivots, x, among: _solved(m, Matrix(s, n), pivots, x, among.count),
+        s.numbers,
+        pivots,
+        x,
+        among,
+    )
 
 
-def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
-    for t in m.loop(0, s.triples):
+def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers, count: Index) -> None:
+    for t in m.loop(0, count):
         mine = _solved_below(m, s, pivots, x, t)
-        for v in m.loop(t + 1, s.triples):
+        for v in m.loop(t + 1, count):
             rows, now = s.block(t, v), [x[v * 3 + j] for j in range(3)]
             for k in range(3):
                 now = [m.fma(-mine[k], y, z) for y, z in zip(rows[k], now, strict=True)]
             for j in range(3):
                 x[v * 3 + j] = now[j]
-    for back in m.loop(0, s.triples):
-        t = back * -1 + (s.triples - 1)
-        for v in m.loop(t + 1, s.triples):
+    for back in m.loop(0, count):
+        t = back * -1 + (count + -1)
+        for v in m.loop(t + 1, count):
             rows, other = s.block(t, v), [x[v * 3 + j] for j in range(3)]
             now = [x[t * 3 + k] for k in range(3)]
             for j in range(3):

@@ -126,6 +126,25 @@ def _no_room(size: int) -> str:
     raise AssertionError(f"room for {size} numbers inside of a shared function")
 
 
+class Chosen:
+    """Indices in scratch: so many of them, and their number after the last one that there may be."""
+
+    def __init__(self, w: Writer, address: str, size: int) -> None:
+        self.w, self.address, self.size = w, address, size
+
+    def _load(self, k: Any) -> Counter:
+        at = self.w.at(self.address, index(k), "i64")
+        return Counter(self.w, self.w.let(f"load i64, ptr {at}, align 8"))
+
+    @property
+    def count(self) -> Counter:
+        """How many there are."""
+        return self._load(self.size)
+
+    def __getitem__(self, k: Any) -> Counter:
+        return self._load(k)
+
+
 class LlvmArithmetic:
     """Numbers in lanes, in a function that a writer writes; `room` finds room for so many numbers."""
 
@@ -137,13 +156,17 @@ class LlvmArithmetic:
         """Return a new array in scratch."""
         return Scratch(self.w, self.room(size))
 
-    def shared(self, name: str, body: Callable[..., None], *arrays: Scratch) -> None:
+    def shared(self, name: str, body: Callable[..., None], *arrays: Scratch | Chosen) -> None:
         """Write a call of a function that is written once: the body with these arrays."""
         w = self.w
         if name not in w.functions:
             inner = Writer(w.lanes, declared=w.declared, globals=w.globals, functions=w.functions)
             w.functions[name] = ""  # its place comes first
-            body(LlvmArithmetic(inner, _no_room), *(Scratch(inner, f"%a{k}") for k in range(len(arrays))))
+            own = (
+                Chosen(inner, f"%a{k}", x.size) if isinstance(x, Chosen) else Scratch(inner, f"%a{k}")
+                for k, x in enumerate(arrays)
+            )
+            body(LlvmArithmetic(inner, _no_room), *own)
             given = ", ".join(f"ptr %a{k}" for k in range(len(arrays)))
             lines = "\n".join([*inner.lines, "  ret void"])
             w.functions[name] = f"define internal void @{name}({given}) nounwind {{\nentry:\n{lines}\n}}\n"
@@ -156,6 +179,20 @@ class LlvmArithmetic:
             return
         with self.w.loop(index(start), index(stop)) as i:
             yield Counter(self.w, i)
+
+    def chosen(self, size: int, test: Callable[[Any], Truth]) -> Chosen:
+        """Write the list of indices for which a test holds in some lane."""
+        w = self.w
+        found = Chosen(w, self.room(size + 1), size)
+        end = w.at(found.address, size, "i64")
+        w.do(f"store i64 0, ptr {end}, align 8")
+        for k in self.loop(0, size):
+            holds = w.let(f"zext i1 {w.any(test(k).text)} to i64")
+            count = found.count
+            place = w.at(found.address, count.text, "i64")
+            w.do(f"store i64 {index(k)}, ptr {place}, align 8")
+            w.do(f"store i64 {(count + Counter(w, holds)).text}, ptr {end}, align 8")
+        return found
 
     def rounds(self, most: int, live: Any) -> Iterator[None]:
         """Write a loop that ends when no lane is live."""
