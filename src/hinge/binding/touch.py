@@ -127,6 +127,13 @@ def _with_rates(values: Block, rates: Block) -> Block:
     return found
 
 
+def _rates(values: Block) -> Block:
+    found = zeros(*values.shape)
+    for at, x in np.ndenumerate(values):
+        found[at] = _jet(x).rate
+    return found
+
+
 class Touch(NamedTuple):
     """Where a contact touches: the gap, n, t₁, t₂ as rows, and the point x."""
 
@@ -177,8 +184,7 @@ class ContactLink:
         """Return the rate of the rows, times the velocities of the ends."""
         shape, surface = Pose.of(outer).moving(v_outer), Pose.of(inner).moving(v_inner)
         rows = self._rows(shape, surface, touch(self.contact, shape, surface))
-        rates = [np.vectorize(lambda x: _jet(x).rate, otypes=[object])(r) for r in rows]
-        return rates[0] @ v_outer + rates[1] @ v_inner
+        return _rates(rows[0]) @ v_outer + _rates(rows[1]) @ v_inner
 
     def step(
         self, inner: Block, outer: Block, v_inner: Block, v_outer: Block, bounce: Block, pace: Block

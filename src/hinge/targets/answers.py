@@ -33,7 +33,6 @@ def answered(law: Law, matrix: Array, right: Array) -> Array:
     with np.errstate(all="ignore"):
         found = answer(NumpyArithmetic(len(flat)), law, Rows(upper.reshape(len(flat), -1).T.copy()), *arrays)
     result = np.empty((len(flat), n, 3))
-    result[:, rows, 0] = found.forces.values[at].T
-    result[:, rows, 1] = found.residual.values[at].T
-    result[..., 2] = found.rounds.values[0][:, None]
+    for k, row in zip(at, rows, strict=True):
+        result[:, row] = np.stack([found.forces[k], found.residual[k], found.rounds[0]], axis=-1)
     return result.reshape(*batch, n, 3)

@@ -10,7 +10,7 @@ Nothing branches on a number: `where` chooses, and a state that is done keeps it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -96,13 +96,19 @@ class Rows:
         self.values[i] = x
 
 
-class Indices(list[int]):
+class Indices:
     """Indices that were chosen."""
 
+    def __init__(self, chosen: Iterable[int]) -> None:
+        self._chosen = list(chosen)
+
     @property
-    def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def count(self) -> int:
         """How many there are."""
-        return len(self)
+        return len(self._chosen)
+
+    def __getitem__(self, k: int) -> int:
+        return self._chosen[k]
 
 
 class NumpyArithmetic:

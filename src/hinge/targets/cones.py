@@ -137,9 +137,8 @@ class _Problem:
                 self.most[0] = larger(m, a[t, t, k, k], self.most[0])
         least = self.most[0] * NOTHING[m.dtype]
         for kind, t in self.each():
-            own = [a[t, t, k, k] for k in range(3)]
+            own, mu = [a[t, t, k, k] for k in range(3)], self.bound[t * 3]
             if kind == "cone":
-                mu = self.bound[t * 3]
                 own = [(own[0] + mu * mu * (own[1] + own[2])) * (1 / 3)] * 3
             roots = [m.where(x > least, 1.0 / m.sqrt(m.where(x > least, x, 1.0)), 0.0) for x in own]
             if kind == "cone":
@@ -367,11 +366,11 @@ class _Problem:
         self._towards(lambda _kind, _t: ([0.0] * 3, [0.0] * 3))
         length = smaller(m, self._reach(), 1.0)
         for kind, t in self.each():
-            moved = [
+            x, s, o = (
                 [m.fma(length, y, z) for y, z in zip(self.get(d, t), self.get(x, t), strict=True)]
                 for d, x in ((self.d, self.x), (self.ds, self.slack), (self.dt, self.other))
-            ]
-            self.total[0] = self.total[0] + pairing(kind, *moved, self._c(t, kind))
+            )
+            self.total[0] = self.total[0] + pairing(kind, x, s, o, self._c(t, kind))
         share = self.total[0] * (1.0 / max(law.degree, 1)) / m.where(self.gap[0] > 0.0, self.gap[0], 1.0)
         share = smaller(m, larger(m, share, 0.0), 1.0)
         centre = m.array(1)
@@ -426,6 +425,9 @@ class _Problem:
         m = self.m
         self.step[0] = 1e6
         for kind, t in self.each():
-            parts = [self.get(y, t) for y in (self.x, self.d, self.slack, self.ds, self.other, self.dt)]
-            self.step[0] = smaller(m, reach(m, kind, *parts, self._c(t, kind)), self.step[0])
+            x, d, s, ds, o, dt = (
+                self.get(y, t) for y in (self.x, self.d, self.slack, self.ds, self.other, self.dt)
+            )
+            far = reach(m, kind, x, d, s, ds, o, dt, self._c(t, kind))
+            self.step[0] = smaller(m, far, self.step[0])
         return self.step[0]

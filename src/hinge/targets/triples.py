@@ -68,7 +68,11 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
 def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
     """Set the result to a x."""
     n = a.triples
-    m.shared(f"times_{n}", lambda m, a, x, result: _times(m, Matrix(a, n), x, result), a.numbers, x, result)
+
+    def body(m: Arithmetic, a: Numbers, x: Numbers, result: Numbers) -> None:
+        _times(m, Matrix(a, n), x, result)
+
+    m.shared(f"times_{n}", body, a.numbers, x, result)
 
 
 def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
@@ -101,13 +105,11 @@ def factor(m: Arithmetic, s: Matrix, pivots: Numbers, among: Listed) -> None:
     The matrix has as many triples as there are listed ones.
     """
     n = s.triples
-    m.shared(
-        f"factor_{n}",
-        lambda m, s, pivots, among: _factor(m, Matrix(s, n), pivots, among.count),
-        s.numbers,
-        pivots,
-        among,
-    )
+
+    def body(m: Arithmetic, s: Numbers, pivots: Numbers, among: Listed) -> None:
+        _factor(m, Matrix(s, n), pivots, among.count)
+
+    m.shared(f"factor_{n}", body, s.numbers, pivots, among)
 
 
 def _factor(m: Arithmetic, s: Matrix, pivots: Numbers, count: Index) -> None:
@@ -151,14 +153,11 @@ def _eliminate(m: Arithmetic, s: Matrix, t: Index, count: Index, own: Block, inv
 def solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers, among: Listed) -> None:
     """Replace x by the solution of a factored system."""
     n = s.triples
-    m.shared(
-        f"solved_{n}",
-        lambda m, s, pivots, x, among: _solved(m, Matrix(s, n), pivots, x, among.count),
-        s.numbers,
-        pivots,
-        x,
-        among,
-    )
+
+    def body(m: Arithmetic, s: Numbers, pivots: Numbers, x: Numbers, among: Listed) -> None:
+        _solved(m, Matrix(s, n), pivots, x, among.count)
+
+    m.shared(f"solved_{n}", body, s.numbers, pivots, x, among)
 
 
 def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers, count: Index) -> None:

@@ -86,11 +86,19 @@ def _on_circle(part: int, w: Writer, x: str) -> str:
     return w.circles[x][part]
 
 
+def _larger(w: Writer, x: str, y: str) -> str:
+    return w.select(w.compare("ogt", x, y), x, y)
+
+
+def _chosen(w: Writer, x: str, y: str, a: str, b: str) -> str:
+    return w.select(w.compare("olt", x, y), a, b)
+
+
 #: How each operation is written that has no name of LLVM's in the table, from its arguments.
 WRITTEN: dict[str, Callable[..., str]] = {
     **{op: partial(_on_circle, part) for op, part in CIRCLE.items()},
-    "max": lambda w, x, y: w.select(w.compare("ogt", x, y), x, y),
-    "choose": lambda w, x, y, a, b: w.select(w.compare("olt", x, y), a, b),
+    "max": _larger,
+    "choose": _chosen,
 }
 
 
