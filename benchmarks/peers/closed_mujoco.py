@@ -32,7 +32,7 @@ class ClosedMujoco:
             raise PeerMissing("not installed")
         if any(c.joint.kind not in EQUALITIES for c in robot.closures):
             raise PeerMissing("no such constraint")
-        self.model = mujoco.MjModel.from_xml_string(_document(robot))
+        self.model = mujoco.MjModel.from_xml_string(document(robot))
         self._data, self._map = mujoco.MjData(self.model), mujoco_map(robot, self.model)
 
     def loop(self, s: States) -> Callable[[], None]:
@@ -44,7 +44,8 @@ class ClosedMujoco:
         return partial(_loop, self.model, self._data, list(zip(q, v, tau, strict=True)))
 
 
-def _document(robot: hinge.Robot) -> str:
+def document(robot: hinge.Robot) -> str:
+    """Return a robot with its closures as a document of MuJoCo."""
     root = Et.Element("mujoco")
     Et.SubElement(root, "compiler", angle="radian", balanceinertia="true")
     Et.SubElement(root, "option", gravity=_text(robot.gravity))

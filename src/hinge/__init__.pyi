@@ -60,6 +60,18 @@ from hinge.dynamics import (
     LoopCosts as LoopCosts,
 )
 
+# Robots: contacts
+from hinge.model import (
+    Contact as Contact,
+    Plane as Plane,
+    HeightField as HeightField,
+    on_ground as on_ground,
+    contacts_of as contacts_of,
+    contact_pairs as contact_pairs,
+    with_contacts as with_contacts,
+    without_contacts as without_contacts,
+)
+
 # Dynamics: robots with closures
 from hinge.dynamics import (
     closed_dynamics as closed_dynamics,
@@ -77,6 +89,18 @@ from hinge.dynamics import (
     ClosedForces as ClosedForces,
     Assembly as Assembly,
     Mobility as Mobility,
+)
+
+# Dynamics: contacts
+from hinge.dynamics import (
+    gap as gap,
+    contact_jacobian as contact_jacobian,
+    contact_dynamics as contact_dynamics,
+    contact_step as contact_step,
+    collide as collide,
+    ContactDynamics as ContactDynamics,
+    ContactStep as ContactStep,
+    Collision as Collision,
 )
 
 # Dynamics: grasps

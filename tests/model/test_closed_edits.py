@@ -108,6 +108,9 @@ def test_closures_go_along(what):
 #: Functions that call `assemble` or make a Robot, and what shows that closures are not lost there.
 MAKERS = {
     "model/robot.py:make_robot": "all of them",
+    "model/robot.py:remade": "dressed",
+    "model/touching.py:with_contacts": "tests/model/test_contacts.py",
+    "model/touching.py:without_contacts": "tests/model/test_contacts.py",
     "model/edit.py:_as_robot": "a payload has none",
     "model/edit.py:reduce": "reduce",
     "model/edit.py:at_joints": "at_joints",
@@ -145,7 +148,7 @@ def _makes(node):
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
         return False
     parts = {"bodies", "joints", "frames"} & {k.arg for k in node.keywords}
-    return node.func.id in ("make_robot", "Robot") or (node.func.id == "replace" and bool(parts))
+    return node.func.id in ("make_robot", "remade", "Robot") or (node.func.id == "replace" and bool(parts))
 
 
 def test_every_place_that_makes_a_robot_is_looked_at():

@@ -30,12 +30,13 @@ from hinge.algebra.space import (
 from hinge.errors import ArgumentError
 
 __all__ = [
-    "A0", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Articulated", "B", "Bc", "D", "Di", "Dik",
-    "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H", "Ha", "Hp", "K", "Kk",
-    "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups", "a", "a_m", "a_n", "b",
-    "b_m", "closed", "e_c", "f_ext", "friction", "g", "gamma", "held", "inertias", "kappa", "loaded",
-    "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "rotors", "s_c", "tau",
-    "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
+    "A0", "ANSWERED", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Answered", "Articulated",
+    "B", "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk",
+    "Gp", "H", "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q",
+    "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "closed", "e_c", "f_ext", "friction",
+    "g", "gamma", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace", "passive",
+    "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c", "rotors", "rounds", "s_c",
+    "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
 ]  # fmt: skip
 
 DIAGONAL, STEP, RESOLVENT, DENSE = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT, Structure.DENSE
@@ -43,6 +44,21 @@ FORCE, MOTION, NUMBER = Carries.FORCE, Carries.MOTION, Carries.NUMBER
 SEES, GATHERS, HAS, MOVES, GAIN = Role.SEES, Role.GATHERS, Role.HAS, Role.MOVES, Role.GAIN
 INERTIA, NODES, SPLIT = frozenset({Ask.INERTIA}), frozenset({Ask.NODES}), frozenset({Ask.SPLIT})
 CLOSURES = frozenset({Ask.CLOSURES})
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Forces that answer a law, made of two expressions by name: `operator` · forces + `right`.
+
+    `inputs` are where the search starts and the bounds of the law's sets; `measures` are told beside the
+    answer: how far it is from the law, and the number of rounds.
+    """
+
+    forces: Leaf
+    inputs: tuple[Leaf, Leaf]
+    measures: tuple[Leaf, Leaf]
+    operator: str
+    right: str
 
 
 def letter(name: str, to: Space, domain: Space, meaning: str, card: Card | None = None, **more: Any) -> Leaf:
@@ -247,6 +263,27 @@ gamma = letter("gamma", Constraint, One, "rate of A at the present velocities",
                unicode="γ", latex=r"\gamma")
 e_c = letter("e_c", Constraint, One, "errors of closures: what keeps them from being closed",
              Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, closed), unicode="eᶜ", latex="e_c")
+
+# Contacts: rows that push and do not pull. λ is the answer to a law, made of two other expressions.
+lam = letter("lam", Constraint, One, "forces that closures and contacts answer with, within the law of each",
+             Card(NUMBER, NUMBER, asks=CLOSURES), unicode="λ", latex=r"\lambda")
+lam_0 = letter("lam_0", Constraint, One, "forces from which the search for the answer starts",
+               Card(NUMBER, NUMBER), unicode="λ₀", latex=r"\lambda_0")
+bounds = letter("bounds", Constraint, One, "coefficients of friction, and bounds of forces",
+                Card(NUMBER, NUMBER), unicode="μᶜ", latex=r"\mu_c")
+bounce = letter("bounce", Constraint, One, "coefficients of restitution",
+                Card(NUMBER, NUMBER), unicode="εᶜ", latex=r"\epsilon_c")
+pace = letter("pace", Constraint, One, "steps of time in a second",
+              Card(NUMBER, NUMBER), unicode="νᶜ", latex=r"\nu_c")
+off_law = letter("off_law", Constraint, One, "how far each row is from its law",
+                 Card(NUMBER, NUMBER), unicode="ρᶜ", latex=r"\rho_c")
+rounds = letter("rounds", Constraint, One, "rounds in which the answer was found",
+                Card(NUMBER, NUMBER), unicode="nᶜ", latex="n_c")
+r_c = letter("r_c", Constraint, One, "accelerations across contacts and closures that a step must not leave",
+             Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, _V_ends, closed, bounce, pace),
+             unicode="rᶜ", latex="r_c")
+#: What λ answers: the law of Ω λ + w, with Ω and w expressions of these names beside it.
+ANSWERED = Answered(lam, (lam_0, bounds), (off_law, rounds), "compliance", "wanted")
 
 # A base that moves in a given way: its velocity and acceleration, and the bias terms with them.
 V0 = letter("V0", World, One, "velocity of a base that moves in a given way",

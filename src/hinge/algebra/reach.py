@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hinge.algebra.expression import Expr, Leaf
-from hinge.algebra.letters import DEFINITIONS
+from hinge.algebra.letters import ANSWERED, DEFINITIONS
 from hinge.algebra.polynomials import leaves
 
 
@@ -28,4 +28,5 @@ def _reached(expressions: Iterable[Expr], inside: Callable[[Leaf], Iterable[Expr
         if x not in found:
             found.add(x)
             todo += [y for e in inside(x) for y in leaves(e)]
+            todo += ANSWERED.inputs if x is ANSWERED.forces else ()
     return found

@@ -1,7 +1,7 @@
 """Bindings: the values of the algebra's letters at each body of a robot."""
 
 from hinge.binding.binder import bind
-from hinge.binding.binding import RobotBinding, of_this_package
+from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching, of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.joint_code import Formula, Row, jointwise
 from hinge.binding.merge import hides_fixed_bodies
@@ -11,6 +11,7 @@ from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
     "PARAMETERS",
+    "ROW_INPUTS",
     "Chain",
     "Expressed",
     "Formula",
@@ -22,6 +23,7 @@ __all__ = [
     "Rotate",
     "Row",
     "Shift",
+    "Touching",
     "Turn",
     "asks_of",
     "bind",

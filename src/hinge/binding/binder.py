@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral
 
 from hinge.algebra import One, Space, World
-from hinge.binding.binding import RobotBinding
+from hinge.binding.binding import RobotBinding, Touching
 from hinge.binding.embedded import EmbeddedBinding
 from hinge.binding.needs import EVERYTHING, Needs
 from hinge.binding.site import Expressed
@@ -24,6 +24,7 @@ def bind(
     prescribed: Iterable[str] | None = (),
     sizes: Mapping[Space, int] | None = None,
     rows: tuple[tuple[int, ...], ...] | None = None,
+    touch: Touching = "",
 ) -> RobotBinding:
     """Return the binding of the letters to a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
@@ -39,6 +40,7 @@ def bind(
         needs,
         sizes=_checked_sizes(sizes),
         rows=rows,
+        touch=touch,
     )
 
 

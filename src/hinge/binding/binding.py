@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,13 +27,17 @@ from hinge.algebra import (
     Resistance,
     Space,
     World,
+    bounce,
+    bounds,
     closed,
     friction,
     g,
     held,
     inertias,
+    lam_0,
     placements,
     rotors,
+    x_c,
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.links import LinkKind as ClosureKind
@@ -43,16 +47,31 @@ from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
 from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
 from hinge.binding.steps import Link as Step
 from hinge.binding.steps import Shift, Turn
+from hinge.binding.touch import ContactLink
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import Closure, LoopMotion, Robot, closure_ends, digest, every_closure, rows_of
+from hinge.model import (
+    Closure,
+    Contact,
+    LoopMotion,
+    Robot,
+    closure_ends,
+    contact_ends,
+    digest,
+    every_closure,
+    rows_of,
+)
 from hinge.model import Joint as ModelJoint
 from hinge.model.joints import JointType, released
 from hinge.spatial import Array, Inertia, Transform
-from hinge.sweeps import Site, has_blocks_at_bodies
+from hinge.sweeps import Law, Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
 _WIDTHS = {Parameter: 10, Placement: 7, Resistance: 3}
+#: Inputs with a number for each row of closures and contacts, which the robot provides if no call gives them.
+ROW_INPUTS = (closed, bounds, bounce, lam_0, x_c)
+#: The rows of contacts.
+Touching: TypeAlias = Literal["", "normals", "cones"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +83,8 @@ class RobotBinding:
     an input `held` says for each coordinate whether it is (see `site`). `needs` is what the expressions ask
     for. With `own_gravity` g is the robot's own and no input. `sizes` are the lengths of spaces of the user's
     own, Constraint among them, which have one block, at the world: (name, meaning, length). `rows` are for
-    each closure of the robot the rows of its joint that are kept; None keeps all.
+    each closure of the robot the rows of its joint that are kept; None keeps all. `touch` says what of the
+    robot's contacts beside its closures: nothing, their "normals", or all three rows of their "cones".
     """
 
     robot: Robot
@@ -75,6 +95,7 @@ class RobotBinding:
     own_gravity: bool = False
     sizes: tuple[tuple[str, str, int], ...] = ()
     rows: tuple[tuple[int, ...], ...] | None = None
+    touch: Touching = ""
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -88,9 +109,27 @@ class RobotBinding:
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:
         """Return the value of an input that the robot provides: g with `own_gravity`, closures that hold."""
-        if leaf is closed and not self.needs.gives(closed):
-            return [1.0] * self.length(Constraint)
+        if (leaf is closed or (self.touch and leaf in ROW_INPUTS)) and not self.needs.gives(leaf):
+            return self._by_rows(leaf)
         return [0.0, 0.0, 0.0, *(-self.robot.gravity).tolist()] if leaf is g and self.own_gravity else None
+
+    def _by_rows(self, leaf: Leaf) -> list[float]:
+        """Return the robot's own numbers for the rows of closures and contacts."""
+        if leaf in (closed, lam_0, x_c):
+            return [float(leaf is closed)] * self.length(Constraint)
+        found = [0.0] * self._closure_rows
+        for c in self._contacts:
+            found += [c.friction if leaf is bounds else c.restitution] * self._contact_rows
+        return found
+
+    @property
+    def law(self) -> Law:
+        """Closures are free, contacts half lines or cones."""
+        contacts = len(self._contacts)
+        kept = sum(x.size for x in self.links) - contacts * self._contact_rows
+        if self.touch == "normals":
+            return Law(free=kept, half=contacts)
+        return Law(free=kept, cone=contacts)
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:
@@ -158,13 +197,33 @@ class RobotBinding:
 
     @cached_property
     def _ends(self) -> tuple[tuple[int, Transform], ...]:
-        """The ends of closures on bodies, the inner before the outer: body, and transform to it."""
-        both = (end for c in self._closures for end in closure_ends(self.robot, c))
-        return tuple((i, x) for i, x in both if i != WORLD)
+        """The ends of links on bodies, the inner before the outer: body, and transform to it."""
+        return tuple((i, x) for pair in self._pairs for i, x in pair if i != WORLD)
+
+    @cached_property
+    def _pairs(self) -> tuple[tuple[tuple[int, Transform], tuple[int, Transform]], ...]:
+        """The inner and outer ends of closures and contacts; a contact's shape is the outer one."""
+        touching = (contact_ends(self.robot, c) for c in self._contacts)
+        closing = (closure_ends(self.robot, c) for c in self._closures)
+        return (*closing, *((surface, shape) for shape, surface in touching))
 
     @property
     def _closures(self) -> tuple[Closure, ...]:
         return self.robot.closures if Ask.CLOSURES in self.needs.asks else ()
+
+    @property
+    def _contacts(self) -> tuple[Contact, ...]:
+        return self.robot.contacts if self.touch else ()
+
+    @property
+    def _contact_rows(self) -> int:
+        """The number of rows of each contact."""
+        return 1 if self.touch == "normals" else 3
+
+    @property
+    def _closure_rows(self) -> int:
+        """The number of rows of closures, those that are not kept among them."""
+        return sum(len(rows_of(c.joint).names) for c in self._closures)
 
     @cached_property
     def end_places(self) -> tuple[tuple[tuple[int, Transform], ...], ...]:
@@ -175,28 +234,33 @@ class RobotBinding:
         return tuple(map(tuple, found))
 
     @cached_property
-    def links(self) -> tuple[ClosureKind, ...]:
-        """The closures, with the places of their ends in the stack of all ends, body by body."""
+    def links(self) -> tuple[ClosureKind | ContactLink, ...]:
+        """Closures and contacts, with the places of their ends in the stack of all ends, body by body."""
         order = [n for i in range(len(self.tree)) for n in self._ends_of(i)]
-        found: list[ClosureKind] = []
+        found: list[ClosureKind | ContactLink] = []
         count = 0
-        for k, c in enumerate(self._closures):
-            rows = tuple(range(len(rows_of(c.joint).names))) if self.rows is None else self.rows[k]
-            inner = None
-            if closure_ends(self.robot, c)[0][0] != WORLD:
+        for k, (c, pair) in enumerate(zip((*self._closures, *self._contacts), self._pairs, strict=True)):
+            inner, (home, place) = None, pair[0]
+            if home != WORLD:
                 inner, count = order.index(count), count + 1
-            found.append(ClosureKind(c, inner, order.index(count), rows))
-            count += 1
+            outer, count = order.index(count), count + 1
+            if isinstance(c, Contact):
+                fixed = _tidy_ones(place.matrix()).astype(object) if home == WORLD else None
+                found.append(ContactLink(c, inner, outer, self._contact_rows, fixed))
+                continue
+            rows = tuple(range(len(rows_of(c.joint).names))) if self.rows is None else self.rows[k]
+            found.append(ClosureKind(c, inner, outer, rows))
         return tuple(found)
 
     @cached_property
     def _kept(self) -> list[int]:
-        """The rows of closures that are kept, among all of them."""
+        """The rows of closures that are kept, and those of contacts, among all of them."""
         found: list[int] = []
         start = 0
-        for c, link in zip(self._closures, self.links, strict=True):
-            found += [start + k for k in link.rows]
-            start += len(rows_of(c.joint).names)
+        for link in self.links:
+            rows = link.rows if isinstance(link, ClosureKind) else range(link.size)
+            found += [start + k for k in rows]
+            start += len(rows_of(link.closure.joint).names) if isinstance(link, ClosureKind) else link.size
         return found
 
     def _ends_of(self, body: int) -> list[int]:
@@ -263,7 +327,7 @@ class RobotBinding:
 
     def _at_world(self, space: Space) -> Sequence[int]:
         """Return the indices of the block at the world; of closures the rows that are kept."""
-        return self._kept if space is Constraint and self._closures else range(self.length(space))
+        return self._kept if space is Constraint and self._pairs else range(self.length(space))
 
     def _split(self, space: Space, body: int) -> Sequence[int]:
         if space in (Passive, Active):
@@ -305,8 +369,8 @@ class RobotBinding:
         found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
         found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
         found[Link] = 6 * len(self._ends)
-        if self._closures:
-            found[Constraint] = sum(len(rows_of(c.joint).names) for c in self._closures)
+        if self._pairs:
+            found[Constraint] = self._closure_rows + self._contact_rows * len(self._contacts)
         return found | {Space(name, meaning): n for name, meaning, n in self.sizes}
 
     @property

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Ac, Leaf, e_c, gamma
+from hinge.algebra import Ac, Leaf, e_c, gamma, r_c
+from hinge.binding.touch import SHARE, ContactLink
 from hinge.errors import UnboundLeafError
 from hinge.model import Closure, closure_error_of, rows_of
 from hinge.spatial import Transform, cross
@@ -34,72 +36,117 @@ class LinkKind:
     outer: int
     rows: tuple[int, ...]
 
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @cached_property
+    def reactions(self) -> Block:
+        """The kept rows of Rᵀ."""
+        return rows_of(self.closure.joint).matrix[list(self.rows)].astype(object)
+
+    def map(self, inner: Block, outer: Block) -> tuple[Block, Block]:
+        """Return the rows at the outer and at the inner end: Rᵀ and −Rᵀ X."""
+        return self.reactions, -(self.reactions @ across(inner, outer))
+
+    def error(self, inner: Block, outer: Block) -> Block:
+        """Return the errors in the kept rows."""
+        whole = closure_error_of(rows_of(self.closure.joint), _as_transform(across(inner, outer)))
+        return whole[list(self.rows)]
+
+    def rate(self, inner: Block, outer: Block, v_inner: Block, v_outer: Block) -> Block:
+        """Return γ = Rᵀ (V × X V(p)), where V is the velocity across: d/dt (A V) = A α + γ."""
+        if self.inner is None:
+            return zeros(self.size)
+        seen = across(inner, outer) @ v_inner
+        return self.reactions @ _motion_cross(v_outer - seen, seen)
+
+    def step(
+        self, inner: Block, outer: Block, v_inner: Block, v_outer: Block, bounce: Block, pace: Block
+    ) -> Block:
+        """Return velocities across and a share of the errors, per step."""
+        u = self.reactions @ (v_outer - across(inner, outer) @ v_inner)
+        return (u + SHARE * pace * self.error(inner, outer)) * pace
+
 
 class WorldSite:
     """The letters at the world of a robot with closures, with numbers in the order they are taken in."""
 
-    def __init__(self, links: Sequence[LinkKind], numbers: Sequence[Any], robot: str) -> None:
+    def __init__(self, links: Sequence[LinkKind | ContactLink], numbers: Sequence[Any], robot: str) -> None:
         self.links, self.robot = links, robot
         left = iter(numbers)
-        self.fixed = [_taken_matrix(left) if x.inner is None else None for x in links]
+        self.fixed = [self._fixed(x, left) for x in links]
         assert not list(left), "numbers of the world that nothing takes"
 
-    def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
-        """Return a leaf that is a function of the ends of closures.
+    def _fixed(self, link: LinkKind | ContactLink, left: Iterator[Any]) -> Block | None:
+        """Return the inner end of a link that is fixed in the world."""
+        if link.inner is not None:
+            return None
+        return link.fixed if isinstance(link, ContactLink) else _taken_matrix(left)
 
-        Arguments are the motion transforms from the world to the ends (6 n, 6), for γ their velocities, and
-        the rows that hold.
+    def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the ends of closures and contacts.
+
+        Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their
+        velocities, the rows that hold, and for rᶜ restitution and pace.
         """
-        formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors}
+        formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
         if leaf not in formulas:
             raise UnboundLeafError(f"{leaf}: robot {self.robot!r} gives no value for it at the world")
         return formulas[leaf](*needs)
 
-    def _across(self, k: int, poses: Block) -> Block:
-        """Return X of a closure, which takes motions from its inner to its outer end."""
-        link, fixed = self.links[k], self.fixed[k]
-        outer = _at(poses, link.outer)
-        inner = fixed if link.inner is None else _at(poses, link.inner)
-        assert inner is not None
-        e, low, f, g = outer[:3, :3], outer[3:, :3], inner[:3, :3], inner[3:, :3]
-        found = zeros(6, 6)
-        found[:3, :3] = found[3:, 3:] = e @ f.T
-        found[3:, :3] = low @ f.T + e @ g.T
-        return found
-
     def _map(self, poses: Block, closed: Block) -> Block:
-        """Return A: Rᵀ at the outer end, −Rᵀ X at the inner end, in the rows that hold."""
+        """Return A: the rows at both ends, where they hold."""
         found = zeros(len(closed), len(poses))
-        for k, link, rows, at in self._each():
-            found[at, 6 * link.outer : 6 * link.outer + 6] = rows
+        for link, at, ends in self._each(poses):
+            outer, inner = link.map(*ends)
+            found[at, 6 * link.outer : 6 * link.outer + 6] = outer
             if link.inner is not None:
-                found[at, 6 * link.inner : 6 * link.inner + 6] = -(rows @ self._across(k, poses))
+                found[at, 6 * link.inner : 6 * link.inner + 6] = inner
         return closed[:, None] * found
 
     def _rate(self, poses: Block, velocities: Block, closed: Block) -> Block:
-        """Return γ = Rᵀ (V × X V(p)), where V is the velocity across: d/dt (A V) = A α + γ."""
+        """Return γ, with which d/dt (A V) = A α + γ."""
         found = zeros(len(closed))
-        for k, link, rows, at in self._each():
-            if link.inner is not None:
-                inner = self._across(k, poses) @ _at(velocities, link.inner)
-                found[at] = rows @ _motion_cross(_at(velocities, link.outer) - inner, inner)
+        for link, at, ends in self._each(poses):
+            found[at] = link.rate(*ends, *self._velocities(link, velocities))
         return closed * found
 
     def _errors(self, poses: Block, closed: Block) -> Block:
-        """Return the errors of the closures in the rows that are kept and hold."""
+        """Return the errors of closures and the gaps of contacts, in the rows that are kept and hold."""
         found = zeros(len(closed))
-        for k, link, _, at in self._each():
-            whole = closure_error_of(rows_of(link.closure.joint), _as_transform(self._across(k, poses)))
-            found[at] = whole[list(link.rows)]
+        for link, at, ends in self._each(poses):
+            found[at] = link.error(*ends)
         return closed * found
 
-    def _each(self) -> Iterator[tuple[int, LinkKind, Block, slice]]:
-        """Yield number, kind, kept rows of Rᵀ, and where they stand, of each closure."""
+    def _steps(self, poses: Block, velocities: Block, closed: Block, bounce: Block, pace: Block) -> Block:
+        """Return what a step must not leave."""
+        found = zeros(len(closed))
+        for link, at, ends in self._each(poses):
+            found[at] = link.step(*ends, *self._velocities(link, velocities), bounce[at], pace[at])
+        return closed * found
+
+    def _velocities(self, link: LinkKind | ContactLink, stack: Block) -> tuple[Block, Block]:
+        return zeros(6) if link.inner is None else _at(stack, link.inner), _at(stack, link.outer)
+
+    def _each(self, poses: Block) -> Iterator[tuple[LinkKind | ContactLink, slice, tuple[Block, Block]]]:
+        """Yield each link, where its rows stand, and the transforms to its inner and outer end."""
         start = 0
-        for k, link in enumerate(self.links):
-            rows = rows_of(link.closure.joint).matrix[list(link.rows)].astype(object)
-            yield k, link, rows, slice(start, start + len(rows))
-            start += len(rows)
+        for link, fixed in zip(self.links, self.fixed, strict=True):
+            inner = _at(poses, link.inner) if link.inner is not None else fixed
+            assert inner is not None
+            yield link, slice(start, start + link.size), (inner, _at(poses, link.outer))
+            start += link.size
+
+
+def across(inner: Block, outer: Block) -> Block:
+    """Return X of a closure, which takes motions from its inner to its outer end."""
+    e, low, f, g = outer[:3, :3], outer[3:, :3], inner[:3, :3], inner[3:, :3]
+    found = zeros(6, 6)
+    found[:3, :3] = found[3:, 3:] = e @ f.T
+    found[3:, :3] = low @ f.T + e @ g.T
+    return found
 
 
 def _at(stack: Block, end: int) -> Block:

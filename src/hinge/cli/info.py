@@ -90,6 +90,18 @@ def facts(robot: Robot) -> dict[str, Any]:
             }
             for c in robot.closures
         ],
+        "contacts": [
+            {
+                "name": c.name,
+                "shape": c.shape,
+                "frame": c.frame,
+                "surface": type(c.surface).__name__,
+                "on": c.on,
+                "friction": c.friction,
+                "restitution": c.restitution,
+            }
+            for c in robot.contacts
+        ],
         **({"mobility": _closed().mobility_facts(robot)} if robot.closures else {}),
         "problems": len(check(robot)),
     }

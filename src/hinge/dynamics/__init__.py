@@ -7,6 +7,8 @@ from hinge.dynamics import (
     closed,
     closed_forms,
     compiler,
+    contact,
+    contact_forms,
     embedding,
     estimation,
     expressions,
@@ -33,6 +35,8 @@ from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
 from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
+from hinge.dynamics.contact import *
+from hinge.dynamics.contact_forms import *
 from hinge.dynamics.embedding import *
 from hinge.dynamics.estimation import *
 from hinge.dynamics.expressions import *
@@ -60,6 +64,8 @@ __all__ += centroidal.__all__
 __all__ += closed.__all__
 __all__ += closed_forms.__all__
 __all__ += compiler.__all__
+__all__ += contact.__all__
+__all__ += contact_forms.__all__
 __all__ += embedding.__all__
 __all__ += estimation.__all__
 __all__ += expressions.__all__

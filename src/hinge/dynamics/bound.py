@@ -23,7 +23,7 @@ from hinge.algebra import (
     leaves,
     tau_j,
 )
-from hinge.binding import PARAMETERS, Expressed, bind
+from hinge.binding import PARAMETERS, ROW_INPUTS, Expressed, Touching, bind
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.requirements import needs_of
@@ -61,9 +61,9 @@ def compile_bound(
         checked_target("target", target)
     if isinstance(expressions, str):
         expressions = expression(expressions)
-    readout, all_rows = None, False
+    readout, all_rows, touch = None, False, ""
     if isinstance(expressions, Parts):
-        readout, all_rows = expressions.readout, expressions.all_rows
+        readout, all_rows, touch = expressions.readout, expressions.all_rows, expressions.touch
         if expressions.reader is not None:
             readout = expressions.reader(robot)
         expressions, blocks = expressions.expressions, {**expressions.blocks, **(blocks or {})}
@@ -72,12 +72,19 @@ def compile_bound(
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
     letters = {x for e in given.values() for x in leaves(e)}
     needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
-    solves = not all_rows and _solves_closures(given.values())
+    solves = not all_rows and (_solves_closures(given.values()) or bool(touch and robot.closures))
     kept = rows(robot, needs.gives(closed)) if solves else None
     binding = bind(
-        robot, needs, nodes=nodes, expressed=expressed, prescribed=prescribed, sizes=sizes, rows=kept
+        robot,
+        needs,
+        nodes=nodes,
+        expressed=expressed,
+        prescribed=prescribed,
+        sizes=sizes,
+        rows=kept,
+        touch=touch,
     )
-    _refuse_open(robot, letters)
+    _refuse_open(robot, letters, touch)
     if expressed != "body" and Q not in letters:
         raise ArgumentError(
             f"expressed: expected 'body', got {expressed!r}, which nothing in the expression shows; put Q "
@@ -106,10 +113,15 @@ def _solves_closures(expressions: Iterable[Expr]) -> bool:
     return any(Ac in leaves(part) for e in expressions for part in inverted(e))
 
 
-def _refuse_open(robot: Robot, letters: set[Leaf]) -> None:
-    """Refuse letters of closures for a robot that has none."""
-    if robot.closures:
+def _refuse_open(robot: Robot, letters: set[Leaf], touch: Touching) -> None:
+    """Refuse letters of closures and contacts for a robot that has none."""
+    if robot.closures or (touch and robot.contacts):
         return
+    if touch:
+        raise ArgumentError(
+            f"robot: expected one with contacts, got {robot.name!r}, which has none; say what may touch with "
+            "hinge.with_contacts(robot, contacts), or hinge.on_ground(robot, frames)"
+        )
     for x in letters:
         if Ask.CLOSURES in x.card.asks:
             raise ArgumentError(
@@ -137,6 +149,7 @@ def _checked_blocks(blocks: Mapping[str, Expr], beside: Mapping[str, Expr]) -> d
 
 
 _PARAMETERS = [x.name for x in PARAMETERS]
+_ROWS = [x.name for x in ROW_INPUTS]
 
 
 def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
@@ -144,7 +157,7 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
     refuse_text("parameters", parameters)
     found = list(parameters)
     for name in found:
-        if name == closed.name and any(Ask.CLOSURES in x.card.asks for x in letters):
+        if name in _ROWS and any(Ask.CLOSURES in x.card.asks for x in letters):
             continue
         if name not in _PARAMETERS:
             raise ArgumentError(f"parameters: expected names among {', '.join(_PARAMETERS)}, got {name!r}")

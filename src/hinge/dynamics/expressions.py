@@ -67,6 +67,7 @@ from hinge.algebra import (
     x_n,
     zero,
 )
+from hinge.binding import Touching
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.model import Robot
 from hinge.sweeps import Readout
@@ -126,7 +127,7 @@ def _inverse(on: Setting) -> Expr:
     return H @ phi @ (M @ phi.T @ (H.T @ qdd + on.acceleration) + on.force) - on.own
 
 
-def _forward(on: Setting) -> Expr:
+def forward(on: Setting) -> Expr:
     return mass.inv() @ (tau + on.own - H @ phi @ on.load)
 
 
@@ -153,7 +154,7 @@ _closing = closure_compliance.inv()
 #: inverse cross-inertias beside it. Featherstone 1987 section 9.5.3; Ω is Aᶜ Φ Aᶜᵀ, (9.27).
 cross_inertias = Bc.T @ phi.T @ H.T @ mass.inv() @ H @ phi @ Bc
 #: Accelerations, or jumps of velocity, by forces of the closures.
-_by_closures = mass.inv() @ closure_jacobian.T
+by_closures = mass.inv() @ closure_jacobian.T
 
 
 def _closed(on: Setting) -> dict[str, Expr]:
@@ -161,10 +162,10 @@ def _closed(on: Setting) -> dict[str, Expr]:
 
     q̈ = q̈f + 𝓜⁻¹ Jcᵀ λ,  Ω λ = −(Jc q̈f + J̇c q̇),  q̈f the accelerations of the robot with its closures open.
     """
-    free = _forward(on)
+    free = forward(on)
     wanted = Ac @ (Bc.T @ phi.T @ (H.T @ free + a) + s_c) + gamma
     forces = -(_closing @ wanted)
-    return {"qdd": free + _by_closures @ forces, "forces": forces, "wanted": wanted}
+    return {"qdd": free + by_closures @ forces, "forces": forces, "wanted": wanted}
 
 
 def closed_results(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +199,7 @@ BODY_ACCELERATIONS: dict[str, Expr] = {
 #: that the caller asks for.
 _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "inverse_dynamics": _inverse,
-    "forward_dynamics": _forward,
+    "forward_dynamics": forward,
     "mass_matrix": mass,
     "mass_matrix_inverse": mass.inv(),
     "bias_force": _bias,
@@ -246,7 +247,8 @@ class Parts:
 
     `readout` is a formula of these that gives what the verb shows, `reader` what gives one for a robot, on
     which and nothing else it depends. With `all_rows` closures have all their rows, where solves take the
-    independent ones else. `verb` is the name of the verb.
+    independent ones else. `verb` is the name of the verb. `touch` says which rows of the robot's contacts
+    stand beside its closures.
     """
 
     expressions: dict[str, Expr]
@@ -255,6 +257,7 @@ class Parts:
     reader: Callable[[Robot], Readout] | None = None
     all_rows: bool = False
     verb: str = ""
+    touch: Touching = ""
 
     @cached_property
     def letters(self) -> set[Leaf]:
@@ -375,7 +378,7 @@ CLOSURES: dict[str, Expr] = {
     "closure_jacobian": closure_jacobian,
     "closure_bias": closure_bias,
     "cross_inertias": cross_inertias,
-    "settle": qd - _by_closures @ _closing @ closure_jacobian @ qd,
+    "settle": qd - by_closures @ _closing @ closure_jacobian @ qd,
 }
 #: What closes a robot, with all rows of its closures: rows that the dynamics drops hold the others in
 #: place. The errors and the velocities across, the Newton step −𝓜⁻¹ Jcᵀ Ω⁻¹ e to configurations that close,
@@ -384,11 +387,11 @@ PROJECTION: dict[str, Parts] = {
     verb: Parts({verb: e}, all_rows=True, verb=verb)
     for verb, e in {
         **{verb: CLOSURES[verb] for verb in ("closure_error", "closure_velocity", "settle")},
-        "closing_step": -(_by_closures @ _closing @ e_c),
+        "closing_step": -(by_closures @ _closing @ e_c),
     }.items()
 }
 #: Verbs of a robot with closures that mean something else there.
-_compliance_closed = compliance - J @ _by_closures @ _closing @ _by_closures.T @ J.T
+_compliance_closed = compliance - J @ by_closures @ _closing @ by_closures.T @ J.T
 _CLOSED: dict[str, Callable[[Setting], Expr]] = {
     "forward_dynamics": lambda on: _closed(on)["qdd"],
     "operational_inverse_inertia": lambda _: _compliance_closed,

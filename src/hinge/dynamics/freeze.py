@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import hinge.pipeline
+from hinge.dynamics.contact_forms import every_contact_form
 from hinge.dynamics.expressions import every_expression
 from hinge.pipeline import frozen_table
 
@@ -19,7 +20,7 @@ def main() -> None:
 
 def table() -> str:
     """Return the text of the table: every verb with every product of its options."""
-    return frozen_table(parts.expressions for parts in every_expression())
+    return frozen_table(parts.expressions for parts in (*every_expression(), *every_contact_form()))
 
 
 if __name__ == "__main__":

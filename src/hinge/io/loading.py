@@ -9,6 +9,7 @@ from hinge.errors import ArgumentError, FormatError, ModelError
 from hinge.io.closures_json import closures_from_json
 from hinge.io.mjcf import read_mjcf
 from hinge.io.urdf import robot_of
+from hinge.io.urdf_contacts import touched
 from hinge.io.xml import parse, read_bytes
 from hinge.model import Robot, with_closures
 
@@ -35,6 +36,7 @@ def load(
     root: str | Path | None = None,
     couplings: Literal["record", "embed"] = "record",
     closures: str | Path | None = None,
+    contacts: bool | Literal["all"] = False,
 ) -> Robot:
     """Return the robot in a URDF or MJCF file; the format is recognised by the content.
 
@@ -46,6 +48,12 @@ def load(
     `closures` is a JSON file of closures, such as `write_urdf` writes: a list of {"name", "inner", "outer",
     "joint": {"kind", "axis", …}, "placement": {"position", "rotation"}}. Loops of URDF+ and active connect
     and weld constraints of MJCF are closures too, rigid where MuJoCo's are soft; `opened(robot)` is the tree.
+    `contacts` gives the robot contacts, which a loaded robot has none of otherwise: True those of its shapes
+    for collision with the world's ground, of spheres, capsules and the corners of boxes; a warning names what
+    is left out. In URDF the ground is z = 0, friction that of <lateral_friction> in a link's <contact>, else
+    zero (`contacts_of` takes another). In MJCF the ground are the world's planes, height fields, spheres and
+    capsules, friction is the sliding one of the geoms, <exclude> and <pair> hold, and "all" adds contacts
+    between bodies.
     Files that an MJCF file names are read only under `root`, by default its own folder. What Hinge leaves out
     of an MJCF file is a ModelWarning for each kind; with `strict` what changes the physics is an error.
     """
@@ -61,15 +69,24 @@ def load(
             f"cannot be read: there is no such file; the one that comes with Hinge is hinge.robots.{path}()",
             source=str(path),
         )
+    if contacts not in (False, True, "all"):
+        raise ArgumentError(f"contacts: expected True, False or 'all', got {contacts!r}")
     data = read_bytes(path)
     if path.suffix == ".xacro":
         urdf = f"{path.stem.removesuffix('.urdf')}.urdf"
         raise FormatError(f"is a xacro file; expand it first: xacro {path.name} > {urdf}", source=str(path))
     document = parse(data, str(path))
     if document.tag == "mujoco":
-        robot = read_mjcf(path, floating=floating, strict=strict, root=root, embed=couplings == "embed")
+        robot = read_mjcf(
+            path, floating=floating, strict=strict, root=root, embed=couplings == "embed", contacts=contacts
+        )
     else:
+        if contacts == "all":
+            raise ArgumentError(
+                "contacts: expected True or False for URDF, got 'all'; contact_pairs takes two bodies"
+            )
         robot = robot_of(document, floating=floating, strict=strict, embed=couplings == "embed")
+        robot = touched(robot, document, strict) if contacts else robot
     return robot if closures is None else _closed(robot, Path(closures))
 
 

@@ -3,7 +3,7 @@
 Read: bodies, hinge, slide, ball and free joints, several joints on one body, inertias, gravity,
 armature (as rotor inertia), damping, friction loss, stiffness and springs' rest, ranges, sites (as
 frames), primitive geoms (as shapes), linear relations of joints (as couplings), active connect and weld
-constraints (as closures, which are rigid). Armature and damping of
+constraints (as closures, which are rigid), on request contacts (`mjcf_contacts.py`). Armature and damping of
 actuators and of tendons of one joint are added to those of their joints, as MuJoCo does. Several joints on
 one body become a chain with massless bodies between, so that each keeps its name. What is left out is named
 by `mjcf_losses.py`, with whether it changes the physics.
@@ -20,6 +20,7 @@ from hinge.errors import FormatError, ModelError
 from hinge.io.base import free_name
 from hinge.io.mjcf_closures import closures_of, told
 from hinge.io.mjcf_compiler import compiled, the_mujoco
+from hinge.io.mjcf_contacts import Chosen, Geoms
 from hinge.io.mjcf_losses import Losses, couplings_of
 from hinge.io.mjcf_physics import BALL, FREE, HINGE, joint_physics, labels
 from hinge.model import (
@@ -51,21 +52,26 @@ def read_mjcf(
     strict: bool | None = False,
     root: str | Path | None = None,
     embed: bool = False,
+    contacts: Chosen = False,
 ) -> Robot:
     """Return the robot of an MJCF file.
 
     Included files, meshes and textures may lie only under `root`, by default the file's own folder. MuJoCo
     compiles the file in a process of its own, in bounded time and memory.
     `floating` gives the only child of the world without a joint a free joint; with `embed` coupled joints
-    have no coordinates of their own. What is left out is a ModelWarning; with `strict` what changes the
-    physics is an error.
+    have no coordinates of their own. `contacts` reads pairs of geoms that may touch, with their sliding
+    friction: those with the world's planes, height fields, spheres and capsules and those of <pair>, with
+    "all" also those between bodies that MuJoCo would look at. What is left out is a ModelWarning; with
+    `strict` what changes the physics is an error.
     """
     path = Path(path)
     model = compiled(path, path.parent if root is None else Path(root))
     if model.nbody > MAX_BODIES:
         reason = f"has {model.nbody} bodies, more than {MAX_BODIES}, the limit"
         raise FormatError(reason, source=str(path))
-    return from_mujoco(model, name=path.stem, floating=floating, strict=strict, embed=embed)
+    return from_mujoco(
+        model, name=path.stem, floating=floating, strict=strict, embed=embed, contacts=contacts
+    )
 
 
 def from_mujoco(
@@ -75,6 +81,7 @@ def from_mujoco(
     floating: bool = False,
     strict: bool | None = False,
     embed: bool = False,
+    contacts: Chosen = False,
 ) -> Robot:
     """Return the robot of a compiled `mujoco.MjModel`; see `read_mjcf`."""
     reader = _Reader(the_mujoco(), model)
@@ -91,12 +98,14 @@ def from_mujoco(
     frames = list(sites.values())
     names = {s: f.name for s, f in sites.items()}
     loops = closures_of(reader.mujoco, model, unread, reader.body_names, frames, names)
-    losses = Losses(reader.mujoco, model, loops.unread)
+    losses = Losses(reader.mujoco, model, loops.unread, contacts=contacts)
     parts: dict[str, Any] = {"couplings": couplings, "gravity": reader.gravity(), "closures": loops.closures}
     try:
         robot = make_robot(name, bodies, chain, frames=[*frames, *loops.frames], **parts)
         found = losses.found(() if embed else couplings)
         enforce(robot, strict=strict, found=[*found, *told(loops.closures)])
+        if contacts:
+            robot = reader.geoms().touched(robot, contacts, strict)
     except ModelError as error:
         raise FormatError(str(error), source=name) from None
     return embed_couplings(robot) if embed else robot
@@ -166,11 +175,22 @@ class _Reader:
             if geometry is None:
                 continue
             touches = bool(m.geom_contype[g] or m.geom_conaffinity[g])
-            placement = Transform.place(_turned(m.geom_quat[g]), np.array(m.geom_pos[g]))
             r, gr, bl, al = (float(c) for c in m.geom_rgba[g])
             role = "collision" if touches else "visual"
-            found.append(Shape(role, geometry, placement, self.label("GEOM", g, ""), (r, gr, bl, al)))
+            found.append(
+                Shape(role, geometry, self.geom_place(g), self.label("GEOM", g, ""), (r, gr, bl, al))
+            )
         return tuple(found)
+
+    def geom_place(self, g: int) -> Transform:
+        return Transform.place(_turned(self.m.geom_quat[g]), np.array(self.m.geom_pos[g]))
+
+    def geoms(self) -> Geoms:
+        """Return all geoms, as what may touch."""
+        m = self.m
+        shapes = [_geometry(int(m.geom_type[g]), np.array(m.geom_size[g])) for g in range(m.ngeom)]
+        places = [self.geom_place(g) for g in range(m.ngeom)]
+        return Geoms(self.mujoco, m, self.body_names, shapes, places)
 
     def frames(self) -> dict[int, Frame]:
         """Return the frames of sites on bodies, by the numbers of the sites."""

@@ -65,8 +65,10 @@ def _masters(found: dict[str, Coupling], joint: str) -> Iterator[str]:
 class Losses:
     """Lists what is left out of a model."""
 
-    def __init__(self, mujoco: Any, m: Any, equalities: Sequence[int]) -> None:
-        self.mujoco, self.m = mujoco, m
+    def __init__(
+        self, mujoco: Any, m: Any, equalities: Sequence[int], *, contacts: bool | str = False
+    ) -> None:
+        self.mujoco, self.m, self.contacts = mujoco, m, contacts
         held = not off(mujoco, m, "EQUALITY") and not off(mujoco, m, "CONSTRAINT")
         self.active = [e for e in equalities if held and m.eq_active0[e]]
         self.inactive = [e for e in equalities if not (held and m.eq_active0[e])]
@@ -101,8 +103,9 @@ class Losses:
         idle = [t for t in range(self.m.ntendon) if not self._pulls(t)]
         if idle:
             yield "tendon", f"{_count(idle, 'tendon')} left out, with no force of their own"
-        if self._touching():
-            yield "contact", "contacts between bodies are left out: they pass through each other"
+        if self.contacts != "all" and self._touching():
+            message = "contacts between bodies are left out: they pass through each other"
+            yield "contact", f"{message}; contacts='all' reads them"
 
     def _equalities(self) -> Iterator[tuple[str, str]]:
         names = labels(self.mujoco, self.m, "EQUALITY")
@@ -178,10 +181,13 @@ class Losses:
         fixed = np.asarray(m.geom_bodyid) == 0
         kind, other = np.bitwise_or.reduce(kinds[~fixed]), np.bitwise_or.reduce(others[~fixed])
         mine = np.flatnonzero(fixed & (((kinds & other) | (others & kind)) != 0)).tolist()
-        if mine:
+        if mine and not self.contacts:
             planes = sum(int(m.geom_type[g]) == _PLANE for g in mine)
             what = f"{_count(mine, 'world geom')} left out that bodies can touch"
-            yield "contact", f"{what}, {planes} of them planes (floors): bodies pass through"
+            yield (
+                "contact",
+                f"{what}, {planes} of them planes (floors): bodies pass through; contacts=True reads them",
+            )
 
     def _masks(self) -> tuple[Any, Any]:
         none = off(self.mujoco, self.m, "CONTACT") or off(self.mujoco, self.m, "CONSTRAINT")

@@ -111,7 +111,7 @@ def off(mujoco: Any, m: Any, name: str) -> bool:
 def labels(mujoco: Any, m: Any, kind: str) -> list[str]:
     """Return the names of all objects of a kind; unnamed ones are numbered."""
     code = getattr(mujoco.mjtObj, f"mjOBJ_{kind}")
-    counts = {"BODY": m.nbody, "JOINT": m.njnt, "EQUALITY": m.neq, "TENDON": m.ntendon}
+    counts = {"BODY": m.nbody, "JOINT": m.njnt, "EQUALITY": m.neq, "TENDON": m.ntendon, "GEOM": m.ngeom}
     count = counts[kind] if kind in counts else len(m.actuator_trntype)
     return [mujoco.mj_id2name(m, code, k) or f"{kind.lower()}{k}" for k in range(count)]
 

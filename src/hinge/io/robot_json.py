@@ -6,7 +6,8 @@ A file can name classes of the model only; nothing else is ever constructed from
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, cast
 
@@ -14,16 +15,32 @@ import numpy as np
 
 from hinge import model
 from hinge.errors import FormatError, HingeError
-from hinge.model import Body, Closure, Coupling, Frame, Joint, Loop, Robot, SoftFinger, joints, make_robot
+from hinge.model import (
+    PARTS,
+    Body,
+    Closure,
+    Contact,
+    Coupling,
+    Frame,
+    HeightField,
+    Joint,
+    Loop,
+    Plane,
+    Robot,
+    SoftFinger,
+    joints,
+    make_robot,
+)
 from hinge.spatial import Inertia, Transform
 
 #: The key under which a part's class stands, and the version of the format.
 KIND, VERSION = "is", 1
 #: Fields set by `assemble`.
 MADE: dict[type[Any], set[str]] = {Joint: {"q_slice", "qd_slice"}}
-#: The fields of a robot that are written, and those that a file must have.
-PARTS = ("bodies", "joints", "frames", "couplings", "gravity", "closures", "loops")
-REQUIRED = PARTS[:-2]
+#: The parts that a file must have.
+REQUIRED = ("bodies", "joints", "frames", "couplings", "gravity")
+#: The key of the height fields, which stand once for all contacts on them; such a contact has their number.
+FIELDS = "height fields"
 MOST_CHARACTERS = 64_000_000
 LONGEST_INTEGER = 300
 
@@ -33,14 +50,18 @@ def _classes() -> dict[str, type[Any]]:
     """Return the allowed classes by name."""
     shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]
     types = [getattr(joints, n) for n in joints.__all__]
-    found = [Body, Closure, Coupling, Frame, Inertia, Joint, Loop, SoftFinger, Transform, *shapes, *types]
+    found = [Body, Closure, Contact, Coupling, Frame, HeightField, Inertia, Joint, Loop, Plane, SoftFinger]
+    found += [Transform, *shapes, *types]
     return {c.__name__: c for c in found if isinstance(c, type) and is_dataclass(c)}
 
 
 def to_json(robot: Robot) -> str:
     """Return a robot as JSON; `from_json` gives the same robot back."""
-    parts = {n: _plain(getattr(robot, n)) for n in PARTS}
-    return json.dumps({"hinge robot": VERSION, "name": robot.name, **parts})
+    grounds = list(dict.fromkeys(c.surface for c in robot.contacts if isinstance(c.surface, HeightField)))
+    parts = {n: _plain(getattr(robot, n)) for n in PARTS if n != "contacts"}
+    parts["contacts"] = [_plain_contact(c, grounds) for c in robot.contacts]
+    more = {FIELDS: [_plain(x) for x in grounds]} if grounds else {}
+    return json.dumps({"hinge robot": VERSION, "name": robot.name, **parts, **more})
 
 
 def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
@@ -55,7 +76,10 @@ def from_json(text: str | bytes, *, source: str = "<string>") -> Robot:
         raise FormatError(f'is not a robot: expected an object with "hinge robot": {VERSION}', source=source)
     given = cast("dict[str, Any]", data)
     try:
-        parts = {n: _part(given[n] if n in REQUIRED else given.get(n, [])) for n in PARTS}
+        data = {n: given[n] if n in REQUIRED else given.get(n, []) for n in PARTS}
+        grounds = [_part(x) for x in given.get(FIELDS, [])]
+        data["contacts"] = [_with_field(c, grounds) for c in data["contacts"]]
+        parts = {n: _part(x) for n, x in data.items()}
         return make_robot(str(given["name"]), **parts)
     except KeyError as error:
         raise FormatError(f"has no {error.args[0]!r}", source=source) from None
@@ -83,6 +107,24 @@ def _plain(x: Any) -> Any:
     if isinstance(x, np.generic):
         return x.item()
     return x
+
+
+def _plain_contact(contact: Contact, grounds: Sequence[HeightField]) -> dict[str, Any]:
+    """Return a contact as JSON data, on a height field by its number."""
+    s = contact.surface
+    if isinstance(s, HeightField):
+        return {**_plain(replace(contact, surface=Plane())), "surface": grounds.index(s)}
+    return _plain(contact)
+
+
+def _with_field(x: Any, grounds: Sequence[HeightField]) -> Any:
+    """Return the JSON data of a contact with the height field itself in place of its number."""
+    k = cast("dict[str, Any]", x).get("surface") if isinstance(x, dict) else None
+    if not isinstance(k, int) or isinstance(k, bool):
+        return x
+    if not 0 <= k < len(grounds):
+        raise ValueError(f"surface: expected one of {len(grounds)} {FIELDS}, got number {k}")
+    return {**x, "surface": grounds[k]}
 
 
 def _part(x: Any) -> Any:

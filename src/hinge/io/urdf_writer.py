@@ -65,8 +65,8 @@ def to_urdf(robot: Robot) -> str:
     moved there, its old frame as a massless link. Frames become massless links on fixed joints. A
     root body on an identity joint is the root link (fixed and free alike: load a floating robot
     with floating=True); otherwise a link "world" is the root. No limit is written as 1e9. Gravity
-    other than the standard, rotor inertia, springs, effort subspaces and closures have no place in URDF: a
-    warning lists which are left out.
+    other than the standard, rotor inertia, springs, effort subspaces, closures and contacts have no place in
+    URDF: a warning lists which are left out.
     """
     robot = release_couplings(robot)
     for j in robot.joints:
@@ -111,6 +111,7 @@ def _left_out(robot: Robot) -> list[str]:
         ),
         "effort subspaces": any(j.effort_subspace is not None for j in robot.joints),
         "closures": bool(robot.closures or robot.loops),
+        "contacts": bool(robot.contacts),
     }
     return [what for what, lost in losses.items() if lost]
 

@@ -63,7 +63,24 @@ def _log(x: float) -> float:
     return -math.inf if x == 0.0 else math.nan
 
 
-#: Every operation by name. Constants, parameters and inputs are leaves, not operations.
+def _larger(x: Any, y: Any) -> Any:
+    return np.where(np.greater(x, y), x, y)
+
+
+def _larger_of(x: float, y: float) -> float:
+    return x if x > y else y
+
+
+def _chosen(x: Any, y: Any, a: Any, b: Any) -> Any:
+    return np.where(np.less(x, y), a, b)
+
+
+def _chosen_of(x: float, y: float, a: float, b: float) -> float:
+    return a if x < y else b
+
+
+#: Every operation by name. `max(x, y)` is y where either is NaN; `choose(x, y, a, b)` is a where x < y.
+#: Constants, parameters and inputs are leaves, not operations.
 OPS: dict[str, Op] = {
     op.name: op
     for op in (
@@ -75,6 +92,9 @@ OPS: dict[str, Op] = {
         Op("cos", np.cos, math.cos, ("even",), method="cos"),
         Op("sqrt", np.sqrt, _sqrt, ("none",), llvm="sqrt", method="sqrt"),
         Op("log", np.log, _log, ("none",), llvm="log", method="log"),
+        Op("abs", np.abs, abs, ("even",), llvm="fabs"),
+        Op("max", _larger, _larger_of, ("none", "none")),
+        Op("choose", _chosen, _chosen_of, ("none", "none", "none", "none")),
     )
 }
 

@@ -9,7 +9,7 @@ from hinge.model.actuator import (
     reaction_force,
 )
 from hinge.model.builder import Builder
-from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock
+from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock, warn_of
 from hinge.model.closing import (
     close,
     closure_ends,
@@ -21,6 +21,7 @@ from hinge.model.closing import (
 )
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
+from hinge.model.contacts import Contact
 from hinge.model.couplings import embed_couplings, release_couplings
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
@@ -46,7 +47,8 @@ from hinge.model.parameters import (
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.peer_map import PeerMap
 from hinge.model.peers import mujoco_map, pinocchio_map
-from hinge.model.robot import STANDARD_GRAVITY, Robot, make_robot
+from hinge.model.robot import PARTS, STANDARD_GRAVITY, Robot, make_robot, remade
+from hinge.model.shape_contacts import ContactMaker, ContactSide, contact_pairs, contacts_of, moves, sides_of
 from hinge.model.state import (
     carry_state,
     configuration,
@@ -56,6 +58,8 @@ from hinge.model.state import (
     random_configuration,
     velocity,
 )
+from hinge.model.surfaces import HeightField, Plane, Surface
+from hinge.model.touching import contact_ends, on_ground, with_contacts, without_contacts
 from hinge.model.vectors import (
     as_configuration,
     as_tangent,
@@ -69,16 +73,21 @@ from hinge.model.vectors import (
 )
 
 __all__ = [
+    "PARTS",
     "STANDARD_GRAVITY",
     "Body",
     "Box",
     "Builder",
     "Capsule",
     "Closure",
+    "Contact",
+    "ContactMaker",
+    "ContactSide",
     "Coupling",
     "Cylinder",
     "Frame",
     "Geometry",
+    "HeightField",
     "Joint",
     "LimitReport",
     "LineContact",
@@ -87,6 +96,7 @@ __all__ = [
     "LoopMotion",
     "Mesh",
     "PeerMap",
+    "Plane",
     "PointContact",
     "Problem",
     "Rigid",
@@ -95,6 +105,7 @@ __all__ = [
     "Shape",
     "SoftFinger",
     "Sphere",
+    "Surface",
     "Unit",
     "actuator_effort",
     "as_configuration",
@@ -116,6 +127,9 @@ __all__ = [
     "closure_transform",
     "common_batch",
     "configuration",
+    "contact_ends",
+    "contact_pairs",
+    "contacts_of",
     "describe",
     "detach",
     "difference",
@@ -141,8 +155,10 @@ __all__ = [
     "loop_path",
     "make_robot",
     "merge",
+    "moves",
     "mujoco_map",
     "neutral",
+    "on_ground",
     "opened",
     "pinocchio_map",
     "placement_parameters",
@@ -152,15 +168,20 @@ __all__ = [
     "refuse_text",
     "release_couplings",
     "release_loops",
+    "remade",
     "reroot",
     "rows_of",
+    "sides_of",
     "stacked",
     "units",
     "velocity",
     "warn_near_lock",
+    "warn_of",
     "with_closures",
+    "with_contacts",
     "with_inertial_parameters",
     "with_loops",
     "with_parameters",
+    "without_contacts",
     "without_loops",
 ]

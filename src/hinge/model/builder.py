@@ -8,6 +8,7 @@ from typing import Any
 from hinge.errors import ArgumentError, ModelError
 from hinge.model.checks import enforce
 from hinge.model.closures import Closure, SoftFinger
+from hinge.model.contacts import Contact
 from hinge.model.geometry import Shape
 from hinge.model.joints import Fixed, JointType
 from hinge.model.parts import Body, Coupling, Frame, Joint
@@ -32,6 +33,7 @@ class Builder:
         self._frames: list[Frame] = []
         self._couplings: list[Coupling] = []
         self._closures: list[Closure] = []
+        self._contacts: list[Contact] = []
 
     def body(
         self,
@@ -96,6 +98,15 @@ class Builder:
         place = _placed(f"closure {name!r}", rotation, position)
         self._closures.append(Closure(name, inner, outer, joint or Fixed(), place, rows))
 
+    def contact(self, name: str, frame: str, on: str | None = None, **more: Any) -> None:
+        """Add a pair that may touch; `more` are further fields of `hinge.Contact`."""
+        unknown = set(more) - {f.name for f in fields(Contact)}
+        if unknown:
+            raise ModelError(
+                f"contact {name!r}: expected fields of a Contact, got {', '.join(sorted(unknown))}"
+            )
+        self._contacts.append(Contact(name, frame, on, **more))
+
     def build(self, *, strict: bool | None = False) -> Robot:
         """Return the robot; doubtful physics is a warning, with `strict` an error, with None ignored."""
         robot = make_robot(
@@ -106,6 +117,7 @@ class Builder:
             couplings=self._couplings,
             gravity=self.gravity,
             closures=self._closures,
+            contacts=self._contacts,
         )
         return enforce(robot, strict=strict)
 

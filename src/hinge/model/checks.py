@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,17 +107,21 @@ def enforce(
     """Return the robot if it is sound; warn of doubts, raise ModelError on errors.
 
     With `strict` every doubt is an error; with `strict=None` doubts are ignored. `found` are
-    problems that the caller found already, such as values corrected by the reader of a file. Warnings point
-    at the line that called Hinge.
+    problems that the caller found already, such as values corrected by the reader of a file.
     """
     problems = [*found, *check(robot)]
     bad = [p for p in problems if p.fatal or (strict and not p.note)]
     if bad:
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
         raise ModelError(f"robot {robot.name!r}: {bad[0]}{more}")
-    for p in problems if strict is not None else ():
-        warnings.warn(ModelWarning(f"robot {robot.name!r}: {p}", p), stacklevel=_callers_level())
+    warn_of(robot, problems if strict is not None else ())
     return robot
+
+
+def warn_of(robot: Robot, problems: Iterable[Problem]) -> None:
+    """Warn of problems of a robot; the warnings point at the line that called Hinge."""
+    for p in problems:
+        warnings.warn(ModelWarning(f"robot {robot.name!r}: {p}", p), stacklevel=_callers_level())
 
 
 def _callers_level() -> int:

@@ -9,7 +9,7 @@ from hinge.errors import UnknownNameError, did_you_mean
 from hinge.model.closures import Closure, SoftFinger
 from hinge.model.joints import Fixed, JointType
 from hinge.model.loops import Loop
-from hinge.model.robot import Robot, make_robot
+from hinge.model.robot import Robot, remade
 from hinge.model.vectors import checked_robot
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD
@@ -58,16 +58,7 @@ def every_closure(robot: Robot) -> tuple[Closure, ...]:
 
 def with_closures(robot: Robot, closures: Iterable[Closure], loops: Sequence[Loop] | None = None) -> Robot:
     """Return the robot with these closures, and if given these embedded loops, in place of its own."""
-    return make_robot(
-        robot.name,
-        robot.bodies,
-        robot.joints,
-        frames=robot.frames,
-        couplings=robot.couplings,
-        gravity=robot.gravity,
-        closures=closures,
-        loops=robot.loops if loops is None else loops,
-    )
+    return remade(robot, closures=closures, loops=robot.loops if loops is None else loops)
 
 
 def closure_ends(robot: Robot, closure: Closure) -> tuple[tuple[int, Transform], tuple[int, Transform]]:

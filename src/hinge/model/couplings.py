@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hinge.model.joints import Follower, JointType, released
-from hinge.model.robot import Robot, make_robot
+from hinge.model.robot import Robot, remade
 from hinge.model.vectors import checked_robot
 
 
@@ -45,13 +45,5 @@ def _with_types(robot: Robot, types: dict[str, JointType]) -> Robot:
     changed = {j.name for j in robot.joints if types.get(j.name, j.type) != j.type}
     if not changed:
         return robot
-    return make_robot(
-        robot.name,
-        robot.bodies,
-        [replace(j, type=types[j.name]) if j.name in changed else j for j in robot.joints],
-        frames=robot.frames,
-        couplings=robot.couplings,
-        gravity=robot.gravity,
-        closures=robot.closures,
-        loops=robot.loops,
-    )
+    made = [replace(j, type=types[j.name]) if j.name in changed else j for j in robot.joints]
+    return remade(robot, joints=made)

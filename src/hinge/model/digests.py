@@ -12,10 +12,22 @@ import numpy as np
 
 from hinge.model.parts import Body
 from hinge.model.robot import Robot
+from hinge.model.surfaces import HeightField
 from hinge.model.vectors import checked_robot
 
-#: Fields left out: shapes, which do not affect dynamics, and fields derived from the others.
-LEFT_OUT = {"shapes", "tree", "independent", "nq", "nv", "_body_index", "_frame_index", "_joint_index"}
+#: Fields left out: shapes, which do not affect dynamics, what a digest stands for, and derived fields.
+LEFT_OUT = {
+    "shapes",
+    "tree",
+    "independent",
+    "nq",
+    "nv",
+    "_body_index",
+    "_frame_index",
+    "_joint_index",
+    "heights",
+    "size",
+}
 
 
 def fingerprint(robot: Robot) -> str:
@@ -51,7 +63,7 @@ def _add(x: Any, parts: list[bytes]) -> None:
         parts.append(f"e{type(x).__qualname__}.{x.name};".encode())
     elif is_dataclass(x):
         parts.append(f"d{type(x).__module__}.{type(x).__qualname__}:".encode())
-        left_out = LEFT_OUT if isinstance(x, Robot | Body) else ()
+        left_out = LEFT_OUT if isinstance(x, Robot | Body | HeightField) else ()
         for f in fields(x):
             if f.name not in left_out:
                 _add(getattr(x, f.name), parts)

@@ -17,6 +17,7 @@ from hinge.model import joints
 from hinge.model.checks import configuration_problems
 from hinge.model.closing import every_closure
 from hinge.model.closures import Closure
+from hinge.model.contacts import Contact
 from hinge.model.joints import Fixed, Free, JointType
 from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, make_robot
@@ -38,7 +39,8 @@ def attach(
 
     `rotation` and `position` place the joint's inner frame in `to`. The joint replaces the one
     between `other` and the world and takes its name ("<body>_joint" if that is taken); `prefix` is
-    prepended to all names of `other`. Closures between bodies of `other` go with them.
+    prepended to all names of `other`. Closures between bodies of `other` go with them, and its contacts, also
+    those with the world, whose ground stays where it is.
 
     A payload is a `Body`, or an `Inertia` about the origin of `to`, which becomes a body called "payload".
     """
@@ -95,7 +97,8 @@ def merge(first: Robot, second: Robot, *, name: str | None = None, prefix: str =
 def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
     """Return the robot without a body and its descendants, and these as a floating robot.
 
-    A closure between the two parts must be opened first; closures with the world stay.
+    A closure between the two parts must be opened first, and a contact between them removed; those with the
+    world stay.
     """
     _refuse_loops(robot, "detach")
     gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
@@ -163,6 +166,7 @@ def reduce(robot: Robot) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=robot.closures,
+        contacts=robot.contacts,
     )
 
 
@@ -195,6 +199,7 @@ def at_joints(robot: Robot) -> Robot:
         couplings=robot.couplings,
         gravity=robot.gravity,
         closures=[_renamed_closure(c, lambda n: where.get(n, n)) for c in robot.closures],
+        contacts=[_renamed_contact(c, lambda n: where.get(n, n)) for c in robot.contacts],
     )
 
 
@@ -301,6 +306,7 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
         couplings=[c for c in robot.couplings if {c.joint, c.master} <= single],
         gravity=robot.gravity,
         closures=_kept_closures(robot, kept),
+        contacts=_kept_contacts(robot, kept),
     )
 
 
@@ -317,6 +323,27 @@ def _kept_closures(robot: Robot, kept: Collection[str]) -> list[Closure]:
         if ends == {True}:
             found.append(c)
     return found
+
+
+def _kept_contacts(robot: Robot, kept: Collection[str]) -> list[Contact]:
+    """Return the contacts of these bodies, also with the world; refuse those that lead across."""
+    found: list[Contact] = []
+    for c in robot.contacts:
+        ends = {robot.frame(n).body in kept for n in (c.frame, c.on) if n is not None}
+        if len(ends) == 2:
+            raise ModelError(
+                f"contact {c.name!r} is one between the two parts, of {c.frame!r} on {c.on!r}; remove it "
+                f"first: without_contacts(robot, [{c.name!r}])"
+            )
+        if ends == {True}:
+            found.append(c)
+    return found
+
+
+def _renamed_contact(contact: Contact, named: Callable[[str], str]) -> Contact:
+    """Return a contact of frames that are called something else."""
+    on = None if contact.on is None else named(contact.on)
+    return replace(contact, frame=named(contact.frame), on=on)
 
 
 def _renamed_closure(closure: Closure, named: Callable[[str], str]) -> Closure:
@@ -342,6 +369,7 @@ def _combine(name: str, first: Robot, second: Robot, swap: Mapping[str, Joint]) 
         gravity=first.gravity,
         closures=[*first.closures, *second.closures],
         loops=[*first.loops, *second.loops],
+        contacts=[*first.contacts, *second.contacts],
     )
 
 
@@ -356,6 +384,9 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
     def closed(c: Closure) -> Closure:
         return replace(_renamed_closure(c, lambda n: prefix + n), name=prefix + c.name)
 
+    def touching(c: Contact) -> Contact:
+        return replace(_renamed_contact(c, lambda n: prefix + n), name=prefix + c.name)
+
     return make_robot(
         robot.name,
         [replace(b, name=prefix + b.name) for b in robot.bodies],
@@ -368,4 +399,5 @@ def _renamed(robot: Robot, prefix: str) -> Robot:
         gravity=robot.gravity,
         closures=list(map(closed, robot.closures)),
         loops=[loop.renamed(prefix, closed) for loop in robot.loops],
+        contacts=list(map(touching, robot.contacts)),
     )

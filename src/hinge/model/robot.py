@@ -5,20 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from hinge.errors import ModelError, UnknownNameError, close_names, did_you_mean
 from hinge.model.closures import Closure, refuse_closures
+from hinge.model.contacts import Contact, refuse_contacts
 from hinge.model.joints import Follower
 from hinge.model.loops import Loop, dependent_joints, refuse_bad_loops
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.readonly import frozen, numbers
-from hinge.model.table import CLOSURE_HEAD, HEAD, LOOP_HEAD, closure_rows, in_html, loop_rows, rows_of
+from hinge.model.table import (
+    CLOSURE_HEAD,
+    CONTACT_HEAD,
+    HEAD,
+    LOOP_HEAD,
+    closure_rows,
+    contact_rows,
+    in_html,
+    loop_rows,
+    rows_of,
+)
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD, Tree, base_first_order, find_loop
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+#: What `make_robot` makes a robot of, beside its name.
+PARTS = ("bodies", "joints", "frames", "couplings", "gravity", "closures", "loops", "contacts")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +49,8 @@ class Robot:
     `closures` close loops (see `close`): they are joints that the tree does not know, without coordinates.
     `loops` are those that are embedded (see `embed_loops`): some of their joints, which `depends` tells, have
     coordinates and no rates, so that nq > nv; `rated` are the joints with rates of their own.
+
+    `contacts` are pairs that may touch (see `with_contacts`).
     """
 
     name: str
@@ -45,6 +61,7 @@ class Robot:
     gravity: Array = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     closures: tuple[Closure, ...] = ()
     loops: tuple[Loop, ...] = ()
+    contacts: tuple[Contact, ...] = ()
     tree: Tree = field(init=False)
     independent: tuple[Joint, ...] = field(init=False)
     nq: int = field(init=False)
@@ -184,7 +201,7 @@ class Robot:
 
     @property
     def summary(self) -> str:
-        """The robot in one line: name, bodies, nq, nv, base, closures."""
+        """The robot in one line: name, bodies, nq, nv, base, closures, contacts."""
         sizes = f"{len(self.bodies)} bodies, nq = {self.nq}, nv = {self.nv}"
         return f"{self.name}: {sizes}, {self._base}"
 
@@ -193,17 +210,19 @@ class Robot:
 
     @property
     def _base(self) -> str:
-        """Its base, and how many loops are closed and embedded."""
+        """Its base, and how many loops are closed and embedded and contacts there are."""
         found = ["floating base" if self.is_floating else "fixed base"]
-        for what, count in (("closure", len(self.closures)), ("embedded loop", len(self.loops))):
+        parts = {"closure": self.closures, "embedded loop": self.loops, "contact": self.contacts}
+        for what, count in ((what, len(given)) for what, given in parts.items()):
             found += [f"{count} {what}{'s' * (count > 1)}"] if count else []
         return ", ".join(found)
 
     def _repr_html_(self) -> str:
-        """Return a table of bodies and joints, and those of closures and loops, which notebooks show."""
+        """Return a table of bodies and joints, and those of closures, loops and contacts, for notebooks."""
         bodies = rows_of(self.bodies, self.joints, self.tree.depth)
         closed, loops = closure_rows(self.closures), loop_rows(self.loops)
-        return in_html(self.summary, (HEAD, bodies), (CLOSURE_HEAD, closed), (LOOP_HEAD, loops))
+        touching = CONTACT_HEAD, contact_rows(self.contacts)
+        return in_html(self.summary, (HEAD, bodies), (CLOSURE_HEAD, closed), (LOOP_HEAD, loops), touching)
 
 
 def make_robot(
@@ -216,14 +235,16 @@ def make_robot(
     gravity: ArrayLike = STANDARD_GRAVITY,
     closures: Iterable[Closure] = (),
     loops: Iterable[Loop] = (),
+    contacts: Iterable[Contact] = (),
 ) -> Robot:
     """Return the robot made of these parts, sorted base first (depth first, in the order given).
 
     Raises ModelError when a name is used twice, a joint or frame names an unknown body, a body has no
-    joint or several, the joints form a loop, or a closure names an unknown frame or one body twice.
+    joint or several, the joints form a loop, or a closure or contact names an unknown frame or one body
+    twice.
     """
     bodies, joints, frames, couplings = list(bodies), list(joints), list(frames), list(couplings)
-    closures, loops = tuple(closures), tuple(loops)
+    closures, loops, contacts = tuple(closures), tuple(loops), tuple(contacts)
     _refuse_twice("body or frame", [*(b.name for b in bodies), *(f.name for f in frames)])
     _refuse_twice("joint", [j.name for j in joints])
     index = {b.name: i for i, b in enumerate(bodies)}
@@ -245,13 +266,21 @@ def make_robot(
         g,
         closures,
         loops,
+        contacts,
     )
     _refuse_couplings(robot)
     refuse_bad_loops(loops, {j.name: j for j in robot.joints})
     every = *closures, *(c for loop in loops for c in loop.closures)
-    refuse_closures(every, robot.body_names, {f.name: f.body for f in frames})
+    places = {f.name: f.body for f in frames}
+    refuse_closures(every, robot.body_names, places)
     _refuse_twice("joint or closure", [*robot.joint_names, *(c.name for c in every)])
+    refuse_contacts(contacts, robot.body_names, places)
     return robot
+
+
+def remade(robot: Robot, **parts: Any) -> Robot:
+    """Return the robot with these parts, arguments of `make_robot`, in place of its own."""
+    return make_robot(robot.name, **({n: getattr(robot, n) for n in PARTS} | parts))
 
 
 def _refuse_couplings(robot: Robot) -> None:

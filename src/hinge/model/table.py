@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from html import escape
 
 from hinge.model.closures import Closure
+from hinge.model.contacts import Contact
 from hinge.model.loops import Loop
 from hinge.model.parts import Body, Joint
+from hinge.model.surfaces import words
 
 #: Bodies further from the world than this are not indented more.
 DEEPEST = 20
@@ -16,6 +18,7 @@ MOST_ROWS = 100
 HEAD = ("body", "joint", "type", "q", "qd", "mass [kg]")
 CLOSURE_HEAD = ("closure", "type", "from", "to", "locks")
 LOOP_HEAD = ("embedded loop", "closed by", "independent", "dependent")
+CONTACT_HEAD = ("contact", "shape", "of", "surface", "of", "friction", "restitution")
 
 
 def rows_of(bodies: Sequence[Body], joints: Sequence[Joint], depth: Sequence[int]) -> list[tuple[str, ...]]:
@@ -46,6 +49,22 @@ def loop_rows(loops: Sequence[Loop]) -> list[tuple[str, ...]]:
     return [
         (x.name, ", ".join(c.joint.kind for c in x.closures), " ".join(x.independent), " ".join(x.dependent))
         for x in loops
+    ]
+
+
+def contact_rows(contacts: Sequence[Contact]) -> list[tuple[str, ...]]:
+    """Return a row for each contact: its two sides, friction and restitution."""
+    return [
+        (
+            c.name,
+            c.shape,
+            c.frame,
+            words(c.surface),
+            c.on or "the world",
+            f"{c.friction:g}",
+            f"{c.restitution:g}",
+        )
+        for c in contacts
     ]
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hinge.model import Box, Cylinder, Robot, Shape, Sphere, make_robot
+from hinge.model import Box, Cylinder, Robot, Shape, Sphere, remade
 from hinge.spatial import ArrayLike, Transform, rotation
 
 Rgba: TypeAlias = tuple[float, float, float, float]
@@ -50,14 +50,4 @@ def block(size: tuple[float, float, float], center: ArrayLike, rgba: Rgba = WHIT
 
 def dressed(robot: Robot, looks: Mapping[str, Look]) -> Robot:
     """Return the robot with these shapes on its bodies."""
-    bodies = [replace(b, shapes=looks.get(b.name, ())) for b in robot.bodies]
-    return make_robot(
-        robot.name,
-        bodies,
-        robot.joints,
-        frames=robot.frames,
-        couplings=robot.couplings,
-        gravity=robot.gravity,
-        closures=robot.closures,
-        loops=robot.loops,
-    )
+    return remade(robot, bodies=[replace(b, shapes=looks.get(b.name, ())) for b in robot.bodies])

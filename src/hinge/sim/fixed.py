@@ -11,6 +11,7 @@ from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import NOT_FINITE, Job, after
 from hinge.sim.plant import sampled
 from hinge.sim.run import Progress
+from hinge.sim.stepping import start_of
 from hinge.spatial import Array
 from hinge.targets import PlainRunner, Steps, StepSchedule, Stretch, runner
 
@@ -28,7 +29,13 @@ class FixedLoop:
         ops, self.last = rule.ops(moving.plant, moving.law, frozenset(job.signals)), NEXT
         if moving.project:
             ops, self.last = [*ops, *moving.plant.projection(NEXT, CLOSED)], CLOSED
-        self.schedule = StepSchedule(tuple(ops), dict(zip(("q", "qd"), self.last, strict=True)), self.last[1])
+        copies: dict[str, str] = {"q": self.last[0], "qd": self.last[1]}
+        self.records = {"q": job.kept_q, "qd": job.kept_qd}
+        if moving.plant.stepping:
+            job.arrays |= start_of(job)
+            copies["lam_0"] = "forces"
+            self.records |= {"forces": job.kept_forces, "residual": job.kept_residual}
+        self.schedule = StepSchedule(tuple(ops), copies, self.last[1])
         self.runner = runner(self.schedule)
         self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt], job.dtype)}
         self.tables = self._rooms()
@@ -75,8 +82,8 @@ class FixedLoop:
 
     def _prepared(self, steps: int) -> Steps:
         """Return the function that runs over steps."""
-        job, records = self.job, {"q": self.job.kept_q, "qd": self.job.kept_qd}
-        stretch = Stretch(job.states, self.bad, self.arrays, self.tables, records, every=job.every)
+        job = self.job
+        stretch = Stretch(job.states, self.bad, self.arrays, self.tables, self.records, every=job.every)
         return self.runner.prepared(stretch, steps)
 
     def _timed(self, length: int) -> int:
@@ -166,5 +173,7 @@ class FixedLoop:
             for node in self.nodes:
                 rows[sampled(name, node)] = x.of(states, t + node * h).astype(job.dtype)
         rows |= {"q": q, "qd": qd, "h": h[:, None].astype(job.dtype)}
+        if job.moving.plant.stepping:
+            rows["pace"] = np.repeat(1.0 / rows["h"], len(job.arrays["pace"]), axis=1)
         found = after(self.schedule.ops, rows)
         return found[self.last[0]], found[self.last[1]]

@@ -140,6 +140,13 @@ class SemiImplicitEuler(Integrator):
 
 
 @dataclass(frozen=True)
+class Stepping(SemiImplicitEuler):
+    """Steps over contacts: semi-implicit Euler with the accelerations that the law of contact gives."""
+
+    name: str = "stepping"
+
+
+@dataclass(frozen=True)
 class Midpoint(Integrator):
     """The implicit midpoint rule by fixed-point iteration: order two, symmetric, without energy drift.
 
@@ -204,4 +211,5 @@ INTEGRATORS: dict[str, Integrator] = {
     "rk4": RungeKutta("rk4", 4, ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
     "rk5": RungeKutta("rk5", 5, DORMAND_PRINCE[:-1], DORMAND_PRINCE[-1]),
     "midpoint": Midpoint(),
+    "stepping": Stepping(),
 }

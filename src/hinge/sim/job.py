@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hinge.dynamics import closure_rows
+from hinge.dynamics import closure_rows, contact_rows
 from hinge.errors import ArgumentError
 from hinge.model import (
     LoopMotion,
@@ -29,7 +29,7 @@ from hinge.model import (
 from hinge.sim.events import Between, Event, Hit, locate
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
-from hinge.sim.run import Ending, Run
+from hinge.sim.run import Ending, Run, Touched
 from hinge.sim.signals import Signal
 from hinge.spatial import Array, ArrayLike
 from hinge.targets import StepCall
@@ -117,6 +117,9 @@ class Job:
         self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1]), self.dtype) for x in (self.q, self.qd))
         self.kept_tau = None if self.moving.ask is None else np.zeros((*shape, nv), self.dtype)
         self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
+        rows = contact_rows(self.robot) if self.moving.plant.stepping else 0
+        self.kept_forces = np.zeros((*shape, rows), self.dtype)
+        self.kept_residual = np.zeros((*shape, 1), self.dtype)
 
     @contextmanager
     def _memory(self) -> Generator[None, None, None]:
@@ -304,7 +307,15 @@ class Job:
         endings = [Ending(self.place(k), float(self.ends[k]), self.reasons[k]) for k in sorted(self.reasons)]
         hits = sorted((hit for hit, k in self.hits if hit.t <= self.ends[k]), key=lambda hit: hit.t)
         q, qd, tau = map(self.in_batch, (q, qd, tau))
-        return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings)
+        return Run(self.robot, times, q, qd, tau, tuple(endings), tuple(hits), settings, self._touched(count))
+
+    def _touched(self, count: int) -> Touched | None:
+        """Return the recorded forces of contacts and how far they are from their law."""
+        if not self.moving.plant.stepping:
+            return None
+        forces = self.kept_forces[:, :count, self.kept_forces.shape[-1] - 3 * len(self.robot.contacts) :]
+        forces = self.in_batch(forces.reshape(*forces.shape[:-1], -1, 3))
+        return Touched(forces, self.in_batch(self.kept_residual[:, :count, 0]))
 
     def _end_open(self, count: int) -> None:
         """End states whose closures came apart all the same, at the first recorded time that shows it."""

@@ -14,6 +14,7 @@ from hinge.dynamics import (
     Compiled,
     External,
     compiled,
+    contact_parts,
     expression,
     external_forces,
     joint_program,
@@ -22,6 +23,7 @@ from hinge.dynamics import (
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of, opened
 from hinge.model.joints import JointType
+from hinge.sim.stepping import CONTACT_PARAMETERS, contact_mask, contact_numbers, refuse_stepping
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Block
 from hinge.targets import StepCall
@@ -65,7 +67,8 @@ class Plant:
 
     With `passive`, springs, dampers and friction of the joints act. `parameters` replace numbers of the model
     where the robot moves; `verb`, which laws use, has the robot's own. Coordinates in `held` (…, nv) have no
-    acceleration. Of a robot with closures those in `fastened` (…, closures) hold, all by default.
+    acceleration. Of a robot with closures those in `fastened` (…, closures) hold, all by default. With
+    `stepping` accelerations are those of a step over contacts.
     """
 
     def __init__(
@@ -79,11 +82,14 @@ class Plant:
         parameters: Parameters = None,
         held: Array | None = None,
         fastened: Array | None = None,
+        stepping: bool = False,
     ) -> None:
         self.robot: Robot = robot
         self.target: str | None = target
         self.parameters = _checked_names(parameters, passive)
-        self.held = held
+        self.held, self.stepping = held, stepping
+        if stepping:
+            refuse_stepping(robot, held)
         self._tree = opened(robot)
         self._mask = () if fastened is None or not robot.closures else ("closed",)
         self.own_passive = passive and any(
@@ -104,10 +110,15 @@ class Plant:
         if held is not None:
             self.numbers["held"] = held.astype(np.float64)
         if fastened is not None and self._mask:
-            self.numbers["closed"] = rows_that_hold(robot, fastened)
+            self.numbers["closed"] = (
+                contact_mask(robot, fastened) if stepping else rows_that_hold(robot, fastened)
+            )
+        own = {n: x for n, x in (parameters or {}).items() if n in CONTACT_PARAMETERS}
+        self.numbers |= contact_numbers(robot, own, stepping)
         if parameters:
             f = self._forward()
-            self.numbers |= {name: f.flat_input(name, x) for name, x in parameters.items()}
+            rest = {n: x for n, x in parameters.items() if n not in own}
+            self.numbers |= {name: f.flat_input(name, x) for name, x in rest.items()}
 
     def verb(
         self, verb: str, stage: Stage, given: Mapping[str, str], out: str, *, passive: bool = False
@@ -123,6 +134,9 @@ class Plant:
     def forward(self, stage: Stage, tau: str) -> list[StepCall]:
         """Return forward dynamics at a stage, into its buffer qdd."""
         given = {"qd": stage.qd, "tau": tau}
+        if self.stepping:
+            found = {"qdd": stage.own("qdd"), **{n: n for n in ("forces", "residual", "rounds")}}
+            return [self._op(self._forward(), stage, given | {"pace": "pace", "lam_0": "lam_0"}, found)]
         if self.held is None:
             return [self._op(self._forward(), stage, given, {"forward_dynamics": stage.own("qdd")})]
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
@@ -136,6 +150,10 @@ class Plant:
                 "control: Prescribed is not supported for Live robots; give the robot itself, and the frozen "
                 "joints as prescribed ones"
             )
+        if self.stepping:
+            raise NotImplementedError(
+                "control: Prescribed is not supported with integrator='stepping'; track it with PD"
+            )
         if self.robot.closures:
             raise NotImplementedError(
                 f"control: Prescribed is not supported for robots with closures ({self.robot.name!r}); "
@@ -147,7 +165,12 @@ class Plant:
         return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 
     def _forward(self) -> Compiled:
-        """Return forward dynamics, or hybrid dynamics if a mask says what is frozen."""
+        """Return forward dynamics, a step over contacts, or hybrid dynamics if a mask says what is frozen."""
+        if self.stepping:
+            names = (*(CONTACT_PARAMETERS.get(n, n) for n in self.parameters), *self._mask, "lam_0")
+            return compiled(
+                self.robot, contact_parts("contact_step", self.passive), self.nodes, parameters=names
+            )
         verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
         return compiled(
             self.robot,

@@ -39,12 +39,24 @@ class Ending:
     reason: str
 
 
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """Contacts along a run: forces (…, T, contacts, 3) along normals and tangents, on the shapes' bodies.
+
+    They are means of the step that leads to each time. `residual` (…, T) is how far they are from the law of
+    contact, relative to the largest approach of the step.
+    """
+
+    forces: Array
+    residual: Array
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A robot's motion: t (T,), q (…, T, nq), qd (…, T, nv), tau (…, T, nv), for one state or a batch (…).
 
     After an ending the recorded state is NaN. `events` are ordered by time. `settings` record the arguments
-    of the simulation.
+    of the simulation. `contacts` are the forces of contacts, of runs that step over these.
     """
 
     robot: Robot
@@ -55,6 +67,7 @@ class Run:
     endings: tuple[Ending, ...] = ()
     events: tuple[Hit, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    contacts: Touched | None = None
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) or "one"

@@ -93,14 +93,28 @@ def simulate(
     """
     law, ask = _law(control)
     plain, numbers, masks = _subject(robot, parameters)
-    plant = Plant(plain, external=external, gravity=gravity, passive=passive, parameters=numbers, **masks)
+    steps = getattr(integrator, "name", integrator) == "stepping"
+    plant = Plant(
+        plain,
+        external=external,
+        gravity=gravity,
+        passive=passive,
+        parameters=numbers,
+        stepping=steps,
+        **masks,
+    )
     if not isinstance(project, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"project: expected True or False, got {project!r}")
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
     dtype = _precision([x for x in (q0, qd0) if x is not None], others)
     rule, watched = _rule(integrator, dtype), events_of(events)
     job = Job(
-        Moving(law, ask, plant, project and bool(plain.closures)), q0, qd0, (t, dt, start), record, dtype
+        Moving(law, ask, plant, project and bool(plain.closures) and not steps),
+        q0,
+        qd0,
+        (t, dt, start),
+        record,
+        dtype,
     )
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings |= {"gravity": deepcopy(gravity), "passive": passive, "control": _name(control)}

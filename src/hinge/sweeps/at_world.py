@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Leaf, Letter, One, Space, Structure, World, leaf, leaf_of
+from hinge.algebra import Answered, Leaf, Letter, One, Space, Structure, World, leaf, leaf_of
 from hinge.sweeps.body import BodyKernel, Family
 from hinge.sweeps.code import Column, DenseCall, KnownBlock, Slot
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
@@ -133,7 +133,25 @@ class AtWorld:
 
     # Stages.
 
+    def _answer(self, s: Solve, answer: Answered, k: int) -> None:
+        """Answer a law: λ and its measures, each a column of the result."""
+        matrix = self.operator(s.operator, shown=False, stage=k)
+        size = len(matrix)
+        right, result = zeros(size, 3), zeros(size, 3)
+        result.flat[:] = [Slot(n) for n in self.memory.new_slots(result.size)]
+        for c, x in enumerate((s.right, *answer.inputs)):
+            given = self.memory.get(x, WORLD)
+            assert given is not None, f"{x} has no value at the world"
+            right[:, c] = given.shown()
+        for c, x in enumerate((s.target, *answer.measures)):
+            self.memory.put(x, WORLD, None, (size,), [2 * y.index for y in result[:, c]])
+        if size:
+            self.memory.calls.append(DenseCall(matrix, right, result, k, law=self.binding.law))
+
     def _solve(self, s: Solve, k: int) -> None:
+        if s.answer is not None:
+            self._answer(s, s.answer, k)
+            return
         matrix = self.operator(s.operator, shown=False, stage=k)
         order = self.order(s.target.range, shown=False)
         columns = [None] if s.source is None or s.source is World else list(self.columns(s.source))

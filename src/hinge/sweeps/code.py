@@ -11,6 +11,7 @@ import numpy as np
 
 from hinge.algebra import Space
 from hinge.kernels import Kernel, Operations, count
+from hinge.sweeps.law import Law
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,10 @@ class DenseCall:
 
     A matrix that is known to be symmetric and positive needs no exchange of rows. One that may be singular is
     `floored`: unknowns that depend on those before them are zero.
+
+    With a `law` the unknowns λ lie in its sets, and matrix λ + right in their duals. The columns of `right`
+    are then that vector, where an iteration may start, and the bounds of the sets; those of `result` are λ,
+    how far each row is from the law, and the number of rounds.
     """
 
     matrix: KnownBlock
@@ -65,6 +70,7 @@ class DenseCall:
     stage: int
     positive: bool = False
     floored: bool = False
+    law: Law | None = None
 
 
 @dataclass(frozen=True)
@@ -122,4 +128,4 @@ def _written(call: Call | DenseCall, kernel: int | None) -> str:
     if isinstance(call, Call):
         return repr((kernel, call.loads, call.params, call.stores, call.stage, call.body, call.column))
     blocks = [(x.shape, x.ravel().tolist()) for x in (call.matrix, call.right, call.result)]
-    return repr((blocks, call.stage, call.positive, call.floored))
+    return repr((blocks, call.stage, call.positive, call.floored, call.law))

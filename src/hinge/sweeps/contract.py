@@ -28,6 +28,7 @@ from hinge.algebra import (
     Resistance,
     Space,
 )
+from hinge.sweeps.law import Law
 from hinge.tree import Tree
 
 Block = NDArray[Any]
@@ -136,6 +137,11 @@ class Binding(Protocol):
     @property
     def width(self) -> int:
         """The number of visible entries of a body's block, the largest of all bodies."""
+        ...
+
+    @property
+    def law(self) -> Law:
+        """The sets in which the forces of closures and contacts lie."""
         ...
 
     def known(self, leaf: Leaf) -> Sequence[float] | None:

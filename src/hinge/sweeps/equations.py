@@ -15,6 +15,7 @@ from hinge.algebra import (
     E0,
     V0,
     Adjoint,
+    Answered,
     Body,
     Card,
     Di,
@@ -67,6 +68,7 @@ class DenseSolve:
 
     operator: Expr
     right: Leaf
+    answer: Answered | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Equations:
 
     `meets` are formulas at the world, of values at all bodies, and the variables that they need. `columns`
     are operators that stand for columns which are stored at the bodies: their product with a vector at the
-    world needs no sweep.
+    world needs no sweep. `measures` are told beside an answer to a law, by the answer.
     """
 
     inverses: Mapping[Leaf, Expr]
@@ -94,6 +96,7 @@ class Equations:
     meets: dict[Leaf, tuple[Leaf, ...]] = field(default_factory=dict[Leaf, tuple[Leaf, ...]])
     sources: dict[Space, Leaf] = field(default_factory=dict[Space, Leaf])
     columns: dict[Leaf, Leaf] = field(default_factory=dict[Leaf, Leaf])
+    measures: dict[Leaf, Leaf] = field(default_factory=dict[Leaf, Leaf])
     states: dict[tuple[Expr, Expr], Leaf] = field(default_factory=dict[tuple[Expr, Expr], Leaf])
     names: Counter[str] = field(default_factory=Counter[str])
 
@@ -259,6 +262,11 @@ class Equations:
             self.solves[found] = DenseSolve(argument, right)
         return self.states[letter, x]
 
+    def answer(self, to: Answered, operator: Expr, right: Leaf) -> None:
+        """Add the answer to a law, operator · answer + right, and what is told beside it."""
+        self.solves[to.forces] = DenseSolve(operator, right, to)
+        self.measures |= dict.fromkeys(to.measures, to.forces)
+
     def _product(self, letter: Letter, x: Expr) -> Leaf:
         self.formula(leaf_of(letter))
         if (letter, x) not in self.states:
@@ -281,7 +289,8 @@ class Equations:
         todo = [*more] + [x for v in self.values.values() if v is not None for x in leaves_in_order(v)]
         while todo:
             x = todo.pop()
-            if any(x in known for known in (self.values, self.solves, self.products)) or x.needs:
+            known = (self.values, self.solves, self.products, self.measures)
+            if any(x in those for those in known) or x.needs:
                 continue
             for target, value in block_equations(x).items():
                 self.values[target] = value

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hinge.algebra import (
+    ANSWERED,
     E0,
     Body,
     Coefficient,
@@ -28,6 +29,7 @@ from hinge.algebra import (
     factored,
     leaf,
     leaf_of,
+    leaves,
     no_inverse,
     polynomial,
     product,
@@ -66,6 +68,7 @@ def lower(
     letters besides those of the algebra.
     """
     system = Equations(dict(inverses or {}))
+    _answer(system, outputs)
     found = tuple(_output(system, name, e) for name, e in outputs.items())
     operators = _dense_operators(system)
     system.factor()
@@ -81,6 +84,20 @@ def lower(
     best = min(plans, key=lambda p: (len(p.stages), sum(len(s.statements) for s in p.passes)))
     verify_program(best)
     return best
+
+
+def _answer(system: Equations, outputs: Mapping[str, Expr]) -> None:
+    """Add the answer to a law if the outputs have it: it is to two of them."""
+    if not any(ANSWERED.forces in leaves(e) for e in outputs.values()):
+        return
+    missing = [name for name in (ANSWERED.operator, ANSWERED.right) if name not in outputs]
+    if missing:
+        raise ArgumentError(
+            f"{ANSWERED.forces}: answers the expressions named {ANSWERED.operator!r} and {ANSWERED.right!r}; "
+            f"{missing[0]!r} is not among {', '.join(outputs)}"
+        )
+    right = _variable(system, "w", system.vector(polynomial(outputs[ANSWERED.right], no_inverse)))
+    system.answer(ANSWERED, outputs[ANSWERED.operator], right)
 
 
 def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
@@ -131,7 +148,8 @@ def _world_value(e: Expr) -> Expr:
 def _variable(system: Equations, name: str, value: Expr) -> Leaf:
     """Return a variable with this value: the value itself if it is a variable, else a new one."""
     if isinstance(value, Leaf) and any(
-        value in known for known in (system.values, system.solves, system.products, system.meets)
+        value in known
+        for known in (system.values, system.solves, system.products, system.meets, system.measures)
     ):
         return value
     return system.define(name, value)

@@ -29,6 +29,7 @@ from enum import Enum
 
 from hinge.algebra import (
     E0,
+    Answered,
     E,
     Expr,
     Inverse,
@@ -169,7 +170,8 @@ ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | Blo
 class Solve:
     """target := X⁻¹ rhs by a dense solve; `operator` says how X is assembled, `positive` that it is so.
 
-    `floored`: X may be singular, and unknowns that depend on those before them are zero.
+    `floored`: X may be singular, and unknowns that depend on those before them are zero. With an `answer` the
+    target lies in the sets of the binding's law instead, and X target + rhs in their duals.
     """
 
     target: Leaf
@@ -178,12 +180,15 @@ class Solve:
     source: Space | None = None
     positive: bool = False
     floored: bool = False
+    answer: Answered | None = None
 
     def title(self, number: int) -> str:
         """Return what to call the stage in a list."""
         return f"stage {number}, dense solve in the space {self.target.range}, beside"
 
     def __str__(self) -> str:
+        if self.answer is not None:
+            return f"answer {self.target} in its sets with {self.operator} {self.target} + {self.right} in duals"
         return f"solve {self.operator} {self.target} = {self.right}"
 
 
@@ -303,7 +308,7 @@ def verify_program(program: Program) -> None:
     for stage in program.stages:
         if isinstance(stage, Solve):
             assert {stage.right, *stage.operator.variables} <= done, f"{stage}: its inputs come later"
-            done.add(stage.target)
+            done |= {stage.target, *(stage.answer.measures if stage.answer else ())}
             continue
         if isinstance(stage, Meet):
             assert set(stage.needs) <= done | known, f"{stage}: its inputs come later"

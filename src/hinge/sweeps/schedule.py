@@ -75,7 +75,9 @@ class Plan:
                 found = [self._apply(x) for x in self.system.products if self.levels[x] == level]
                 used |= {x for s in found for x in (leaf_of(s.operator), s.right)}
                 stages += found
-                stages += [self._solve(x) for x in self.system.solves if self.levels[x] == level]
+                solved = [self._solve(x) for x in self.system.solves if self.levels[x] == level]
+                used |= {x for s in solved if s.answer for x in s.answer.inputs}
+                stages += solved
                 continue
             statements = self._ordered(level)
             used |= {x for s in statements for e in s.expressions for x in leaves(e)}
@@ -117,7 +119,7 @@ class Plan:
     def _settle(self) -> None:
         """Find the least levels that satisfy every equation."""
         s = self.system
-        self.levels = dict.fromkeys((*s.values, *s.meets, *s.solves, *s.products), 0)
+        self.levels = dict.fromkeys((*s.values, *s.meets, *s.solves, *s.products, *s.measures), 0)
         changed = True
         while changed:
             changed = False
@@ -127,6 +129,8 @@ class Plan:
                     self.levels[x], changed = new, True
 
     def _wanted(self, x: Leaf) -> int:
+        if x in self.system.measures:
+            return self.levels[self.system.measures[x]]
         if x in self.system.solves:
             below = max(map(self.level, (self.system.solves[x].right, *self.operators[x].variables)))
             return max(below, 2) // 2 * 2 + 1
@@ -183,6 +187,8 @@ class Plan:
 
     def _solve(self, x: Leaf) -> Solve:
         solve = self.system.solves[x]
+        if solve.answer is not None:
+            return Solve(x, self.operators[x], solve.right, answer=solve.answer)
         p = polynomial(solve.operator, no_inverse)
         positive, floored = is_positive(p), any(Ask.CLOSURES in y.card.asks for y in leaves(solve.operator))
         return Solve(x, self.operators[x], solve.right, self._source(solve.right), positive, floored)

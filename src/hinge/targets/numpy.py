@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hinge.kernels import OPS, Kernel, on_arrays, on_floats
 from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.targets.answers import answered
 from hinge.targets.floored import floored_solve
 from hinge.targets.signature import Signature, Source
 from hinge.targets.target import Target
@@ -202,7 +203,10 @@ def _solve(call: DenseCall, memory: Memory) -> None:
     known = [_value(x, memory) for part in (call.matrix, call.right) for x in part.flat]
     batch = np.broadcast_shapes(*(np.shape(x) for x in known))
     matrix, right = _batched(call.matrix, memory, batch), _batched(call.right, memory, batch)
-    result = floored_solve(matrix, right) if call.floored else _solved(matrix, right)
+    if call.law is not None:
+        result = answered(call.law, matrix, right)
+    else:
+        result = floored_solve(matrix, right) if call.floored else _solved(matrix, right)
     for where, slot in np.ndenumerate(call.result):
         memory[slot.index] = result[(..., *where)]
 

@@ -86,8 +86,20 @@ def _on_circle(part: int, w: Writer, x: str) -> str:
     return w.circles[x][part]
 
 
+def _larger(w: Writer, x: str, y: str) -> str:
+    return w.select(w.compare("ogt", x, y), x, y)
+
+
+def _chosen(w: Writer, x: str, y: str, a: str, b: str) -> str:
+    return w.select(w.compare("olt", x, y), a, b)
+
+
 #: How each operation is written that has no name of LLVM's in the table, from its arguments.
-WRITTEN: dict[str, Callable[..., str]] = {op: partial(_on_circle, part) for op, part in CIRCLE.items()}
+WRITTEN: dict[str, Callable[..., str]] = {
+    **{op: partial(_on_circle, part) for op, part in CIRCLE.items()},
+    "max": _larger,
+    "choose": _chosen,
+}
 
 
 def _near(w: Writer, x: str) -> tuple[str, str]:

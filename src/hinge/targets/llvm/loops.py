@@ -66,7 +66,7 @@ def placed(code: Code, parts: Sequence[Segment]) -> Places:
 def _add_reads(part: Segment, streams: set[int], others: set[int]) -> None:
     """Add the slots that a part reads as streams, and those that it reads as values."""
     if isinstance(part, DenseCall):
-        small = is_written_out(*part.right.shape, floored=part.floored)
+        small = is_written_out(part)
         (others if small else streams).update(slots_read(part))
     elif not is_loop(part):
         others.update(s for c in part.calls for s in c.loads)

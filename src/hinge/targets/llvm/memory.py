@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.sweeps import Call, Code, DenseCall, Slot
+from hinge.sweeps import Call, Code, DenseCall, Law, Slot
+from hinge.targets.cones import answer
+from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.plan import Places
 from hinge.targets.llvm.solve import (
@@ -180,8 +182,11 @@ class InMemory:
     # Solves.
 
     def solve(self, c: DenseCall) -> None:
-        """Write a dense solve, unrolled if small, else in scratch."""
-        if not is_written_out(*c.right.shape, floored=c.floored):
+        """Write a dense solve, unrolled if small, else in scratch; or the answer to a law."""
+        if c.law is not None:
+            self._answer(c, c.law)
+            return
+        if not is_written_out(c):
             self._rolled_solve(c)
             return
         matrix, right = ([[self.value(x) for x in row] for row in part] for part in (c.matrix, c.right))
@@ -192,6 +197,37 @@ class InMemory:
         for slots, row in zip(c.result, found, strict=True):
             for slot, x in zip(slots, row, strict=True):
                 self.keep(slot.index, x)
+
+    def _answer(self, c: DenseCall, law: Law) -> None:
+        """Write the answer to a law: its rows in triples, those that fill a triple units."""
+        w, order = self.w, law.places
+        n = len(order)
+        m = LlvmArithmetic(w, lambda size: w.at("%scratch", self.places.more(size)))
+        at = [(k, p) for k in range(n) for p in range(n) if p // 3 >= k // 3]
+        rows = [(order[k], order[p]) for k, p in at]
+        whole = [
+            c.matrix[min(i, j), max(i, j)] if min(i, j) >= 0 else float(k == p)
+            for (i, j), (k, p) in zip(rows, at, strict=True)
+        ]
+        columns = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order] for k in range(3)]
+        arrays = [m.array(n * n), m.array(n), m.array(n), m.array(n)]
+        self._copied(whole, arrays[0], [k * n + p for k, p in at])
+        for values, array in zip(columns, arrays[1:], strict=True):
+            self._copied(values, array, range(n))
+        found = answer(m, law, *arrays)
+        back = self.integers([order.index(i) for i in range(law.rows)])
+        result = w.at("%scratch", self.places.of[c.result.flat[0].index])
+        with w.loop(0, law.rows) as i:
+            at, to = self.integer_at(back, i), w.let(f"mul i64 {i}, 3")
+            for k, part in enumerate((found.forces, found.residual, found.rounds)):
+                x = part[0 if k == 2 else Counter(w, at)]
+                w.store(x.text, result, w.let(f"add i64 {to}, {k}"))
+
+    def _copied(self, values: Sequence[Slot | float], to: Scratch, places: Sequence[int]) -> None:
+        """Write the copy of values to places of an array."""
+        w, read, table = self.w, self._reader(values), self.integers(places)
+        with w.loop(0, len(values)) as k:
+            w.store(read(k), to.address, self.integer_at(table, k))
 
     def _rolled_solve(self, c: DenseCall) -> None:
         w, (n, k) = self.w, c.right.shape

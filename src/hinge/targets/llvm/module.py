@@ -117,6 +117,7 @@ def _text(w: Writer, start: str) -> str:
     parts = [
         *w.globals,
         *w.declared,
+        *w.functions.values(),
         f"define void @run({SIGNATURE}) nounwind {ALIGNED} {widths} {{\nentry:\n{body}\n}}\n",
     ]
     return "\n".join(parts)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import nan
 
+from hinge.sweeps import DenseCall
 from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.text import Writer
 
@@ -25,9 +26,13 @@ WRITTEN_OUT, FLOORED_OPERATIONS = 6, 3000
 Rows = list[list[str]]
 
 
-def is_written_out(n: int, width: int, *, floored: bool = False) -> bool:
-    """Tell whether a system of n unknowns and this many right sides is written out."""
-    return n <= WRITTEN_OUT or (floored and n**3 // 6 + 2 * n * n + 3 * n * n * width <= FLOORED_OPERATIONS)
+def is_written_out(call: DenseCall) -> bool:
+    """Tell whether a solve is written out; else its numbers are in memory, as those of a law always are."""
+    n, width = call.right.shape
+    if call.law is not None:
+        return False
+    operations = n**3 // 6 + 2 * n * n + 3 * n * n * width
+    return n <= WRITTEN_OUT or (call.floored and operations <= FLOORED_OPERATIONS)
 
 
 def write_solve(

@@ -86,13 +86,17 @@ def number(c: float, dtype: Dtype) -> str:
 
 @dataclass
 class Writer:
-    """A function body under construction, line by line. `circles` are sines and cosines written so far."""
+    """A function body under construction, line by line. `circles` are sines and cosines written so far.
+
+    `functions` are the texts of other functions that it calls, by name.
+    """
 
     lanes: Lanes
     lines: list[str] = field(default_factory=list[str])
     label: str = "entry"
     declared: dict[str, None] = field(default_factory=dict[str, None])
     globals: list[str] = field(default_factory=list[str])
+    functions: dict[str, str] = field(default_factory=dict[str, str])
     loop_start: int = 0
     _count: int = 0
     _calls: dict[str, str] = field(default_factory=dict[str, str])

@@ -20,7 +20,7 @@ class Unrolled(InMemory):
     def __init__(self, w: Writer, code: Code) -> None:
         places = Places()
         solves = [c for c in code.calls if isinstance(c, DenseCall)]
-        large = [c for c in solves if not is_written_out(*c.right.shape, floored=c.floored)]
+        large = [c for c in solves if not is_written_out(c)]
         for c in large:
             places.put([x.index for x in c.result.flat])
         places.put(list(dict.fromkeys(s for c in large for s in slots_read(c) if s not in places.of)))

@@ -1,0 +1,264 @@
+"""Contacts at the world: where shape and surface touch, and the rows that say how they move there.
+
+For the point x where they touch, with normal n from the surface to the shape and tangents t₁, t₂, the rows
+of a contact are n · u, t₁ · u and t₂ · u of the velocity u of the shape's body against the surface's at x.
+The gap changes by n · u (Featherstone 1987 section 9.6). Formulas are written for traced numbers and for
+floats, and for both with their rates (`Jet`), which gives the rate of the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.kernels import apply
+from hinge.model import Capsule, Contact, HeightField, Plane
+from hinge.spatial import cross
+from hinge.sweeps import Block, zeros
+
+#: The share of an error that a step takes back, and the largest speed at which it does so, in m/s.
+SHARE, FASTEST = 0.2, 0.1
+#: A blow is one that stops in one step what is faster than this many m/s² would make it.
+BLOW = 40.0
+#: Lengths below this count as zero.
+TINY = 1e-12
+
+
+class Jet:
+    """A number and its rate."""
+
+    __slots__ = ("rate", "value")
+
+    def __init__(self, value: Any, rate: Any) -> None:
+        self.value, self.rate = value, rate
+
+    def __add__(self, other: Any) -> Jet:
+        x = _jet(other)
+        return Jet(self.value + x.value, self.rate + x.rate)
+
+    def __sub__(self, other: Any) -> Jet:
+        x = _jet(other)
+        return Jet(self.value - x.value, self.rate - x.rate)
+
+    def __mul__(self, other: Any) -> Jet:
+        x = _jet(other)
+        return Jet(self.value * x.value, self.value * x.rate + self.rate * x.value)
+
+    def __truediv__(self, other: Any) -> Jet:
+        x = _jet(other)
+        found = self.value / x.value
+        return Jet(found, (self.rate - found * x.rate) / x.value)
+
+    def __neg__(self) -> Jet:
+        return Jet(-self.value, -self.rate)
+
+    def __radd__(self, other: Any) -> Jet:
+        return self + other
+
+    def __rsub__(self, other: Any) -> Jet:
+        return _jet(other) - self
+
+    def __rmul__(self, other: Any) -> Jet:
+        return self * other
+
+    def __rtruediv__(self, other: Any) -> Jet:
+        return _jet(other) / self
+
+    def sqrt(self) -> Jet:
+        """Return the square root."""
+        found = root(self.value)
+        return Jet(found, self.rate / (found + found))
+
+
+def _jet(x: Any) -> Jet:
+    return x if isinstance(x, Jet) else Jet(x, 0.0)
+
+
+def root(x: Any) -> Any:
+    """Return a square root."""
+    return x.sqrt() if isinstance(x, Jet) else apply("sqrt", x)
+
+
+def larger(x: Any, y: Any) -> Any:
+    """Return the larger of two numbers."""
+    return choose(y, x, x, y)
+
+
+def smaller(x: Any, y: Any) -> Any:
+    """Return the smaller of two numbers."""
+    return choose(x, y, x, y)
+
+
+def choose(x: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return a where x < y, else b."""
+    x, y = (z.value if isinstance(z, Jet) else z for z in (x, y))
+    if isinstance(a, Jet) or isinstance(b, Jet):
+        a, b = _jet(a), _jet(b)
+        return Jet(choose(x, y, a.value, b.value), choose(x, y, a.rate, b.rate))
+    return apply("choose", x, y, a, b)
+
+
+class Pose(NamedTuple):
+    """The rotation from the world to a frame, and the frame's origin in the world."""
+
+    e: Block
+    p: Block
+
+    @classmethod
+    def of(cls, x: Block) -> Pose:
+        """Return the pose of a motion transform [E 0; −E p× E]."""
+        e = x[:3, :3]
+        px = -(e.T @ x[3:, :3])
+        return cls(e, np.array([px[2, 1], px[0, 2], px[1, 0]], dtype=object))
+
+    def moving(self, velocity: Block) -> Pose:
+        """Return the pose with its rates, for a velocity of the frame in its own axes."""
+        w, v = velocity[:3], velocity[3:]
+        turned = np.stack([-cross(w, self.e[:, k]) for k in range(3)], axis=1)
+        return Pose(_with_rates(self.e, turned), _with_rates(self.p, self.e.T @ v))
+
+
+def _with_rates(values: Block, rates: Block) -> Block:
+    found = np.empty(values.shape, dtype=object)
+    for at, x in np.ndenumerate(values):
+        found[at] = Jet(x, rates[at])
+    return found
+
+
+def _rates(values: Block) -> Block:
+    found = zeros(*values.shape)
+    for at, x in np.ndenumerate(values):
+        found[at] = _jet(x).rate
+    return found
+
+
+class Touch(NamedTuple):
+    """Where a contact touches: the gap, n, t₁, t₂ as rows, and the point x."""
+
+    gap: Any
+    axes: Block
+    x: Block
+
+
+@dataclass(frozen=True)
+class ContactLink:
+    """A contact at the world, its ends as in `LinkKind`; of a contact in the world `fixed` is its surface."""
+
+    contact: Contact
+    inner: int | None
+    outer: int
+    count: int
+    fixed: Any = None
+
+    @property
+    def size(self) -> int:
+        """The number of rows: three, or the normal one alone."""
+        return self.count
+
+    def map(self, inner: Block, outer: Block) -> tuple[Block, Block]:
+        """Return the rows at the shape's end and at the surface's."""
+        shape, surface = Pose.of(outer), Pose.of(inner)
+        return self._rows(shape, surface, touch(self.contact, shape, surface))
+
+    def _rows(self, shape: Pose, surface: Pose, at: Touch) -> tuple[Block, Block]:
+        axes = at.axes[: self.count]
+        found = []
+        for pose, sign in ((shape, 1.0), (surface, -1.0)):
+            arm = pose.e @ (at.x - pose.p)
+            rows = zeros(self.count, 6)
+            for k, d in enumerate(axes):
+                own = pose.e @ d
+                rows[k, :3], rows[k, 3:] = sign * cross(arm, own), sign * own
+            found.append(rows)
+        return found[0], found[1]
+
+    def error(self, inner: Block, outer: Block) -> Block:
+        """Return the gap in the normal row."""
+        found = zeros(self.count)
+        found[0] = touch(self.contact, Pose.of(outer), Pose.of(inner)).gap
+        return found
+
+    def rate(self, inner: Block, outer: Block, v_inner: Block, v_outer: Block) -> Block:
+        """Return the rate of the rows, times the velocities of the ends."""
+        shape, surface = Pose.of(outer).moving(v_outer), Pose.of(inner).moving(v_inner)
+        rows = self._rows(shape, surface, touch(self.contact, shape, surface))
+        return _rates(rows[0]) @ v_outer + _rates(rows[1]) @ v_inner
+
+    def step(
+        self, inner: Block, outer: Block, v_inner: Block, v_outer: Block, bounce: Block, pace: Block
+    ) -> Block:
+        """Return the velocities per step that a step must not leave: see `missed`."""
+        shape, surface = Pose.of(outer), Pose.of(inner)
+        at = touch(self.contact, shape, surface)
+        mine, other = self._rows(shape, surface, at)
+        u = mine @ v_outer + other @ v_inner
+        u[0] = u[0] + missed(at.gap, u[0], bounce[0], pace[0])
+        return u * pace
+
+
+def missed(gap: Any, speed: Any, bounce: Any, pace: Any) -> Any:
+    """Return what is added to the speed of a gap, so that a sum of zero or more is right after a step.
+
+    An open gap may close and no more; of a depth a share is taken back; a blow bounces.
+    """
+    open_, deep = gap * pace, larger(SHARE * gap * pace, -FASTEST)
+    free = choose(gap, 0.0, deep, open_)
+    hits = choose(gap * pace + speed, 0.0, 1.0, 0.0) * choose(speed * pace, -BLOW, 1.0, 0.0)
+    return choose(0.0, hits * bounce, bounce * speed, free)
+
+
+def touch(contact: Contact, shape: Pose, surface: Pose) -> Touch:
+    """Return where a contact touches."""
+    s, r = contact.surface, contact.radius
+    if isinstance(s, HeightField):
+        raise NotImplementedError(
+            f"contact {contact.name!r}: height fields are not compiled yet; use planes, spheres and capsules"
+        )
+    if isinstance(s, Plane):
+        n = surface.e[2]
+        gap = n @ (shape.p - surface.p) - r
+        return Touch(gap, surface.e[[2, 0, 1]], shape.p - r * n if r else shape.p)
+    c, core = _nearest(contact, shape, surface)
+    between = c - core
+    apart = root(between @ between + TINY * TINY)
+    n = between / apart
+    t1, t2 = _around(n)
+    return Touch(apart - r - s.radius, np.stack([n, t1, t2]), c - r * n)
+
+
+def _nearest(contact: Contact, shape: Pose, surface: Pose) -> tuple[Block, Block]:
+    """Return the nearest points of two cores: points, or segments along z of their frames."""
+    s: Any = contact.surface
+    half = contact.length / 2
+    other = s.length / 2 if isinstance(s, Capsule) else 0.0
+    a, b, d = shape.e[2], surface.e[2], shape.p - surface.p
+    if not half and not other:
+        return shape.p, surface.p
+    if not half:
+        return shape.p, surface.p + _clamped(b @ d, other) * b
+    if not other:
+        return shape.p - _clamped(a @ d, half) * a, surface.p
+    # Two segments: the best u on the first for any v on the second, and then v again.
+    ab, ad, bd = a @ b, a @ d, b @ d
+    across = 1.0 - ab * ab
+    u = choose(across, 1e-9, 0.0, (ab * bd - ad) / larger(across, 1e-9))
+    u = _clamped(u, half)
+    v = _clamped(bd + u * ab, other)
+    u = _clamped(v * ab - ad, half)
+    return shape.p + u * a, surface.p + v * b
+
+
+def _clamped(x: Any, most: float) -> Any:
+    return larger(smaller(x, most), -most)
+
+
+def _around(n: Block) -> tuple[Block, Block]:
+    """Return two directions that complete a right-handed triple: Duff and others, 2017."""
+    x, y, z = n
+    sign = choose(z, 0.0, -1.0, 1.0)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    first = np.array([1.0 + sign * x * x * a, sign * b, -sign * x], dtype=object)
+    return first, np.array([b, sign + y * y * a, -y], dtype=object)

@@ -1,0 +1,334 @@
+"""Contacts: gaps, accelerations, steps over contacts with friction, and impacts.
+
+Bodies are rigid. Forces of a contact are those on its shape's body, along its normal and two tangents,
+[n, t₁, t₂]. Every result says how well its conditions are met: `residual` is the distance from the law of
+contact, relative to the largest approach in that state, and `rounds` how long the search for it took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from hinge.dynamics.arguments import External, external_forces, rows_that_hold
+from hinge.dynamics.cached import Key, program
+from hinge.dynamics.contact_forms import contact_parts
+from hinge.dynamics.function import Compiled
+from hinge.dynamics.verbs import kinetic_energy
+from hinge.errors import ArgumentError
+from hinge.model import Robot, as_tangent, checked_robot, rows_of
+from hinge.spatial import Array, ArrayLike
+from hinge.targets import best_target
+
+__all__ = [
+    "Collision",
+    "ContactDynamics",
+    "ContactStep",
+    "by_contact_rows",
+    "collide",
+    "contact_dynamics",
+    "contact_jacobian",
+    "contact_rows",
+    "contact_step",
+    "gap",
+]
+
+#: The law of friction: the cone's own ("associated"), or Coulomb's.
+FrictionLaw: TypeAlias = Literal["associated", "coulomb"]
+#: Rounds of De Saxcé's correction for Coulomb's law.
+COULOMB_ROUNDS = 8
+#: Contacts with smaller gaps (m), and of those the ones with smaller speeds (m/s), count as closed.
+CLOSED, AT_REST = 1e-6, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ContactDynamics:
+    """Accelerations qdd (…, nv), forces (…, contacts, 3), those of closures (…, m), residual, rounds (…)."""
+
+    qdd: Array
+    forces: Array
+    closure_forces: Array
+    residual: Array
+    rounds: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ContactStep:
+    """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), and those of closures (…, m).
+
+    `residual` (…) is how far they are from the law, `rounds` (…) how long the search took.
+    """
+
+    qd: Array
+    impulses: Array
+    closure_impulses: Array
+    residual: Array
+    rounds: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Collision:
+    """Velocities qd (…, nv) after an impact, impulses (…, contacts, 3), and those of closures (…, m).
+
+    `lost` (…) is the energy that is gone, in J, `residual` as in `ContactStep`.
+    """
+
+    qd: Array
+    impulses: Array
+    closure_impulses: Array
+    lost: Array
+    residual: Array
+
+
+def gap(robot: Robot, q: ArrayLike) -> Array:
+    """Return the signed distances (…, contacts) of shapes and surfaces, in the order of `robot.contacts`."""
+    first = _closure_rows(_with_contacts(robot))
+    return _program(robot, "gap").evaluate(q, {})["gap"][..., first:]
+
+
+def contact_jacobian(robot: Robot, q: ArrayLike) -> Array:
+    """Return J (…, contacts, 3, nv): velocities at contacts along n, t₁, t₂ are J qd.
+
+    They are those of the shape's body against the surface's, where the two are nearest.
+    """
+    first = _closure_rows(_with_contacts(robot))
+    found = _program(robot, "contact_jacobian").evaluate(q, {})["contact_jacobian"][..., first:, :]
+    return found.reshape(*found.shape[:-2], len(robot.contacts), 3, robot.nv)
+
+
+def contact_dynamics(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    *,
+    closed: ArrayLike | None = None,
+    external: External = None,
+    gravity: ArrayLike | None = None,
+    passive: bool = False,
+    held: ArrayLike | None = None,
+) -> ContactDynamics:
+    """Return the accelerations of a robot on frictionless contacts, and their forces.
+
+    Featherstone 1987 (9.50)–(9.53): contacts push, λ ≥ 0, gaps do not close, Ω λ + w ≥ 0, and a contact that
+    opens has no force. `closed` (…, contacts) says which contacts are closed: by default those with a gap
+    below 1e-6 m that neither open nor close faster than 1e-6 m/s. An approach takes an impact: `collide`.
+    """
+    _with_contacts(robot)
+    if closed is None:
+        j = contact_jacobian(robot, q)[..., 0, :]
+        speed = (j @ as_tangent(robot, qd, "qd")[..., None])[..., 0]
+        closed = (gap(robot, q) <= CLOSED) & (np.abs(speed) <= AT_REST)
+    given = {"closed": _hold(robot, closed, held, 1)}
+    found = _answer(robot, "contact_dynamics", q, {"qd": qd, "tau": tau}, given, external, gravity, passive)
+    closures, normals = _split(robot, found["forces"])
+    forces = np.zeros((*normals.shape, 3), dtype=normals.dtype)
+    forces[..., 0] = normals
+    return ContactDynamics(found["qdd"], forces, closures, found["residual"], found["rounds"])
+
+
+def contact_step(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    dt: float,
+    *,
+    law: FrictionLaw = "associated",
+    friction: ArrayLike | None = None,
+    restitution: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    external: External = None,
+    gravity: ArrayLike | None = None,
+    passive: bool = False,
+    held: ArrayLike | None = None,
+) -> ContactStep:
+    """Return the velocities after a step of time over contacts with friction.
+
+    No gap closes further than to zero, impulses lie in the cones of friction, and of all such steps it is
+    that which changes velocities least: the convex, or associated, law. A contact that slides is lifted by
+    μ |v| dt in it; `law="coulomb"` takes that away by a few rounds of De Saxcé's correction, and its residual
+    tells where they did not settle. Depths are taken back slowly; a gap that closes fast bounces by its
+    restitution. `friction` and `restitution` (…, contacts) replace the contacts' own; `start` (…, contacts,
+    3) are impulses to start from, such as those of the step before.
+    """
+    if law not in get_args(FrictionLaw):
+        raise ArgumentError(f"law: expected 'associated' or 'coulomb', got {law!r}")
+    if not (isinstance(dt, int | float) and 0 < dt < np.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"dt: expected a time above zero in s, got {dt!r}")
+    m = contact_rows(_with_contacts(robot))
+    given: dict[str, ArrayLike] = {}
+    if friction is not None:
+        given["bounds"] = by_contact_rows(robot, "friction", friction, np.inf)
+    if restitution is not None:
+        given["bounce"] = by_contact_rows(robot, "restitution", restitution, 1.0)
+    if held is not None:
+        given["closed"] = _hold(robot, np.ones(len(robot.contacts)), held, 3)
+    if start is not None:
+        given["lam_0"] = _as_rows(robot, "start", start) / dt
+    vectors = {"qd": qd, "tau": tau, "pace": np.full(m, 1.0 / dt)}
+    answer = _answer(robot, "contact_step", q, vectors, given, external, gravity, passive)
+    velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
+    residual = answer["residual"]
+    if law == "coulomb":
+        mu = np.array([c.friction for c in robot.contacts]) if friction is None else np.asarray(friction)
+        j, slide = contact_jacobian(robot, q), np.zeros(())
+        for _ in range(COULOMB_ROUNDS):
+            u = (j @ velocities[..., None, :, None])[..., 0]
+            now = mu * np.linalg.norm(u[..., 1:], axis=-1)
+            rows = np.zeros((*now.shape[:-1], m))
+            rows[..., m - 3 * len(robot.contacts) :: 3] = now / dt
+            more = given | {"x_c": rows, "lam_0": answer["forces"]}
+            answer = _answer(robot, "contact_step", q, vectors, more, external, gravity, passive)
+            velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
+            residual = np.maximum(answer["residual"], np.abs(now - slide).max(axis=-1, initial=0.0))
+            slide = now
+    closures, cones = _split(robot, answer["forces"] * dt)
+    return ContactStep(
+        velocities, cones.reshape(*cones.shape[:-1], -1, 3), closures, residual, answer["rounds"]
+    )
+
+
+def collide(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    *,
+    closed: ArrayLike | None = None,
+    friction: ArrayLike | None = None,
+    restitution: ArrayLike | None = None,
+    held: ArrayLike | None = None,
+) -> Collision:
+    """Return the velocities after an impact of the contacts that are closed, by default those without a gap.
+
+    Poisson's law in two phases, Featherstone 1987 (9.77): impulses of compression stop the approach, those of
+    decompression give back the share of the restitution, and no contact is left approaching. Friction acts in
+    both. A robot with closures keeps them. Energy is never gained: where two phases with friction would, the
+    impact is plastic.
+    """
+    _with_contacts(robot)
+    if closed is None:
+        closed = gap(robot, q) <= CLOSED
+    e = by_contact_rows(robot, "restitution", _own(robot, "restitution", restitution), 1.0)
+    given: dict[str, ArrayLike] = {"closed": _hold(robot, closed, held, 3)}
+    if friction is not None:
+        given["bounds"] = by_contact_rows(robot, "friction", friction, np.inf)
+    one = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": np.zeros(e.shape[-1])})
+    back = (1.0 + e) * one["forces"]
+    two = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": back})
+    before = kinetic_energy(robot, q, qd)
+    after, plastic = kinetic_energy(robot, q, two["qd"]), kinetic_energy(robot, q, one["qd"])
+    gained = (after > before * (1.0 + 1e-12) + 1e-300)[..., None]
+    velocities = np.where(gained, one["qd"], two["qd"])
+    impulses = np.where(gained, one["forces"], back + two["forces"])
+    lost = before - np.where(gained[..., 0], plastic, after)
+    residual = np.maximum(one["residual"], np.where(gained[..., 0], 0.0, two["residual"]))
+    closures, cones = _split(robot, impulses)
+    return Collision(velocities, cones.reshape(*cones.shape[:-1], -1, 3), closures, lost, residual)
+
+
+# Rows.
+
+
+def _with_contacts(robot: Robot) -> Robot:
+    if not checked_robot(robot).contacts:
+        raise ArgumentError(
+            f"robot: expected one with contacts, got {robot.name!r}, which has none; say what may touch with "
+            "hinge.with_contacts(robot, contacts), or hinge.on_ground(robot, frames)"
+        )
+    return robot
+
+
+def contact_rows(robot: Robot) -> int:
+    """Return the number of rows of closures and contacts together."""
+    return _closure_rows(robot) + 3 * len(robot.contacts)
+
+
+def _closure_rows(robot: Robot) -> int:
+    return sum(len(rows_of(c.joint).names) for c in robot.closures)
+
+
+def _split(robot: Robot, rows: Array) -> tuple[Array, Array]:
+    """Return the rows of closures and those of contacts."""
+    first = _closure_rows(robot)
+    return rows[..., :first], rows[..., first:]
+
+
+def _own(robot: Robot, name: str, given: ArrayLike | None) -> ArrayLike:
+    return np.array([getattr(c, name) for c in robot.contacts]) if given is None else given
+
+
+def by_contact_rows(robot: Robot, name: str, values: ArrayLike, most: float) -> Array:
+    """Return a number for each row (…, m) from one for each contact (…, contacts), or one for all."""
+    count, first = len(robot.contacts), _closure_rows(robot)
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape[-1:] != (count,) and found.shape != ():
+        raise ArgumentError(f"{name}: expected a number or shape (…, {count}), got {found.shape}")
+    if not ((found >= 0) & (found <= most)).all():
+        bad = found[~((found >= 0) & (found <= most))].flat[0]
+        span = "≥ 0" if most == np.inf else f"from 0 to {most:g}"
+        raise ArgumentError(f"{name}: expected numbers {span}, got {bad:g}")
+    found = np.repeat(np.broadcast_to(found, (*found.shape[:-1], count)), 3, axis=-1)
+    return np.concatenate([np.zeros((*found.shape[:-1], first)), found], axis=-1)
+
+
+def _as_rows(robot: Robot, name: str, values: ArrayLike) -> Array:
+    """Return contact forces (…, contacts, 3) as rows (…, m), zeros for closures."""
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape[-2:] != (len(robot.contacts), 3):
+        raise ArgumentError(f"{name}: expected shape (…, {len(robot.contacts)}, 3), got {found.shape}")
+    flat = found.reshape(*found.shape[:-2], -1)
+    return np.concatenate([np.zeros((*flat.shape[:-1], _closure_rows(robot))), flat], axis=-1)
+
+
+def _hold(robot: Robot, closed: ArrayLike, held: ArrayLike | None, rows: int) -> Array:
+    """Return ones in the rows of closures and contacts that hold (…, m)."""
+    found = np.asarray(closed)
+    if found.shape[-1:] != (len(robot.contacts),) or not np.isin(found, (0, 1)).all():
+        names = ", ".join(c.name for c in robot.contacts)
+        raise ArgumentError(
+            f"closed: expected booleans (…, {len(robot.contacts)}), one for each contact ({names}), got "
+            f"{closed!r}"
+        )
+    touching = np.repeat(found.astype(np.float64), rows, axis=-1)
+    if held is None:
+        loops = np.ones((*touching.shape[:-1], _closure_rows(robot)))
+    else:
+        loops = rows_that_hold(robot, held)
+        batch = np.broadcast_shapes(loops.shape[:-1], touching.shape[:-1])
+        loops = np.broadcast_to(loops, (*batch, loops.shape[-1]))
+        touching = np.broadcast_to(touching, (*batch, touching.shape[-1]))
+    return np.concatenate([loops, touching], axis=-1)
+
+
+# Programs.
+
+
+def _program(
+    robot: Robot,
+    verb: str,
+    nodes: tuple[str, ...] = (),
+    passive: bool = False,
+    parameters: tuple[str, ...] = (),
+) -> Compiled:
+    parts = contact_parts(verb, passive) if passive else contact_parts(verb)
+    return program(Key(best_target(), robot, parts, nodes, parameters=parameters))
+
+
+def _answer(
+    robot: Robot,
+    verb: str,
+    q: ArrayLike,
+    vectors: Mapping[str, ArrayLike],
+    given: Mapping[str, ArrayLike],
+    external: External = None,
+    gravity: ArrayLike | None = None,
+    passive: bool = False,
+) -> dict[str, Array]:
+    nodes, forces = external_forces(external)
+    f = _program(robot, verb, nodes, passive, tuple(given))
+    more = {} if gravity is None else {"gravity": gravity}
+    return f.evaluate(q, {**vectors, **given, **forces, **more})

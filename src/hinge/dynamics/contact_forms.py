@@ -1,0 +1,90 @@
+"""Contacts as expressions: the same Ω as that of closures, and forces that answer a law.
+
+λ lies in the cones of friction (half lines without it) and Ω λ + w in their duals: Featherstone 1987 (9.50)–
+(9.53) without friction. What w is makes the verb: the accelerations across contacts (`contact_dynamics`), the
+velocities after a step, per step (`contact_step`), the velocities after a blow (`collide`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import Ac, Bc, Expr, H, a, e_c, gamma, lam, off_law, phi, qd, r_c, rounds, s_c, x_c
+from hinge.binding import Touching
+from hinge.dynamics.expressions import (
+    Parts,
+    Setting,
+    by_closures,
+    closure_compliance,
+    closure_jacobian,
+    forward,
+    setting,
+)
+from hinge.kernels import apply
+
+__all__ = ["CONTACTS", "contact_parts", "every_contact_form"]
+
+
+def _answered(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Read off what moves, the forces, how far the worst row is from its law, and the rounds."""
+    off = found["off"]
+    worst: Any = off[0] if len(off) else 0.0
+    for x in off[1:]:
+        worst = apply("max", x, worst)
+    shown = {name: found[name] for name in ("qdd", "qd") if name in found}
+    count = found["rounds"][0] if len(off) else 0.0
+    return {**shown, "forces": found["forces"], "residual": np.asarray(worst), "rounds": np.asarray(count)}
+
+
+def _dynamics(on: Setting) -> Parts:
+    """Return accelerations with contacts that push and do not rub: (9.50)–(9.53)."""
+    free = forward(on)
+    wanted = Ac @ (Bc.T @ phi.T @ (H.T @ free + a) + s_c) + gamma
+    return _parts("qdd", free + by_closures @ lam, wanted, "normals", "contact_dynamics")
+
+
+def _step(on: Setting) -> Parts:
+    """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt."""
+    free = forward(on)
+    wanted = closure_jacobian @ free + r_c + x_c
+    return _parts("qdd", free + by_closures @ lam, wanted, "cones", "contact_step")
+
+
+def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str) -> Parts:
+    found = {name: moves, "forces": lam, "wanted": wanted, "compliance": closure_compliance}
+    return Parts({**found, "off": off_law, "rounds": rounds}, readout=_answered, touch=touch, verb=verb)
+
+
+_IMPACT = _parts(
+    "qd", qd + by_closures @ (x_c + lam), closure_jacobian @ (qd + by_closures @ x_c), "cones", "collide"
+)
+_CONTACTS: dict[str, Parts | Callable[[Setting], Parts]] = {
+    "gap": Parts({"gap": e_c}, touch="normals", verb="gap"),
+    "contact_jacobian": Parts({"contact_jacobian": closure_jacobian}, touch="cones", verb="contact_jacobian"),
+    "contact_dynamics": _dynamics,
+    "contact_step": _step,
+    "collide": _IMPACT,
+}
+
+
+@cache
+def contact_parts(verb: str, passive: bool = False) -> Parts:
+    """Return the parts of a verb of contacts."""
+    found = _CONTACTS[verb]
+    return found if isinstance(found, Parts) else found(setting(passive))
+
+
+#: Verbs of robots with contacts.
+CONTACTS: dict[str, Parts] = {verb: contact_parts(verb) for verb in _CONTACTS}
+
+
+def every_contact_form() -> Iterator[Parts]:
+    """Yield the expressions of every verb of contacts, with every option."""
+    for verb, found in _CONTACTS.items():
+        yield contact_parts(verb)
+        if not isinstance(found, Parts):
+            yield contact_parts(verb, passive=True)

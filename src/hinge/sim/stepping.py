@@ -1,0 +1,60 @@
+"""Steps over contacts: velocities first, by the law of contact, then positions with them.
+
+Nothing is located in time: a gap that would close in a step closes in it and no further, and friction and
+blows act there. Order one, fixed steps, as many states as wanted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hinge.dynamics import by_contact_rows, contact_rows, rows_that_hold
+from hinge.errors import ArgumentError
+from hinge.model import Robot
+from hinge.spatial import Array, ArrayLike
+
+#: Parameters of contacts in `simulate`, and the letters they stand for.
+CONTACT_PARAMETERS = {"contact_friction": "bounds", "restitution": "bounce"}
+_MOST = {"contact_friction": np.inf, "restitution": 1.0}
+
+
+def refuse_stepping(robot: Robot, held: Array | None) -> None:
+    """Refuse robots that cannot be stepped over contacts."""
+    if not robot.contacts:
+        raise ArgumentError(
+            f"integrator: expected a robot with contacts for 'stepping', got {robot.name!r}, which has none; "
+            "say what may touch with hinge.on_ground(robot, frames), or take 'semi-implicit'"
+        )
+    if held is not None and held.any():
+        raise NotImplementedError(
+            "robot: frozen joints of a Live robot are not supported with integrator='stepping'"
+        )
+
+
+def contact_numbers(robot: Robot, given: Mapping[str, ArrayLike], stepping: bool) -> dict[str, Array]:
+    """Return the numbers of contacts by letter, a number for each row."""
+    if not stepping:
+        for name in given:
+            raise ArgumentError(f"parameters: expected integrator='stepping' with {name!r}, got another one")
+        return {}
+    found = {CONTACT_PARAMETERS[n]: by_contact_rows(robot, n, x, _MOST[n]) for n, x in given.items()}
+    rows = contact_rows(robot)
+    return {**found, "pace": np.zeros(rows)}
+
+
+def contact_mask(robot: Robot, fastened: Array) -> Array:
+    """Return ones for the rows of closures that hold and of all contacts."""
+    loops = rows_that_hold(robot, fastened)
+    return np.concatenate([loops, np.ones((*loops.shape[:-1], 3 * len(robot.contacts)))], axis=-1)
+
+
+def start_of(job: Any) -> dict[str, Array]:
+    """Return the arrays of a job that steps over contacts: steps in a second, and forces to start from."""
+    rows = contact_rows(job.robot)
+    return {
+        "pace": np.full(rows, 1.0 / job.dt, job.dtype),
+        "lam_0": np.zeros((job.states, rows), job.dtype),
+    }
