@@ -188,7 +188,8 @@ class Solve:
 
     def __str__(self) -> str:
         if self.answer is not None:
-            return f"answer {self.target} in its sets with {self.operator} {self.target} + {self.right} in duals"
+            made = f"{self.operator} {self.target} + {self.right}"
+            return f"answer {self.target} in its sets with {made} in their duals"
         return f"solve {self.operator} {self.target} = {self.right}"
 
 
