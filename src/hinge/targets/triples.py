@@ -68,9 +68,7 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
 def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
     """Set the result to a x."""
     n = a.triples
-    m.shared(
-        f"times_{n}", lambda m, a, x, result: _times(m, Matrix(a, n), x, result), a.numbers, x, result
-    )
+    m.shared(f"times_{n}", lambda m, a, x, result: _times(m, Matrix(a, n), x, result), a.numbers, x, result)
 
 
 def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
@@ -139,9 +137,7 @@ def _factor(m: Arithmetic, s: Matrix, pivots: Numbers) -> None:
 def solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
     """Replace x by the solution of a factored system."""
     n = s.triples
-    m.shared(
-        f"solved_{n}", lambda m, s, pivots, x: _solved(m, Matrix(s, n), pivots, x), s.numbers, pivots, x
-    )
+    m.shared(f"solved_{n}", lambda m, s, pivots, x: _solved(m, Matrix(s, n), pivots, x), s.numbers, pivots, x)
 
 
 def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers) -> None:
