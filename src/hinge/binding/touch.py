@@ -43,6 +43,8 @@ class Jet:
         return Jet(self.value - x.value, self.rate - x.rate)
 
     def __mul__(self, other: Any) -> Jet:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy multiplies element by element
         x = _jet(other)
         return Jet(self.value * x.value, self.value * x.rate + self.rate * x.value)
 
@@ -204,7 +206,7 @@ def missed(gap: Any, speed: Any, bounce: Any, pace: Any) -> Any:
 
 
 def touch(contact: Contact, shape: Pose, surface: Pose) -> Touch:
-    """Return where a contact touches."""
+    """Return where a contact touches; where the cores of round shapes meet, n is the surface's z axis."""
     s, r = contact.surface, contact.radius
     if isinstance(s, HeightField):
         raise NotImplementedError(
@@ -217,7 +219,7 @@ def touch(contact: Contact, shape: Pose, surface: Pose) -> Touch:
     c, core = _nearest(contact, shape, surface)
     between = c - core
     apart = root(between @ between + TINY * TINY)
-    n = between / apart
+    n = np.array([choose(apart, 2 * TINY, z, x / apart) for z, x in zip(surface.e[2], between, strict=True)])
     t1, t2 = _around(n)
     return Touch(apart - r - s.radius, np.stack([n, t1, t2]), c - r * n)
 
