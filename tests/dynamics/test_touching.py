@@ -55,11 +55,6 @@ def test_native_code_has_the_same_rows():
     b.contact("deck", "one", "two", surface=Plane(), surface_placement=Transform.place(None, (0.1, 0.2, 0.3)))
     robot = b.build()
     check_rows(robot, random_state(robot, 1, 5), None)
-    assert_allclose(
-        hinge.contact_jacobian(robot, hinge.neutral(robot)),
-        reference.contact_jacobian(robot, hinge.neutral(robot)),
-        atol=1e-14,
-    )
 
 
 @pytest.mark.parametrize("surface", [Plane(), Sphere(0.3), Capsule(0.2, 0.9)], ids=lambda x: type(x).__name__)

@@ -8,6 +8,7 @@ both with their rates (`Jet`), which gives the rate of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -86,6 +87,14 @@ def root(x: Any) -> Any:
 def larger(x: Any, y: Any) -> Any:
     """Return the larger of two numbers."""
     return choose(y, x, x, y)
+
+
+def largest(values: Iterable[Any]) -> Any:
+    """Return the largest of numbers that are zero or more."""
+    found: Any = 0.0
+    for x in values:
+        found = apply("max", x, found)
+    return found
 
 
 def smaller(x: Any, y: Any) -> Any:
