@@ -148,6 +148,7 @@ def test_formulas_say_what_they_need():
         "gamma",
         "e_c",
         "s_c",
+        "r_c",
     }
     for needs in needy.values():
         assert all(leaves(e) <= set(STANDARD.values()) for e in needs)
@@ -161,7 +162,8 @@ def test_structures():
         Structure.RESOLVENT: "phi psi psip psik",
         Structure.DENSE: "Mi Mip Mik Ac",
         Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias V0 A0 a_m b_m "
-        "tau_j placements rotors friction closed x_c gamma e_c s_c",
+        "tau_j placements rotors friction closed x_c gamma e_c s_c lam lam_0 bounds bounce "
+        "pace off_law rounds r_c",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

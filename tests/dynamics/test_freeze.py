@@ -6,6 +6,7 @@ from importlib import resources
 import pytest
 
 from hinge.dynamics import CATALOGUE
+from hinge.dynamics.contact_forms import every_contact_form
 from hinge.dynamics.expressions import every_expression
 from hinge.dynamics.freeze import table
 from hinge.pipeline import derivations, derive, frozen_table
@@ -38,7 +39,8 @@ def test_the_table_that_ships_is_what_the_search_finds():
 
 
 def test_the_table_has_a_row_for_every_verb_and_product_of_options():
-    keys = {key(tuple(parts.expressions.items())) for parts in every_expression()}
+    every = (*every_expression(), *every_contact_form())
+    keys = {key(tuple(parts.expressions.items())) for parts in every}
     assert json.loads(SHIPPED).keys() == keys
 
 

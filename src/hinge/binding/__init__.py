@@ -8,6 +8,7 @@ from hinge.binding.merge import hides_fixed_bodies
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
+from hinge.binding.touch import largest
 
 __all__ = [
     "PARAMETERS",
@@ -30,6 +31,7 @@ __all__ = [
     "choose_frames",
     "hides_fixed_bodies",
     "jointwise",
+    "largest",
     "of_this_package",
     "own_frames",
 ]

@@ -8,6 +8,7 @@ floats, and for both with their rates (`Jet`), which gives the rate of the rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -43,6 +44,8 @@ class Jet:
         return Jet(self.value - x.value, self.rate - x.rate)
 
     def __mul__(self, other: Any) -> Jet:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy multiplies element by element
         x = _jet(other)
         return Jet(self.value * x.value, self.value * x.rate + self.rate * x.value)
 
@@ -84,6 +87,14 @@ def root(x: Any) -> Any:
 def larger(x: Any, y: Any) -> Any:
     """Return the larger of two numbers."""
     return choose(y, x, x, y)
+
+
+def largest(values: Iterable[Any]) -> Any:
+    """Return the largest of numbers that are zero or more."""
+    found: Any = 0.0
+    for x in values:
+        found = apply("max", x, found)
+    return found
 
 
 def smaller(x: Any, y: Any) -> Any:
@@ -210,7 +221,7 @@ def missed(gap: Any, speed: Any, bounce: Any, pace: Any) -> Any:
 
 
 def touch(contact: Contact, shape: Pose, surface: Pose) -> Touch:
-    """Return where a contact touches."""
+    """Return where a contact touches; where the cores of round shapes meet, n is the surface's z axis."""
     s, r = contact.surface, contact.radius
     if isinstance(s, HeightField):
         raise NotImplementedError(
@@ -223,7 +234,7 @@ def touch(contact: Contact, shape: Pose, surface: Pose) -> Touch:
     c, core = _nearest(contact, shape, surface)
     between = c - core
     apart = root(between @ between + TINY * TINY)
-    n = between / apart
+    n = np.array([choose(apart, 2 * TINY, z, x / apart) for z, x in zip(surface.e[2], between, strict=True)])
     t1, t2 = _around(n)
     return Touch(apart - r - s.radius, np.stack([n, t1, t2]), c - r * n)
 

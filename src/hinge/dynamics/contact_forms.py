@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import Ac, Bc, Expr, H, a, e_c, gamma, lam, off_law, phi, qd, r_c, rounds, s_c, x_c
-from hinge.binding import Touching
+from hinge.binding import Touching, largest
 from hinge.dynamics.expressions import (
     Parts,
     Setting,
@@ -24,7 +24,6 @@ from hinge.dynamics.expressions import (
     forward,
     setting,
 )
-from hinge.kernels import apply
 
 __all__ = ["CONTACTS", "contact_parts", "every_contact_form"]
 
@@ -32,12 +31,14 @@ __all__ = ["CONTACTS", "contact_parts", "every_contact_form"]
 def _answered(found: Mapping[str, Any]) -> dict[str, Any]:
     """Read off what moves, the forces, how far the worst row is from its law, and the rounds."""
     off = found["off"]
-    worst: Any = off[0] if len(off) else 0.0
-    for x in off[1:]:
-        worst = apply("max", x, worst)
     shown = {name: found[name] for name in ("qdd", "qd") if name in found}
     count = found["rounds"][0] if len(off) else 0.0
-    return {**shown, "forces": found["forces"], "residual": np.asarray(worst), "rounds": np.asarray(count)}
+    return {
+        **shown,
+        "forces": found["forces"],
+        "residual": np.asarray(largest(off)),
+        "rounds": np.asarray(count),
+    }
 
 
 def _dynamics(on: Setting) -> Parts:

@@ -289,7 +289,7 @@ for _op in OPS.values():
 
 
 def _negative(x: Value) -> bool:
-    return x.negative if isinstance(x, Scalar) else x < 0.0
+    return x.negative if isinstance(x, Scalar) else bool(x < 0.0)  # NumPy's bool is not False
 
 
 def _operand(graph: Graph, x: Value) -> int:

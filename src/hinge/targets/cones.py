@@ -22,6 +22,7 @@ What comes back has the least |f| that was seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import NamedTuple
 
 from hinge.sweeps import Law
@@ -140,7 +141,10 @@ class _Problem:
             own, mu = [a[t, t, k, k] for k in range(3)], self.bound[t * 3]
             if kind == "cone":
                 own = [(own[0] + mu * mu * (own[1] + own[2])) * (1 / 3)] * 3
-            roots = [m.where(x > least, 1.0 / m.sqrt(m.where(x > least, x, 1.0)), 0.0) for x in own]
+            if kind == "box":  # one without width has no force
+                own = [m.where(c <= 0.0, 0.0, x) for x, c in zip(own, self.get(self.bound, t), strict=True)]
+            # NaN stays
+            roots = [m.where(x <= least, 0.0, 1.0 / m.sqrt(m.where(x <= least, 1.0, x))) for x in own]
             if kind == "cone":
                 roots = [roots[0], roots[1] * mu, roots[2] * mu]
             self.put(self.scale, t, roots)
@@ -185,7 +189,7 @@ class _Problem:
     def answer(self) -> Answer:
         """Solve, and return what was found in the units of the problem."""
         m = self.m
-        self.rounds[0], self.worst[0], self.live[0] = 0.0, 1e300 if m.dtype == "float64" else 1e30, 1.0
+        self.rounds[0], self.worst[0], self.live[0] = 0.0, inf, 1.0
         self.fill(self.best, 0.0)
         self.fill(self.left, self.worst[0])
         first, still = m.array(1), m.array(1)
