@@ -181,14 +181,21 @@ class ContactLink:
         return rates[0] @ v_outer + rates[1] @ v_inner
 
     def step(
-        self, inner: Block, outer: Block, v_inner: Block, v_outer: Block, bounce: Block, pace: Block
+        self,
+        inner: Block,
+        outer: Block,
+        v_inner: Block,
+        v_outer: Block,
+        bounce: Block,
+        pace: Block,
+        ground: Block,
     ) -> Block:
         """Return the velocities per step that a step must not leave: see `missed`."""
         shape, surface = Pose.of(outer), Pose.of(inner)
         at = touch(self.contact, shape, surface)
         mine, other = self._rows(shape, surface, at)
         u = mine @ v_outer + other @ v_inner
-        u[0] = u[0] + missed(at.gap, u[0], bounce[0], pace[0])
+        u[0] = u[0] + missed(at.gap - ground[0], u[0], bounce[0], pace[0])
         return u * pace
 
 
