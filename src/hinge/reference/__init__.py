@@ -9,6 +9,7 @@ from hinge.reference.closed import (
     closure_velocity,
     closure_wrenches,
 )
+from hinge.reference.contact import cones, coulomb, figure_9_6, frictionless, natural_residual
 from hinge.reference.contact_geometry import (
     Touch,
     contact_jacobian,
@@ -19,7 +20,9 @@ from hinge.reference.contact_geometry import (
 )
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
+from hinge.reference.force_sets import ForceSet
 from hinge.reference.hybrid import hybrid_dynamics
+from hinge.reference.impact import TwoPhases, poisson, two_body_impulse
 from hinge.reference.jacobians import classical_jacobian_bias, jacobian, jacobian_bias
 from hinge.reference.kinematics import forward_kinematics, frame_placement, link_transforms
 from hinge.reference.momenta import center_of_mass, momentum
@@ -27,7 +30,9 @@ from hinge.reference.motions import accelerations, velocities
 from hinge.reference.rnea import inverse_dynamics
 
 __all__ = [
+    "ForceSet",
     "Touch",
+    "TwoPhases",
     "accelerations",
     "center_of_mass",
     "classical_jacobian_bias",
@@ -37,11 +42,15 @@ __all__ = [
     "closure_jacobian",
     "closure_velocity",
     "closure_wrenches",
+    "cones",
     "contact_jacobian",
     "contact_velocity",
+    "coulomb",
+    "figure_9_6",
     "forward_dynamics",
     "forward_kinematics",
     "frame_placement",
+    "frictionless",
     "gap",
     "hybrid_dynamics",
     "inverse_dynamics",
@@ -51,8 +60,11 @@ __all__ = [
     "link_transforms",
     "mass_matrix",
     "momentum",
+    "natural_residual",
+    "poisson",
     "potential_energy",
     "touch",
     "touches",
+    "two_body_impulse",
     "velocities",
 ]

@@ -1,6 +1,7 @@
 """Public helpers for tests: random robots and states, and laws that any dynamics must obey."""
 
 from hinge.testing.closed import closed_state, random_closed, random_closed_robots
+from hinge.testing.contact import ContactProblem, random_contact, random_contacts
 from hinge.testing.laws import (
     LAWS,
     Dynamics,
@@ -18,6 +19,7 @@ from hinge.testing.states import State, random_robots, random_state
 
 __all__ = [
     "LAWS",
+    "ContactProblem",
     "Dynamics",
     "LawError",
     "State",
@@ -31,6 +33,8 @@ __all__ = [
     "power_error",
     "random_closed",
     "random_closed_robots",
+    "random_contact",
+    "random_contacts",
     "random_robots",
     "random_state",
     "round_trip_error",
