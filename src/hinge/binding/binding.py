@@ -5,7 +5,7 @@ The values of letters at a body are in `site`; here are the differences between 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -40,21 +40,27 @@ from hinge.algebra import (
     rotors,
     x_c,
 )
+from hinge.binding.constants import (
+    link_kind,
+    link_numbers,
+    of_this_package,
+    passive_numbers,
+    pose_numbers,
+    tidy_ones,
+    transform_numbers,
+)
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.links import AnyLink, JointLink, WorldSite
 from hinge.binding.links import LinkKind as ClosureKind
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
-from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
-from hinge.binding.steps import Link as Step
-from hinge.binding.steps import Shift, Turn
+from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.touch import ContactLink
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,
     Contact,
     JointRows,
-    LoopMotion,
     Robot,
     Stops,
     closure_ends,
@@ -65,9 +71,8 @@ from hinge.model import (
     rows_of,
     stops_of,
 )
-from hinge.model import Joint as ModelJoint
 from hinge.model.joints import JointType, released
-from hinge.spatial import Array, Inertia, Transform
+from hinge.spatial import Inertia, Transform
 from hinge.sweeps import Law, Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
@@ -250,7 +255,7 @@ class RobotBinding:
 
     @cached_property
     def links(self) -> tuple[AnyLink, ...]:
-        """Closures, joints and contacts, with the places of their ends in the stack of all ends, body by body."""
+        """Closures, joints and contacts, with the places of their ends in the stack of ends, body by body."""
         stack = [p for i in range(len(self.tree)) for p in self.positions(Link, i)]
         found: list[AnyLink] = []
         count, first = 0, 6 * len(self._ends)
@@ -260,7 +265,7 @@ class RobotBinding:
                 inner, count = stack.index(6 * count), count + 1
             outer, count = stack.index(6 * count), count + 1
             if isinstance(c, Contact):
-                fixed = _tidy_ones(place.matrix()).astype(object) if home == WORLD else None
+                fixed = tidy_ones(place.matrix()).astype(object) if home == WORLD else None
                 found.append(ContactLink(c, inner, outer, self._contact_rows, fixed))
                 continue
             rows = tuple(range(len(rows_of(c.joint).names))) if self.rows is None else self.rows[k]
@@ -341,7 +346,10 @@ class RobotBinding:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space in (Node, Link):
             ends = [n for n, _ in self.node_places[body]] if space is Node else self._ends_of(body)
-            return [*(6 * n + k for n in ends for k in range(6)), *(self._rates(body) if space is Link else ())]
+            return [
+                *(6 * n + k for n in ends for k in range(6)),
+                *(self._rates(body) if space is Link else ()),
+            ]
         if space in (Parameter, Placement, Resistance):
             return self._parameters_of(space, body)
         return self._split(space, body)
@@ -434,8 +442,8 @@ class RobotBinding:
         c, s = place.turned
         return Kind(
             place.type,
-            tuple(_link_kind(x) for x in place.before),
-            tuple(_link_kind(x) for x in place.after),
+            tuple(link_kind(x) for x in place.before),
+            tuple(link_kind(x) for x in place.after),
             None if c and s else (c, s),
             place.last is not None,
             self.rotors[body],
@@ -471,26 +479,26 @@ class RobotBinding:
         if body == WORLD:
             return self._fixed_ends
         place = self.places[body]
-        found = [x for link in place.before for x in _link_numbers(link)]
+        found = [x for link in place.before for x in link_numbers(link)]
         if all(place.turned):
             found.append(float(np.arctan2(place.turned[1], place.turned[0])))
-        found += [x for link in place.after for x in _link_numbers(link)]
+        found += [x for link in place.after for x in link_numbers(link)]
         if place.last is not None:
             found += transform_numbers(place.last)
         for x in place.around or ():
-            found += _pose_numbers(x)
+            found += pose_numbers(x)
         for k in self._told_apart(body):
-            found += _pose_numbers(self._own_places[k].chosen)
+            found += pose_numbers(self._own_places[k].chosen)
         if self._has_inertias:
             found += self._inertias[body]
         if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
-            found += _passive_numbers(
+            found += passive_numbers(
                 place.joint, all_terms=self.needs.gives(friction), rubs=self.touch != "stops"
             )
         for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += [*transform_numbers(x), *_tidy_ones(x.r).tolist()]
+            found += [*transform_numbers(x), *tidy_ones(x.r).tolist()]
         spans = [span for _, *span in self._stops(body).limits]
         return found + [x for span in spans for x in span if np.isfinite(x)]
 
@@ -519,49 +527,3 @@ class RobotBinding:
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at bodies of this body's kind, for these numbers."""
         return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
-
-
-def of_this_package(types: Iterable[JointType]) -> bool:
-    """Tell whether all joint types are of this package; other formulas may change between runs."""
-    package = __name__.split(".")[0]
-    single = (m for t in types for m in (t.members if isinstance(t, LoopMotion) else (t,)))
-    return all(type(t).__module__.split(".")[0] == package for t in single)
-
-
-def _link_kind(link: Step) -> LinkKind:
-    if isinstance(link, Shift):
-        return "shift"
-    assert isinstance(link, Turn)
-    return link.axis
-
-
-def _link_numbers(link: Step) -> list[float]:
-    if isinstance(link, Shift):
-        return link.r.tolist()
-    assert isinstance(link, Turn)
-    return [link.c, link.s]
-
-
-def transform_numbers(x: Transform) -> list[float]:
-    """Return E and −E r× of a constant transform."""
-    whole = _tidy_ones(x.matrix())
-    return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]
-
-
-def _pose_numbers(x: Transform) -> list[float]:
-    """Return E and r of a constant transform."""
-    return [*_tidy_ones(x.E).ravel().tolist(), *_tidy_ones(x.r).tolist()]
-
-
-def _passive_numbers(joint: ModelJoint, *, all_terms: bool, rubs: bool) -> list[float]:
-    """Return the arguments of `PassiveNumbers`, zeros for absent terms, and for friction unless it `rubs`."""
-    dry = joint.friction if rubs else 0.0 * joint.friction
-    smooth, springs = all_terms | (dry != 0), all_terms or joint.stiffness.any()
-    speed, rest = np.where(smooth, joint.friction_speed, 0.0), joint.rest if springs else 0.0 * joint.rest
-    return np.concatenate([joint.damping, dry, speed, joint.stiffness, rest]).tolist()
-
-
-def _tidy_ones(x: Array) -> Array:
-    """Return constant turns and shifts with zeros and ones made exact."""
-    x = np.where(np.abs(x) < 1e-15, 0.0, x)
-    return np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x)

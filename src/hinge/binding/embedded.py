@@ -25,7 +25,8 @@ from hinge.algebra import (
     rotors,
 )
 from hinge.binding.aggregate import AggregateKind, AggregateSite, Member
-from hinge.binding.binding import RobotBinding, transform_numbers
+from hinge.binding.binding import RobotBinding
+from hinge.binding.constants import transform_numbers
 from hinge.binding.frames import Place
 from hinge.binding.loops import LoopKind, WayKind
 from hinge.errors import ArgumentError

@@ -80,7 +80,7 @@ class LinkKind:
 
 @dataclass(frozen=True)
 class JointLink:
-    """The limit or the dry friction of a joint: `outer` is the place of its rate in the stack of all ends."""
+    """The limit or the dry friction of a joint: `outer` is where its rate stands in the stack of all ends."""
 
     outer: int
     limit: bool
@@ -113,8 +113,8 @@ class WorldSite:
     def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the ends of closures and contacts.
 
-        Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their velocities,
-        the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of the ground.
+        Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their
+        velocities, the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of the ground.
         """
         formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
         if leaf not in formulas:

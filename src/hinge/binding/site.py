@@ -56,9 +56,9 @@ from hinge.algebra import (
     v_n,
 )
 from hinge.binding.joint_forces import PassiveNumbers, passive_force
+from hinge.binding.limits import nearer_limit
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
-from hinge.kernels import apply
 from hinge.model.joints import JointType
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
 from hinge.sweeps import Block, unit_block, zeros
@@ -78,8 +78,8 @@ class Kind:
     `above` is the parent's block size. `members` is the number of merged bodies of the robot, where each has
     parameters of its own; with `inertia` the inertia is among the body's numbers. `given` are the parameters
     that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces;
-    `ends` is the number of ends of closures. `stops` are the limits and `rubs` the dry friction that have rows
-    beside those: degrees of freedom, of limits with whether there is a lower and an upper one.
+    `ends` is the number of ends of closures. `stops` are the limits and `rubs` the dry friction that have
+    rows beside those: degrees of freedom, of limits with whether there is a lower and an upper one.
     """
 
     type: JointType
@@ -102,7 +102,7 @@ class Kind:
 
     @property
     def senses(self) -> tuple[int, ...]:
-        """The degrees of freedom whose rates stand in the block: one for each limit, and for friction."""
+        """The degrees of freedom whose rates stand in the block, of limits and of friction."""
         return (*(dof for dof, _, _ in self.stops), *self.rubs)
 
 
@@ -361,7 +361,6 @@ class RobotSite:
             v_n: _centripetal,
             Q: self._axes,
             s_c: self._end_bias,
-            d_c: lambda _: self._distances(hinge),
         }
         if self._knows_inertias:
             formulas |= {b: self._bias_force, b_m: self._bias_force}
@@ -373,6 +372,8 @@ class RobotSite:
             return self._bias_acceleration(hinge, *needs)
         if leaf is tau_j and self.kind.joint_forces:
             return passive_force(self.kind.type, self.passive, hinge[: self.kind.type.nq], needs[0])
+        if leaf is d_c:
+            return self._distances(hinge)
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} is bound without it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
@@ -450,17 +451,6 @@ class RobotSite:
                 block[3:, :3] = skew(position(whole)) @ back
             found[at, at] = unit_block(6) if self.expressed == "body" else block
         return found
-
-
-def nearer_limit(q: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Return the distance of a coordinate from the nearer limit, negative outside, and the sign of its rate.
-
-    None is no limit.
-    """
-    if lower is None or upper is None:
-        return (upper - q, -1.0) if lower is None else (q - lower, 1.0)
-    above, below = q - lower, upper - q
-    return apply("choose", above, below, above, below), apply("choose", above, below, 1.0, -1.0)
 
 
 def position(pose: Block) -> Block:

@@ -333,9 +333,7 @@ def _as_rows(robot: Robot, name: str, values: ArrayLike, limits: bool) -> Array:
     return np.concatenate([np.zeros((*flat.shape[:-1], before)), flat], axis=-1)
 
 
-def _hold(
-    robot: Robot, closed: ArrayLike, held: ArrayLike | None, rows: int, limits: bool = False
-) -> Array:
+def _hold(robot: Robot, closed: ArrayLike, held: ArrayLike | None, rows: int, limits: bool = False) -> Array:
     """Return ones in the rows of closures, joints and contacts that hold (…, m)."""
     found = np.asarray(closed)
     if found.shape[-1:] != (len(robot.contacts),) or not np.isin(found, (0, 1)).all():

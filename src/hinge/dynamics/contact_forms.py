@@ -73,7 +73,7 @@ _CONTACTS: dict[str, Parts | Callable[[Setting], Parts]] = {
 
 @cache
 def contact_parts(verb: str, passive: bool = False, limits: bool = False) -> Parts:
-    """Return the parts of a verb of contacts; with `limits` the joints' limits and dry friction are in a step."""
+    """Return the parts of a verb of contacts; a step can be one with `limits` and dry friction of joints."""
     if limits:
         return _step(setting(passive), "stops")
     found = _CONTACTS[verb]

@@ -102,7 +102,7 @@ def stops_of(joint: Joint) -> Stops:
 
 @dataclass(frozen=True, eq=False)
 class JointRows:
-    """The degrees of freedom of a robot that have limits, with these and the coordinates, and those that rub."""
+    """The degrees of freedom of a robot with limits, their coordinates and limits, and those that rub."""
 
     limited: tuple[int, ...]
     coordinates: tuple[int, ...]
@@ -123,9 +123,7 @@ class JointRows:
 def joint_rows(robot: Robot) -> JointRows:
     """Return the limits and the dry friction of a robot's joints, joint by joint."""
     found = [(j, stops_of(j)) for j in robot.joints]
-    limits = [
-        (j.qd_slice.start + k, j.q_slice.start + k, *span) for j, s in found for k, *span in s.limits
-    ]
+    limits = [(j.qd_slice.start + k, j.q_slice.start + k, *span) for j, s in found for k, *span in s.limits]
     rubs = [(j.qd_slice.start + k, x) for j, s in found for k, x in s.rubs]
     dofs, at, low, high = zip(*limits, strict=True) if limits else ((), (), (), ())
     rubbing, friction = zip(*rubs, strict=True) if rubs else ((), ())

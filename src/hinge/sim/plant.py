@@ -128,13 +128,13 @@ class Plant:
         """Refuse limits where nothing stops at them, and friction that they do not know."""
         if not self.stepping:
             raise ArgumentError(
-                "limits: expected integrator='stepping' with limits=True, got another one, which leaves joint "
-                "limits to events; give integrator='stepping', or limits=False"
+                "limits: expected integrator='stepping' with limits=True, got another one, which leaves "
+                "joint limits to events; give integrator='stepping', or limits=False"
             )
         if "friction" in self.parameters:
             raise NotImplementedError(
-                "parameters: 'friction' is not supported with limits=True, where the dry friction of joints is "
-                "the robot's own; give limits=False, or make the robot with hinge.with_parameters(robot, …)"
+                "parameters: 'friction' is not supported with limits=True, where the dry friction of joints "
+                "is the robot's own; give limits=False, or take hinge.with_parameters(robot, …)"
             )
 
     def verb(

@@ -26,7 +26,8 @@ def refuse_stepping(robot: Robot, held: Array | None, limits: bool) -> None:
     if not robot.contacts and not limits:
         raise ArgumentError(
             f"integrator: expected a robot with contacts for 'stepping', got {robot.name!r}, which has none; "
-            "say what may touch with hinge.on_ground(robot, frames), give limits=True, or take 'semi-implicit'"
+            "say what may touch with hinge.on_ground(robot, frames), give limits=True, or take "
+            "'semi-implicit'"
         )
     if held is not None and held.any():
         raise NotImplementedError(
