@@ -114,7 +114,8 @@ class WorldSite:
         """Return a leaf that is a function of the ends of closures and contacts.
 
         Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their
-        velocities, the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of the ground.
+        velocities, the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of
+        the ground.
         """
         formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
         if leaf not in formulas:
