@@ -30,13 +30,13 @@ from hinge.algebra.space import (
 from hinge.errors import ArgumentError
 
 __all__ = [
-    "A0", "ANSWERED", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Answered", "Articulated",
-    "B", "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk",
-    "Gp", "H", "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q",
-    "R", "Ups", "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "closed", "e_c", "f_ext", "friction",
-    "g", "gamma", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace", "passive",
-    "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c", "rotors", "rounds", "s_c",
-    "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
+    "A0", "ANSWERED", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Answered", "Articulated", "B",
+    "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H",
+    "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups",
+    "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "closed", "d_c", "e_c", "f_ext", "friction", "g",
+    "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace",
+    "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c", "rotors",
+    "rounds", "s_c", "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
 ]  # fmt: skip
 
 DIAGONAL, STEP, RESOLVENT, DENSE = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT, Structure.DENSE
@@ -273,14 +273,18 @@ bounds = letter("bounds", Constraint, One, "coefficients of friction, and bounds
                 Card(NUMBER, NUMBER), unicode="μᶜ", latex=r"\mu_c")
 bounce = letter("bounce", Constraint, One, "coefficients of restitution",
                 Card(NUMBER, NUMBER), unicode="εᶜ", latex=r"\epsilon_c")
+ground = letter("ground", Constraint, One, "how far surfaces are raised along their normals",
+                Card(NUMBER, NUMBER), unicode="hᶜ", latex="h_c")
 pace = letter("pace", Constraint, One, "steps of time in a second",
               Card(NUMBER, NUMBER), unicode="νᶜ", latex=r"\nu_c")
 off_law = letter("off_law", Constraint, One, "how far each row is from its law",
                  Card(NUMBER, NUMBER), unicode="ρᶜ", latex=r"\rho_c")
 rounds = letter("rounds", Constraint, One, "rounds in which the answer was found",
                 Card(NUMBER, NUMBER), unicode="nᶜ", latex="n_c")
+d_c = letter("d_c", Link, One, "distances of joints from the nearer of their limits",
+             Card(MOTION, NUMBER, asks=CLOSURES), needs=(phi.T @ E0.T,), unicode="dᶜ", latex="d_c")
 r_c = letter("r_c", Constraint, One, "accelerations across contacts and closures that a step must not leave",
-             Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, _V_ends, closed, bounce, pace),
+             Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, _V_ends, closed, bounce, pace, d_c, ground),
              unicode="rᶜ", latex="r_c")
 #: What λ answers: the law of Ω λ + w, with Ω and w expressions of these names beside it.
 ANSWERED = Answered(lam, (lam_0, bounds), (off_law, rounds), "compliance", "wanted")

@@ -1,7 +1,8 @@
 """Bindings: the values of the algebra's letters at each body of a robot."""
 
 from hinge.binding.binder import bind
-from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching, of_this_package
+from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
+from hinge.binding.constants import of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.joint_code import Formula, Row, jointwise
 from hinge.binding.merge import hides_fixed_bodies

@@ -5,7 +5,7 @@ The values of letters at a body are in `site`; here are the differences between 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -32,6 +32,7 @@ from hinge.algebra import (
     closed,
     friction,
     g,
+    ground,
     held,
     inertias,
     lam_0,
@@ -39,39 +40,48 @@ from hinge.algebra import (
     rotors,
     x_c,
 )
+from hinge.binding.constants import (
+    link_kind,
+    link_numbers,
+    of_this_package,
+    passive_numbers,
+    pose_numbers,
+    tidy_ones,
+    transform_numbers,
+)
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
+from hinge.binding.links import AnyLink, JointLink, WorldSite
 from hinge.binding.links import LinkKind as ClosureKind
-from hinge.binding.links import WorldSite
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
-from hinge.binding.site import Expressed, Kind, LinkKind, RobotSite
-from hinge.binding.steps import Link as Step
-from hinge.binding.steps import Shift, Turn
+from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.touch import ContactLink
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,
     Contact,
-    LoopMotion,
+    JointRows,
     Robot,
+    Stops,
     closure_ends,
     contact_ends,
     digest,
     every_closure,
+    joint_rows,
     rows_of,
+    stops_of,
 )
-from hinge.model import Joint as ModelJoint
 from hinge.model.joints import JointType, released
-from hinge.spatial import Array, Inertia, Transform
+from hinge.spatial import Inertia, Transform
 from hinge.sweeps import Law, Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
 _WIDTHS = {Parameter: 10, Placement: 7, Resistance: 3}
 #: Inputs with a number for each row of closures and contacts, which the robot provides if no call gives them.
-ROW_INPUTS = (closed, bounds, bounce, lam_0, x_c)
-#: The rows of contacts.
-Touching: TypeAlias = Literal["", "normals", "cones"]
+ROW_INPUTS = (closed, bounds, bounce, lam_0, x_c, ground)
+#: The rows of contacts, and with "stops" those of joints too.
+Touching: TypeAlias = Literal["", "normals", "cones", "stops"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +94,8 @@ class RobotBinding:
     for. With `own_gravity` g is the robot's own and no input. `sizes` are the lengths of spaces of the user's
     own, Constraint among them, which have one block, at the world: (name, meaning, length). `rows` are for
     each closure of the robot the rows of its joint that are kept; None keeps all. `touch` says what of the
-    robot's contacts beside its closures: nothing, their "normals", or all three rows of their "cones".
+    robot's contacts beside its closures: nothing, their "normals", all three rows of their "cones", or these
+    and the "stops", a row for each limit of a joint and one for its dry friction.
     """
 
     robot: Robot
@@ -115,21 +126,22 @@ class RobotBinding:
 
     def _by_rows(self, leaf: Leaf) -> list[float]:
         """Return the robot's own numbers for the rows of closures and contacts."""
-        if leaf in (closed, lam_0, x_c):
+        if leaf not in (bounds, bounce):
             return [float(leaf is closed)] * self.length(Constraint)
         found = [0.0] * self._closure_rows
+        found += self._joint_rows.bounds if leaf is bounds else [0.0] * len(self._joint_rows)
         for c in self._contacts:
             found += [c.friction if leaf is bounds else c.restitution] * self._contact_rows
         return found
 
     @property
     def law(self) -> Law:
-        """Closures are free, contacts half lines or cones."""
-        contacts = len(self._contacts)
-        kept = sum(x.size for x in self.links) - contacts * self._contact_rows
+        """Closures are free, contacts half lines or cones, limits half lines, and dry friction has boxes."""
+        contacts, joints = len(self._contacts), self._joint_rows
+        kept = sum(x.size for x in self.links if isinstance(x, ClosureKind))
         if self.touch == "normals":
             return Law(free=kept, half=contacts)
-        return Law(free=kept, cone=contacts)
+        return Law(free=kept, half=len(joints.limited), box=len(joints.rubbing), cone=contacts)
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:
@@ -215,6 +227,14 @@ class RobotBinding:
     def _contacts(self) -> tuple[Contact, ...]:
         return self.robot.contacts if self.touch else ()
 
+    @cached_property
+    def _joint_rows(self) -> JointRows:
+        return joint_rows(self.robot) if self.touch == "stops" else JointRows((), (), (), (), (), ())
+
+    def _stops(self, body: int) -> Stops:
+        """Return the limits and the dry friction of a body's joint that have rows."""
+        return stops_of(self.places[body].joint) if self.touch == "stops" else Stops()
+
     @property
     def _contact_rows(self) -> int:
         """The number of rows of each contact."""
@@ -234,23 +254,26 @@ class RobotBinding:
         return tuple(map(tuple, found))
 
     @cached_property
-    def links(self) -> tuple[ClosureKind | ContactLink, ...]:
-        """Closures and contacts, with the places of their ends in the stack of all ends, body by body."""
-        order = [n for i in range(len(self.tree)) for n in self._ends_of(i)]
-        found: list[ClosureKind | ContactLink] = []
-        count = 0
+    def links(self) -> tuple[AnyLink, ...]:
+        """Closures, joints and contacts, with the places of their ends in the stack of ends, body by body."""
+        stack = [p for i in range(len(self.tree)) for p in self.positions(Link, i)]
+        found: list[AnyLink] = []
+        count, first = 0, 6 * len(self._ends)
         for k, (c, pair) in enumerate(zip((*self._closures, *self._contacts), self._pairs, strict=True)):
             inner, (home, place) = None, pair[0]
             if home != WORLD:
-                inner, count = order.index(count), count + 1
-            outer, count = order.index(count), count + 1
+                inner, count = stack.index(6 * count), count + 1
+            outer, count = stack.index(6 * count), count + 1
             if isinstance(c, Contact):
-                fixed = _tidy_ones(place.matrix()).astype(object) if home == WORLD else None
+                fixed = tidy_ones(place.matrix()).astype(object) if home == WORLD else None
                 found.append(ContactLink(c, inner, outer, self._contact_rows, fixed))
                 continue
             rows = tuple(range(len(rows_of(c.joint).names))) if self.rows is None else self.rows[k]
             found.append(ClosureKind(c, inner, outer, rows))
-        return tuple(found)
+        joints, limits = self._joint_rows, len(self._joint_rows.limited)
+        rates = [JointLink(stack.index(first + k), k < limits) for k in range(len(joints))]
+        closures = len(self._closures)
+        return (*found[:closures], *rates, *found[closures:])
 
     @cached_property
     def _kept(self) -> list[int]:
@@ -301,7 +324,10 @@ class RobotBinding:
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:
-            return 6 if body == WORLD else 6 + len(self.rotors[body]) + self._locks(body)
+            if body == WORLD:
+                return 6
+            stops = self._stops(body)
+            return 6 + len(self.rotors[body]) + len(stops.limits) + len(stops.rubs) + self._locks(body)
         if body == WORLD:
             return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
@@ -320,14 +346,24 @@ class RobotBinding:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space in (Node, Link):
             ends = [n for n, _ in self.node_places[body]] if space is Node else self._ends_of(body)
-            return [6 * n + k for n in ends for k in range(6)]
+            return [
+                *(6 * n + k for n in ends for k in range(6)),
+                *(self._rates(body) if space is Link else ()),
+            ]
         if space in (Parameter, Placement, Resistance):
             return self._parameters_of(space, body)
         return self._split(space, body)
 
+    def _rates(self, body: int) -> list[int]:
+        """Return the places of a joint's limits and of its friction among the ends of all links."""
+        stops, rows = self._stops(body), self._joint_rows
+        start, at = self.places[body].joint.qd_slice.start, 6 * len(self._ends)
+        found = [at + rows.limited.index(start + k) for k, _, _ in stops.limits]
+        return found + [at + len(rows.limited) + rows.rubbing.index(start + k) for k, _ in stops.rubs]
+
     def _at_world(self, space: Space) -> Sequence[int]:
         """Return the indices of the block at the world; of closures the rows that are kept."""
-        return self._kept if space is Constraint and self._pairs else range(self.length(space))
+        return self._kept if space is Constraint and self._has_rows else range(self.length(space))
 
     def _split(self, space: Space, body: int) -> Sequence[int]:
         if space in (Passive, Active):
@@ -368,10 +404,16 @@ class RobotBinding:
         found = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
         found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
         found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
-        found[Link] = 6 * len(self._ends)
-        if self._pairs:
-            found[Constraint] = self._closure_rows + self._contact_rows * len(self._contacts)
+        found[Link] = 6 * len(self._ends) + len(self._joint_rows)
+        if self._has_rows:
+            found[Constraint] = (
+                self._closure_rows + len(self._joint_rows) + self._contact_rows * len(self._contacts)
+            )
         return found | {Space(name, meaning): n for name, meaning, n in self.sizes}
+
+    @property
+    def _has_rows(self) -> bool:
+        return bool(self._pairs) or len(self._joint_rows) > 0
 
     @property
     def width(self) -> int:
@@ -396,12 +438,12 @@ class RobotBinding:
         return tuple(map(self._kind, range(len(self.places))))
 
     def _kind(self, body: int) -> Kind:
-        place = self.places[body]
+        place, stops = self.places[body], self._stops(body)
         c, s = place.turned
         return Kind(
             place.type,
-            tuple(_link_kind(x) for x in place.before),
-            tuple(_link_kind(x) for x in place.after),
+            tuple(link_kind(x) for x in place.before),
+            tuple(link_kind(x) for x in place.after),
             None if c and s else (c, s),
             place.last is not None,
             self.rotors[body],
@@ -414,6 +456,8 @@ class RobotBinding:
             self.parameters,
             Ask.OWN_FORCES in self.needs.asks,
             len(self._ends_of(body)),
+            tuple((k, low > -np.inf, high < np.inf) for k, low, high in stops.limits),
+            tuple(k for k, _ in stops.rubs),
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
@@ -435,25 +479,28 @@ class RobotBinding:
         if body == WORLD:
             return self._fixed_ends
         place = self.places[body]
-        found = [x for link in place.before for x in _link_numbers(link)]
+        found = [x for link in place.before for x in link_numbers(link)]
         if all(place.turned):
             found.append(float(np.arctan2(place.turned[1], place.turned[0])))
-        found += [x for link in place.after for x in _link_numbers(link)]
+        found += [x for link in place.after for x in link_numbers(link)]
         if place.last is not None:
             found += transform_numbers(place.last)
         for x in place.around or ():
-            found += _pose_numbers(x)
+            found += pose_numbers(x)
         for k in self._told_apart(body):
-            found += _pose_numbers(self._own_places[k].chosen)
+            found += pose_numbers(self._own_places[k].chosen)
         if self._has_inertias:
             found += self._inertias[body]
         if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
-            found += _passive_numbers(place.joint, all_terms=self.needs.gives(friction))
+            found += passive_numbers(
+                place.joint, all_terms=self.needs.gives(friction), rubs=self.touch != "stops"
+            )
         for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += [*transform_numbers(x), *_tidy_ones(x.r).tolist()]
-        return found
+            found += [*transform_numbers(x), *tidy_ones(x.r).tolist()]
+        spans = [span for _, *span in self._stops(body).limits]
+        return found + [x for span in spans for x in span if np.isfinite(x)]
 
     @cached_property
     def _fixed_ends(self) -> list[float]:
@@ -480,48 +527,3 @@ class RobotBinding:
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at bodies of this body's kind, for these numbers."""
         return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
-
-
-def of_this_package(types: Iterable[JointType]) -> bool:
-    """Tell whether all joint types are of this package; other formulas may change between runs."""
-    package = __name__.split(".")[0]
-    single = (m for t in types for m in (t.members if isinstance(t, LoopMotion) else (t,)))
-    return all(type(t).__module__.split(".")[0] == package for t in single)
-
-
-def _link_kind(link: Step) -> LinkKind:
-    if isinstance(link, Shift):
-        return "shift"
-    assert isinstance(link, Turn)
-    return link.axis
-
-
-def _link_numbers(link: Step) -> list[float]:
-    if isinstance(link, Shift):
-        return link.r.tolist()
-    assert isinstance(link, Turn)
-    return [link.c, link.s]
-
-
-def transform_numbers(x: Transform) -> list[float]:
-    """Return E and −E r× of a constant transform."""
-    whole = _tidy_ones(x.matrix())
-    return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]
-
-
-def _pose_numbers(x: Transform) -> list[float]:
-    """Return E and r of a constant transform."""
-    return [*_tidy_ones(x.E).ravel().tolist(), *_tidy_ones(x.r).tolist()]
-
-
-def _passive_numbers(joint: ModelJoint, *, all_terms: bool) -> list[float]:
-    """Return the arguments of `PassiveNumbers`, zeros for absent terms."""
-    rubs, springs = all_terms | (joint.friction != 0), all_terms or joint.stiffness.any()
-    speed, rest = np.where(rubs, joint.friction_speed, 0.0), joint.rest if springs else 0.0 * joint.rest
-    return np.concatenate([joint.damping, joint.friction, speed, joint.stiffness, rest]).tolist()
-
-
-def _tidy_ones(x: Array) -> Array:
-    """Return constant turns and shifts with zeros and ones made exact."""
-    x = np.where(np.abs(x) < 1e-15, 0.0, x)
-    return np.where(np.abs(np.abs(x) - 1.0) < 1e-15, np.sign(x), x)

@@ -25,7 +25,8 @@ from hinge.algebra import (
     rotors,
 )
 from hinge.binding.aggregate import AggregateKind, AggregateSite, Member
-from hinge.binding.binding import RobotBinding, transform_numbers
+from hinge.binding.binding import RobotBinding
+from hinge.binding.constants import transform_numbers
 from hinge.binding.frames import Place
 from hinge.binding.loops import LoopKind, WayKind
 from hinge.errors import ArgumentError
@@ -43,6 +44,11 @@ class EmbeddedBinding(RobotBinding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.touch == "stops":
+            raise NotImplementedError(
+                f"limits: not supported for robots with embedded {_what(self.robot)}, such as "
+                f"{self.robot.name!r}; use release_{_what(self.robot)}(robot)"
+            )
         for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
                 f"parameters: {name!r} is not supported for robots with embedded {_what(self.robot)}, such "

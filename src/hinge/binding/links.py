@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from hinge.algebra import Ac, Leaf, e_c, gamma, r_c
-from hinge.binding.touch import SHARE, ContactLink
+from hinge.binding.touch import SHARE, ContactLink, missed
 from hinge.errors import UnboundLeafError
 from hinge.model import Closure, closure_error_of, rows_of
 from hinge.spatial import Transform, cross
@@ -27,7 +28,7 @@ from hinge.sweeps import Block, zeros
 class LinkKind:
     """A closure without its numbers.
 
-    `inner` and `outer` are the indices of its ends in the stack of all ends, `inner` None at the world.
+    `inner` and `outer` are the places of its ends in the stack of all ends, `inner` None at the world.
     `rows` are the rows of its joint that are kept, of all that `closure` has.
     """
 
@@ -63,25 +64,49 @@ class LinkKind:
         return self.reactions @ _motion_cross(v_outer - seen, seen)
 
     def step(
-        self, inner: Block, outer: Block, v_inner: Block, v_outer: Block, bounce: Block, pace: Block
+        self,
+        inner: Block,
+        outer: Block,
+        v_inner: Block,
+        v_outer: Block,
+        bounce: Block,
+        pace: Block,
+        ground: Block,
     ) -> Block:
         """Return velocities across and a share of the errors, per step."""
         u = self.reactions @ (v_outer - across(inner, outer) @ v_inner)
         return (u + SHARE * pace * self.error(inner, outer)) * pace
 
 
+@dataclass(frozen=True)
+class JointLink:
+    """The limit or the dry friction of a joint: `outer` is where its rate stands in the stack of all ends."""
+
+    outer: int
+    limit: bool
+    size: int = 1
+
+    def step(self, rate: Any, distance: Any, pace: Any) -> Any:
+        """Return the rate that a step must not leave, per step: see `missed`."""
+        return (rate + missed(distance, rate, 0.0, pace) if self.limit else rate) * pace
+
+
+#: What has rows at the world.
+AnyLink: TypeAlias = LinkKind | ContactLink | JointLink
+
+
 class WorldSite:
     """The letters at the world of a robot with closures, with numbers in the order they are taken in."""
 
-    def __init__(self, links: Sequence[LinkKind | ContactLink], numbers: Sequence[Any], robot: str) -> None:
+    def __init__(self, links: Sequence[AnyLink], numbers: Sequence[Any], robot: str) -> None:
         self.links, self.robot = links, robot
         left = iter(numbers)
         self.fixed = [self._fixed(x, left) for x in links]
         assert not list(left), "numbers of the world that nothing takes"
 
-    def _fixed(self, link: LinkKind | ContactLink, left: Iterator[Any]) -> Block | None:
+    def _fixed(self, link: AnyLink, left: Iterator[Any]) -> Block | None:
         """Return the inner end of a link that is fixed in the world."""
-        if link.inner is not None:
+        if isinstance(link, JointLink) or link.inner is not None:
             return None
         return link.fixed if isinstance(link, ContactLink) else _taken_matrix(left)
 
@@ -89,7 +114,8 @@ class WorldSite:
         """Return a leaf that is a function of the ends of closures and contacts.
 
         Arguments are the motion transforms from the world to the ends (6 n, 6), for γ and rᶜ their
-        velocities, the rows that hold, and for rᶜ restitution and pace.
+        velocities, the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of
+        the ground.
         """
         formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
         if leaf not in formulas:
@@ -101,9 +127,11 @@ class WorldSite:
         found = zeros(len(closed), len(poses))
         for link, at, ends in self._each(poses):
             outer, inner = link.map(*ends)
-            found[at, 6 * link.outer : 6 * link.outer + 6] = outer
+            found[at, link.outer : link.outer + 6] = outer
             if link.inner is not None:
-                found[at, 6 * link.inner : 6 * link.inner + 6] = inner
+                found[at, link.inner : link.inner + 6] = inner
+        for link, row in self._joints:
+            found[row, link.outer] = 1.0
         return closed[:, None] * found
 
     def _rate(self, poses: Block, velocities: Block, closed: Block) -> Block:
@@ -120,11 +148,23 @@ class WorldSite:
             found[at] = link.error(*ends)
         return closed * found
 
-    def _steps(self, poses: Block, velocities: Block, closed: Block, bounce: Block, pace: Block) -> Block:
+    def _steps(
+        self,
+        poses: Block,
+        velocities: Block,
+        closed: Block,
+        bounce: Block,
+        pace: Block,
+        distances: Block,
+        ground: Block,
+    ) -> Block:
         """Return what a step must not leave."""
         found = zeros(len(closed))
         for link, at, ends in self._each(poses):
-            found[at] = link.step(*ends, *self._velocities(link, velocities), bounce[at], pace[at])
+            moving = self._velocities(link, velocities)
+            found[at] = link.step(*ends, *moving, bounce[at], pace[at], ground[at])
+        for link, row in self._joints:
+            found[row] = link.step(velocities[link.outer], distances[link.outer], pace[row])
         return closed * found
 
     def _velocities(self, link: LinkKind | ContactLink, stack: Block) -> tuple[Block, Block]:
@@ -132,12 +172,22 @@ class WorldSite:
 
     def _each(self, poses: Block) -> Iterator[tuple[LinkKind | ContactLink, slice, tuple[Block, Block]]]:
         """Yield each link, where its rows stand, and the transforms to its inner and outer end."""
-        start = 0
-        for link, fixed in zip(self.links, self.fixed, strict=True):
+        for link, start, fixed in zip(self.links, self._starts, self.fixed, strict=True):
+            if isinstance(link, JointLink):
+                continue
             inner = _at(poses, link.inner) if link.inner is not None else fixed
             assert inner is not None
             yield link, slice(start, start + link.size), (inner, _at(poses, link.outer))
-            start += link.size
+
+    @property
+    def _starts(self) -> list[int]:
+        """The first row of each link."""
+        return [0, *accumulate(x.size for x in self.links)][:-1]
+
+    @property
+    def _joints(self) -> list[tuple[JointLink, int]]:
+        """The rows of joints."""
+        return [(x, k) for x, k in zip(self.links, self._starts, strict=True) if isinstance(x, JointLink)]
 
 
 def across(inner: Block, outer: Block) -> Block:
@@ -150,7 +200,7 @@ def across(inner: Block, outer: Block) -> Block:
 
 
 def _at(stack: Block, end: int) -> Block:
-    return stack[6 * end : 6 * end + 6]
+    return stack[end : end + 6]
 
 
 def _motion_cross(v: Block, m: Block) -> Block:

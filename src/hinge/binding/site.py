@@ -5,6 +5,11 @@ the 6-vector and one number for each rotor, H sees that number as it is, M holds
 E does not carry it. Then H φ M φᵀ Hᵀ is the mass matrix with the rotors on its diagonal, D = H P Hᵀ
 holds them too, and every identity stays as it is.
 
+The limits and the dry friction of a joint need its rate by itself. It stands in the block as that of a rotor
+without inertia: H sees it, E does not carry it, and Bᶜ shows it at the world, of a limit with the sign that
+makes it the rate of the distance from the nearer one. Then Aᶜ Bᶜᵀ φᵀ Hᵀ has rows of joints among those of
+closures and contacts.
+
 Which coordinates are prescribed can be a matter of the code (a joint is active or passive, and Hₚ or Hₐ has
 no rows there) or of an input σ, with ones where accelerations are given. Then N = diag(1 − σ) and
 S = diag(σ) choose, and a lock is modelled as a rotor is: one number of the body's block for each coordinate,
@@ -40,6 +45,7 @@ from hinge.algebra import (
     a_n,
     b,
     b_m,
+    d_c,
     friction,
     held,
     inertias,
@@ -50,6 +56,7 @@ from hinge.algebra import (
     v_n,
 )
 from hinge.binding.joint_forces import PassiveNumbers, passive_force
+from hinge.binding.limits import nearer_limit
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
 from hinge.model.joints import JointType
@@ -71,7 +78,8 @@ class Kind:
     `above` is the parent's block size. `members` is the number of merged bodies of the robot, where each has
     parameters of its own; with `inertia` the inertia is among the body's numbers. `given` are the parameters
     that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces;
-    `ends` is the number of ends of closures.
+    `ends` is the number of ends of closures. `stops` are the limits and `rubs` the dry friction that have
+    rows beside those: degrees of freedom, of limits with whether there is a lower and an upper one.
     """
 
     type: JointType
@@ -89,6 +97,13 @@ class Kind:
     given: tuple[Leaf, ...] = ()
     joint_forces: bool = False
     ends: int = 0
+    stops: tuple[tuple[int, bool, bool], ...] = ()
+    rubs: tuple[int, ...] = ()
+
+    @property
+    def senses(self) -> tuple[int, ...]:
+        """The degrees of freedom whose rates stand in the block, of limits and of friction."""
+        return (*(dof for dof, _, _ in self.stops), *self.rubs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +143,15 @@ class RobotSite:
             for _ in range(kind.nodes + kind.ends)
         ]
         self.nodes, self.ends = nodes[: kind.nodes], nodes[kind.nodes :]
+        self.limits = [
+            (next(left) if low else None, next(left) if high else None) for _, low, high in kind.stops
+        ]
         assert not list(left), "numbers of a body that nothing takes"
 
     @property
     def size(self) -> int:
         """The size of the body's block."""
-        return 6 + len(self.kind.rotors) + self.locks
+        return 6 + len(self.kind.rotors) + len(self.kind.senses) + self.locks
 
     @property
     def locks(self) -> int:
@@ -275,11 +293,23 @@ class RobotSite:
             return self.inertia if self._knows_inertias else None
         if leaf in (B, Bc):
             nodes = self.nodes if leaf is B else self.ends
-            found = zeros(self.size, 6 * len(nodes))
+            senses = self._senses(hinge) if leaf is Bc else []
+            found = zeros(self.size, 6 * len(nodes) + len(senses))
             for k, node in enumerate(nodes):
                 found[:6, 6 * k : 6 * k + 6] = node.matrix.T
+            for k, sign in enumerate(senses):
+                found[6 + len(self.kind.rotors) + k, 6 * len(nodes) + k] = sign
             return found
         return None
+
+    def _senses(self, hinge: Block) -> list[Any]:
+        """Return for each rate its sign: towards the inside at the nearer limit."""
+        signs = [nearer_limit(hinge[dof], *span)[1] for (dof, *_), span in self._spans]
+        return [*signs, *(1.0 for _ in self.kind.rubs)]
+
+    @property
+    def _spans(self) -> Iterator[tuple[tuple[int, bool, bool], tuple[Any, Any]]]:
+        return zip(self.kind.stops, self.limits, strict=True)
 
     @property
     def _knows_inertias(self) -> bool:
@@ -291,6 +321,8 @@ class RobotSite:
         found[:, :6] = s.T
         for k, dof in enumerate(self.kind.rotors):
             found[dof, 6 + k] = 1.0
+        for k, dof in enumerate(self.kind.senses):
+            found[dof, 6 + len(self.kind.rotors) + k] = 1.0
         return found
 
     def _part(self, leaf: Leaf, hinge: Block) -> Block:
@@ -306,7 +338,7 @@ class RobotSite:
 
     @cached_property
     def inertia(self) -> Block:
-        """M at the body: [I h×; h×ᵀ m1], the rotors, and ones for locks."""
+        """M at the body: [I h×; h×ᵀ m1], the rotors, nothing for rates, and ones for locks."""
         rigid = Inertia.from_parameters(self.body)
         found = zeros(self.size, self.size)
         found[:3, :3] = rigid.I
@@ -314,8 +346,10 @@ class RobotSite:
         found[3:6, :3] = found[:3, 3:6].T
         for k in range(3):
             found[3 + k, 3 + k] = rigid.m[()]
-        for k, x in enumerate((*self.rotors, *(1.0 for _ in range(self.locks))), 6):
+        for k, x in enumerate(self.rotors, 6):
             found[k, k] = x
+        for k in range(self.size - self.locks, self.size):
+            found[k, k] = 1.0
         return found
 
     # Functions of the motion.
@@ -338,6 +372,8 @@ class RobotSite:
             return self._bias_acceleration(hinge, *needs)
         if leaf is tau_j and self.kind.joint_forces:
             return passive_force(self.kind.type, self.passive, hinge[: self.kind.type.nq], needs[0])
+        if leaf is d_c:
+            return self._distances(hinge)
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} is bound without it")
 
     def _bias_acceleration(self, hinge: Block, above: Block, qd: Block) -> Block:
@@ -387,9 +423,16 @@ class RobotSite:
 
     def _end_bias(self, v: Block) -> Block:
         """Return −[0; ω × v] of the body at each end, in its axes: spatial less classical acceleration."""
-        found = zeros(6 * len(self.ends))
+        found = zeros(6 * len(self.ends) + len(self.kind.senses))
         for k, end in enumerate(self.ends):
             found[6 * k + 3 : 6 * k + 6] = end.turn @ cross(v[3:6], v[:3])
+        return found
+
+    def _distances(self, hinge: Block) -> Block:
+        """Return the distances from the nearer limits, zeros for all else."""
+        found = zeros(6 * len(self.ends) + len(self.kind.senses))
+        for k, ((dof, *_), span) in enumerate(self._spans, 6 * len(self.ends)):
+            found[k] = nearer_limit(hinge[dof], *span)[0]
         return found
 
     def _axes(self, pose: Block) -> Block:

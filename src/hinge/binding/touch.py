@@ -8,13 +8,13 @@ floats, and for both with their rates (`Jet`), which gives the rate of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hinge.kernels import apply
+from hinge.binding.height_fields import touch_field
+from hinge.binding.jets import Pose, Touch, choose, clamped, larger, rates, root
 from hinge.model import Capsule, Contact, HeightField, Plane
 from hinge.spatial import cross
 from hinge.sweeps import Block, zeros
@@ -25,132 +25,6 @@ SHARE, FASTEST = 0.2, 0.1
 BLOW = 40.0
 #: Lengths below this count as zero.
 TINY = 1e-12
-
-
-class Jet:
-    """A number and its rate."""
-
-    __slots__ = ("rate", "value")
-
-    def __init__(self, value: Any, rate: Any) -> None:
-        self.value, self.rate = value, rate
-
-    def __add__(self, other: Any) -> Jet:
-        x = _jet(other)
-        return Jet(self.value + x.value, self.rate + x.rate)
-
-    def __sub__(self, other: Any) -> Jet:
-        x = _jet(other)
-        return Jet(self.value - x.value, self.rate - x.rate)
-
-    def __mul__(self, other: Any) -> Jet:
-        if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy multiplies element by element
-        x = _jet(other)
-        return Jet(self.value * x.value, self.value * x.rate + self.rate * x.value)
-
-    def __truediv__(self, other: Any) -> Jet:
-        x = _jet(other)
-        found = self.value / x.value
-        return Jet(found, (self.rate - found * x.rate) / x.value)
-
-    def __neg__(self) -> Jet:
-        return Jet(-self.value, -self.rate)
-
-    def __radd__(self, other: Any) -> Jet:
-        return self + other
-
-    def __rsub__(self, other: Any) -> Jet:
-        return _jet(other) - self
-
-    def __rmul__(self, other: Any) -> Jet:
-        return self * other
-
-    def __rtruediv__(self, other: Any) -> Jet:
-        return _jet(other) / self
-
-    def sqrt(self) -> Jet:
-        """Return the square root."""
-        found = root(self.value)
-        return Jet(found, self.rate / (found + found))
-
-
-def _jet(x: Any) -> Jet:
-    return x if isinstance(x, Jet) else Jet(x, 0.0)
-
-
-def root(x: Any) -> Any:
-    """Return a square root."""
-    return x.sqrt() if isinstance(x, Jet) else apply("sqrt", x)
-
-
-def larger(x: Any, y: Any) -> Any:
-    """Return the larger of two numbers."""
-    return choose(y, x, x, y)
-
-
-def largest(values: Iterable[Any]) -> Any:
-    """Return the largest of numbers that are zero or more."""
-    found: Any = 0.0
-    for x in values:
-        found = apply("max", x, found)
-    return found
-
-
-def smaller(x: Any, y: Any) -> Any:
-    """Return the smaller of two numbers."""
-    return choose(x, y, x, y)
-
-
-def choose(x: Any, y: Any, a: Any, b: Any) -> Any:
-    """Return a where x < y, else b."""
-    x, y = (z.value if isinstance(z, Jet) else z for z in (x, y))
-    if isinstance(a, Jet) or isinstance(b, Jet):
-        a, b = _jet(a), _jet(b)
-        return Jet(choose(x, y, a.value, b.value), choose(x, y, a.rate, b.rate))
-    return apply("choose", x, y, a, b)
-
-
-class Pose(NamedTuple):
-    """The rotation from the world to a frame, and the frame's origin in the world."""
-
-    e: Block
-    p: Block
-
-    @classmethod
-    def of(cls, x: Block) -> Pose:
-        """Return the pose of a motion transform [E 0; −E p× E]."""
-        e = x[:3, :3]
-        px = -(e.T @ x[3:, :3])
-        return cls(e, np.array([px[2, 1], px[0, 2], px[1, 0]], dtype=object))
-
-    def moving(self, velocity: Block) -> Pose:
-        """Return the pose with its rates, for a velocity of the frame in its own axes."""
-        w, v = velocity[:3], velocity[3:]
-        turned = np.stack([-cross(w, self.e[:, k]) for k in range(3)], axis=1)
-        return Pose(_with_rates(self.e, turned), _with_rates(self.p, self.e.T @ v))
-
-
-def _with_rates(values: Block, rates: Block) -> Block:
-    found = np.empty(values.shape, dtype=object)
-    for at, x in np.ndenumerate(values):
-        found[at] = Jet(x, rates[at])
-    return found
-
-
-def _rates(values: Block) -> Block:
-    found = zeros(*values.shape)
-    for at, x in np.ndenumerate(values):
-        found[at] = _jet(x).rate
-    return found
-
-
-class Touch(NamedTuple):
-    """Where a contact touches: the gap, n, t₁, t₂ as rows, and the point x."""
-
-    gap: Any
-    axes: Block
-    x: Block
 
 
 @dataclass(frozen=True)
@@ -195,17 +69,24 @@ class ContactLink:
         """Return the rate of the rows, times the velocities of the ends."""
         shape, surface = Pose.of(outer).moving(v_outer), Pose.of(inner).moving(v_inner)
         rows = self._rows(shape, surface, touch(self.contact, shape, surface))
-        return _rates(rows[0]) @ v_outer + _rates(rows[1]) @ v_inner
+        return rates(rows[0]) @ v_outer + rates(rows[1]) @ v_inner
 
     def step(
-        self, inner: Block, outer: Block, v_inner: Block, v_outer: Block, bounce: Block, pace: Block
+        self,
+        inner: Block,
+        outer: Block,
+        v_inner: Block,
+        v_outer: Block,
+        bounce: Block,
+        pace: Block,
+        ground: Block,
     ) -> Block:
         """Return the velocities per step that a step must not leave: see `missed`."""
         shape, surface = Pose.of(outer), Pose.of(inner)
         at = touch(self.contact, shape, surface)
         mine, other = self._rows(shape, surface, at)
         u = mine @ v_outer + other @ v_inner
-        u[0] = u[0] + missed(at.gap, u[0], bounce[0], pace[0])
+        u[0] = u[0] + missed(at.gap - ground[0], u[0], bounce[0], pace[0])
         return u * pace
 
 
@@ -224,9 +105,7 @@ def touch(contact: Contact, shape: Pose, surface: Pose) -> Touch:
     """Return where a contact touches; where the cores of round shapes meet, n is the surface's z axis."""
     s, r = contact.surface, contact.radius
     if isinstance(s, HeightField):
-        raise NotImplementedError(
-            f"contact {contact.name!r}: height fields are not compiled yet; use planes, spheres and capsules"
-        )
+        return touch_field(s, r, shape, surface)
     if isinstance(s, Plane):
         n = surface.e[2]
         gap = n @ (shape.p - surface.p) - r
@@ -248,21 +127,17 @@ def _nearest(contact: Contact, shape: Pose, surface: Pose) -> tuple[Block, Block
     if not half and not other:
         return shape.p, surface.p
     if not half:
-        return shape.p, surface.p + _clamped(b @ d, other) * b
+        return shape.p, surface.p + clamped(b @ d, -other, other) * b
     if not other:
-        return shape.p - _clamped(a @ d, half) * a, surface.p
+        return shape.p - clamped(a @ d, -half, half) * a, surface.p
     # Two segments: the best u on the first for any v on the second, and then v again.
     ab, ad, bd = a @ b, a @ d, b @ d
     across = 1.0 - ab * ab
     u = choose(across, 1e-9, 0.0, (ab * bd - ad) / larger(across, 1e-9))
-    u = _clamped(u, half)
-    v = _clamped(bd + u * ab, other)
-    u = _clamped(v * ab - ad, half)
+    u = clamped(u, -half, half)
+    v = clamped(bd + u * ab, -other, other)
+    u = clamped(v * ab - ad, -half, half)
     return shape.p + u * a, surface.p + v * b
-
-
-def _clamped(x: Any, most: float) -> Any:
-    return larger(smaller(x, most), -most)
 
 
 def _around(n: Block) -> tuple[Block, Block]:

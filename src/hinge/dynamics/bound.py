@@ -28,7 +28,7 @@ from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.requirements import needs_of
 from hinge.errors import ArgumentError
-from hinge.model import Robot, refuse_text
+from hinge.model import Robot, joint_rows, refuse_text
 from hinge.pipeline import Derivation, Expressions, named
 from hinge.targets import checked_target
 
@@ -115,8 +115,13 @@ def _solves_closures(expressions: Iterable[Expr]) -> bool:
 
 def _refuse_open(robot: Robot, letters: set[Leaf], touch: Touching) -> None:
     """Refuse letters of closures and contacts for a robot that has none."""
-    if robot.closures or (touch and robot.contacts):
+    if robot.closures or (touch and robot.contacts) or (touch == "stops" and len(joint_rows(robot))):
         return
+    if touch == "stops":
+        raise ArgumentError(
+            f"limits: expected a robot with joint limits, dry friction, contacts or closures, got "
+            f"{robot.name!r}, which has none of these; any integrator but 'stepping' moves it"
+        )
     if touch:
         raise ArgumentError(
             f"robot: expected one with contacts, got {robot.name!r}, which has none; say what may touch with "

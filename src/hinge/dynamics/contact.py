@@ -19,7 +19,7 @@ from hinge.dynamics.contact_forms import contact_parts
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.verbs import kinetic_energy
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_tangent, checked_robot, rows_of
+from hinge.model import Robot, as_configuration, as_tangent, checked_robot, joint_rows, rows_of
 from hinge.spatial import Array, ArrayLike
 from hinge.targets import best_target
 
@@ -27,6 +27,7 @@ __all__ = [
     "Collision",
     "ContactDynamics",
     "ContactStep",
+    "at_joints_of",
     "by_contact_rows",
     "collide",
     "contact_dynamics",
@@ -59,7 +60,8 @@ class ContactDynamics:
 class ContactStep:
     """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), and those of closures (…, m).
 
-    `residual` (…) is how far they are from the law, `rounds` (…) how long the search took.
+    `residual` (…) is how far they are from the law, `rounds` (…) how long the search took; `joint_impulses`
+    (…, nv) are those of limits and dry friction.
     """
 
     qd: Array
@@ -67,6 +69,7 @@ class ContactStep:
     closure_impulses: Array
     residual: Array
     rounds: Array
+    joint_impulses: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,8 @@ def contact_step(
     gravity: ArrayLike | None = None,
     passive: bool = False,
     held: ArrayLike | None = None,
+    limits: bool = False,
+    ground: ArrayLike | None = None,
 ) -> ContactStep:
     """Return the velocities after a step of time over contacts with friction.
 
@@ -153,27 +158,36 @@ def contact_step(
     μ |v| dt in it; `law="coulomb"` takes that away by a few rounds of De Saxcé's correction, and its residual
     tells where they did not settle. Depths are taken back slowly; a gap that closes fast bounces by its
     restitution. `friction` and `restitution` (…, contacts) replace the contacts' own; `start` (…, contacts,
-    3) are impulses to start from, such as those of the step before.
+    3) are impulses to start from, such as those of the step before. `ground` (…, contacts) raises each
+    contact's surface along its normal, in m.
+
+    With `limits` the joints' limits stop them, without a bounce, and their friction holds them as long as it
+    can: |force| ≤ friction, instead of the smooth one that `passive` has for them. The robot may then be one
+    without contacts. Limits are those of joints with one coordinate.
     """
     if law not in get_args(FrictionLaw):
         raise ArgumentError(f"law: expected 'associated' or 'coulomb', got {law!r}")
     if not (isinstance(dt, int | float) and 0 < dt < np.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"dt: expected a time above zero in s, got {dt!r}")
-    m = contact_rows(_with_contacts(robot))
+    if not isinstance(limits, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"limits: expected True or False, got {limits!r}")
+    m = contact_rows(checked_robot(robot) if limits else _with_contacts(robot), limits)
     given: dict[str, ArrayLike] = {}
     if friction is not None:
-        given["bounds"] = by_contact_rows(robot, "friction", friction, np.inf)
+        given["bounds"] = by_contact_rows(robot, "friction", friction, 0.0, limits=limits)
     if restitution is not None:
-        given["bounce"] = by_contact_rows(robot, "restitution", restitution, 1.0)
+        given["bounce"] = by_contact_rows(robot, "restitution", restitution, 0.0, 1.0, limits=limits)
+    if ground is not None:
+        given["ground"] = by_contact_rows(robot, "ground", ground, limits=limits)
     if held is not None:
-        given["closed"] = _hold(robot, np.ones(len(robot.contacts)), held, 3)
+        given["closed"] = _hold(robot, np.ones(len(robot.contacts)), held, 3, limits)
     if start is not None:
-        given["lam_0"] = _as_rows(robot, "start", start) / dt
+        given["lam_0"] = _as_rows(robot, "start", start, limits) / dt
     vectors = {"qd": qd, "tau": tau, "pace": np.full(m, 1.0 / dt)}
-    answer = _answer(robot, "contact_step", q, vectors, given, external, gravity, passive)
+    answer = _answer(robot, "contact_step", q, vectors, given, external, gravity, passive, limits)
     velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
     residual = answer["residual"]
-    if law == "coulomb":
+    if law == "coulomb" and robot.contacts:
         mu = np.array([c.friction for c in robot.contacts]) if friction is None else np.asarray(friction)
         j, slide = contact_jacobian(robot, q), np.zeros(())
         for _ in range(COULOMB_ROUNDS):
@@ -182,14 +196,15 @@ def contact_step(
             rows = np.zeros((*now.shape[:-1], m))
             rows[..., m - 3 * len(robot.contacts) :: 3] = now / dt
             more = given | {"x_c": rows, "lam_0": answer["forces"]}
-            answer = _answer(robot, "contact_step", q, vectors, more, external, gravity, passive)
+            answer = _answer(robot, "contact_step", q, vectors, more, external, gravity, passive, limits)
             velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
             residual = np.maximum(answer["residual"], np.abs(now - slide).max(axis=-1, initial=0.0))
             slide = now
-    closures, cones = _split(robot, answer["forces"] * dt)
-    return ContactStep(
-        velocities, cones.reshape(*cones.shape[:-1], -1, 3), closures, residual, answer["rounds"]
-    )
+    impulses = answer["forces"] * dt
+    closures, cones = _split(robot, impulses, limits)
+    cones = cones.reshape(*cones.shape[:-1], len(robot.contacts), 3)
+    joints = at_joints_of(robot, q, impulses) if limits else np.zeros_like(velocities)
+    return ContactStep(velocities, cones, closures, residual, answer["rounds"], joints)
 
 
 def collide(
@@ -212,10 +227,10 @@ def collide(
     _with_contacts(robot)
     if closed is None:
         closed = gap(robot, q) <= CLOSED
-    e = by_contact_rows(robot, "restitution", _own(robot, "restitution", restitution), 1.0)
+    e = by_contact_rows(robot, "restitution", _own(robot, "restitution", restitution), 0.0, 1.0)
     given: dict[str, ArrayLike] = {"closed": _hold(robot, closed, held, 3)}
     if friction is not None:
-        given["bounds"] = by_contact_rows(robot, "friction", friction, np.inf)
+        given["bounds"] = by_contact_rows(robot, "friction", friction, 0.0)
     one = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": np.zeros(e.shape[-1])})
     back = (1.0 + e) * one["forces"]
     two = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": back})
@@ -242,50 +257,85 @@ def _with_contacts(robot: Robot) -> Robot:
     return robot
 
 
-def contact_rows(robot: Robot) -> int:
-    """Return the number of rows of closures and contacts together."""
-    return _closure_rows(robot) + 3 * len(robot.contacts)
+def contact_rows(robot: Robot, limits: bool = False) -> int:
+    """Return the number of rows of closures, joints with `limits`, and contacts together."""
+    return _closure_rows(robot) + len(_joint_bounds(robot, limits)) + 3 * len(robot.contacts)
+
+
+def _joint_bounds(robot: Robot, limits: bool) -> list[float]:
+    """Return the bounds of joints' rows: zeros for limits, friction for what rubs."""
+    return joint_rows(robot).bounds if limits else []
+
+
+def at_joints_of(robot: Robot, q: ArrayLike, forces: Array) -> Array:
+    """Return what limits and dry friction exert (…, nv), of forces (…, m) by rows."""
+    rows, start = joint_rows(robot), _closure_rows(robot)
+    where = as_configuration(robot, q)
+    own = forces[..., start : start + len(rows)]
+    found = np.zeros((*np.broadcast_shapes(where.shape[:-1], own.shape[:-1]), robot.nv), own.dtype)
+    near, count = where[..., rows.coordinates], len(rows.limited)
+    signs = np.where(near - rows.lower < rows.upper - near, 1.0, -1.0)
+    found[..., rows.limited] = signs * own[..., :count]
+    found[..., rows.rubbing] += own[..., count:]
+    return found
 
 
 def _closure_rows(robot: Robot) -> int:
     return sum(len(rows_of(c.joint).names) for c in robot.closures)
 
 
-def _split(robot: Robot, rows: Array) -> tuple[Array, Array]:
+def _split(robot: Robot, rows: Array, limits: bool = False) -> tuple[Array, Array]:
     """Return the rows of closures and those of contacts."""
     first = _closure_rows(robot)
-    return rows[..., :first], rows[..., first:]
+    return rows[..., :first], rows[..., first + len(_joint_bounds(robot, limits)) :]
 
 
 def _own(robot: Robot, name: str, given: ArrayLike | None) -> ArrayLike:
     return np.array([getattr(c, name) for c in robot.contacts]) if given is None else given
 
 
-def by_contact_rows(robot: Robot, name: str, values: ArrayLike, most: float) -> Array:
-    """Return a number for each row (…, m) from one for each contact (…, contacts), or one for all."""
-    count, first = len(robot.contacts), _closure_rows(robot)
+def by_contact_rows(
+    robot: Robot,
+    name: str,
+    values: ArrayLike,
+    least: float = -np.inf,
+    most: float = np.inf,
+    *,
+    limits: bool = False,
+) -> Array:
+    """Return a number for each row (…, m) from one for each contact (…, contacts), or one for all.
+
+    Rows of joints have their own friction, and else zeros.
+    """
+    joints = _joint_bounds(robot, limits)
+    count, first = len(robot.contacts), _closure_rows(robot) + len(joints)
     found = np.asarray(values, dtype=np.float64)
     if found.shape[-1:] != (count,) and found.shape != ():
         raise ArgumentError(f"{name}: expected a number or shape (…, {count}), got {found.shape}")
-    if not ((found >= 0) & (found <= most)).all():
-        bad = found[~((found >= 0) & (found <= most))].flat[0]
-        span = "≥ 0" if most == np.inf else f"from 0 to {most:g}"
-        raise ArgumentError(f"{name}: expected numbers {span}, got {bad:g}")
+    good = np.isfinite(found) & (found >= least) & (found <= most)
+    if not good.all():
+        span = "finite numbers" if least == -np.inf else "numbers ≥ 0"
+        span = span if most == np.inf else f"numbers from {least:g} to {most:g}"
+        raise ArgumentError(f"{name}: expected {span}, got {found[~good].flat[0]:g}")
     found = np.repeat(np.broadcast_to(found, (*found.shape[:-1], count)), 3, axis=-1)
-    return np.concatenate([np.zeros((*found.shape[:-1], first)), found], axis=-1)
+    before = np.zeros((*found.shape[:-1], first))
+    if "friction" in name:
+        before[..., first - len(joints) :] = joints
+    return np.concatenate([before, found], axis=-1)
 
 
-def _as_rows(robot: Robot, name: str, values: ArrayLike) -> Array:
+def _as_rows(robot: Robot, name: str, values: ArrayLike, limits: bool) -> Array:
     """Return contact forces (…, contacts, 3) as rows (…, m), zeros for closures."""
     found = np.asarray(values, dtype=np.float64)
     if found.shape[-2:] != (len(robot.contacts), 3):
         raise ArgumentError(f"{name}: expected shape (…, {len(robot.contacts)}, 3), got {found.shape}")
     flat = found.reshape(*found.shape[:-2], -1)
-    return np.concatenate([np.zeros((*flat.shape[:-1], _closure_rows(robot))), flat], axis=-1)
+    before = _closure_rows(robot) + len(_joint_bounds(robot, limits))
+    return np.concatenate([np.zeros((*flat.shape[:-1], before)), flat], axis=-1)
 
 
-def _hold(robot: Robot, closed: ArrayLike, held: ArrayLike | None, rows: int) -> Array:
-    """Return ones in the rows of closures and contacts that hold (…, m)."""
+def _hold(robot: Robot, closed: ArrayLike, held: ArrayLike | None, rows: int, limits: bool = False) -> Array:
+    """Return ones in the rows of closures, joints and contacts that hold (…, m)."""
     found = np.asarray(closed)
     if found.shape[-1:] != (len(robot.contacts),) or not np.isin(found, (0, 1)).all():
         names = ", ".join(c.name for c in robot.contacts)
@@ -294,6 +344,8 @@ def _hold(robot: Robot, closed: ArrayLike, held: ArrayLike | None, rows: int) ->
             f"{closed!r}"
         )
     touching = np.repeat(found.astype(np.float64), rows, axis=-1)
+    joints = np.ones((*touching.shape[:-1], len(_joint_bounds(robot, limits))))
+    touching = np.concatenate([joints, touching], axis=-1)
     if held is None:
         loops = np.ones((*touching.shape[:-1], _closure_rows(robot)))
     else:
@@ -313,8 +365,9 @@ def _program(
     nodes: tuple[str, ...] = (),
     passive: bool = False,
     parameters: tuple[str, ...] = (),
+    limits: bool = False,
 ) -> Compiled:
-    parts = contact_parts(verb, passive) if passive else contact_parts(verb)
+    parts = contact_parts(verb, passive, limits) if passive or limits else contact_parts(verb)
     return program(Key(best_target(), robot, parts, nodes, parameters=parameters))
 
 
@@ -327,8 +380,9 @@ def _answer(
     external: External = None,
     gravity: ArrayLike | None = None,
     passive: bool = False,
+    limits: bool = False,
 ) -> dict[str, Array]:
     nodes, forces = external_forces(external)
-    f = _program(robot, verb, nodes, passive, tuple(given))
+    f = _program(robot, verb, nodes, passive, tuple(given), limits)
     more = {} if gravity is None else {"gravity": gravity}
     return f.evaluate(q, {**vectors, **given, **forces, **more})

@@ -48,11 +48,11 @@ def _dynamics(on: Setting) -> Parts:
     return _parts("qdd", free + by_closures @ lam, wanted, "normals", "contact_dynamics")
 
 
-def _step(on: Setting) -> Parts:
+def _step(on: Setting, touch: Touching = "cones") -> Parts:
     """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt."""
     free = forward(on)
     wanted = closure_jacobian @ free + r_c + x_c
-    return _parts("qdd", free + by_closures @ lam, wanted, "cones", "contact_step")
+    return _parts("qdd", free + by_closures @ lam, wanted, touch, "contact_step")
 
 
 def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str) -> Parts:
@@ -73,8 +73,10 @@ _CONTACTS: dict[str, Parts | Callable[[Setting], Parts]] = {
 
 
 @cache
-def contact_parts(verb: str, passive: bool = False) -> Parts:
-    """Return the parts of a verb of contacts."""
+def contact_parts(verb: str, passive: bool = False, limits: bool = False) -> Parts:
+    """Return the parts of a verb of contacts; a step can be one with `limits` and dry friction of joints."""
+    if limits:
+        return _step(setting(passive), "stops")
     found = _CONTACTS[verb]
     return found if isinstance(found, Parts) else found(setting(passive))
 

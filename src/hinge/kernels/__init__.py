@@ -9,12 +9,14 @@ from hinge.kernels.counting import Operations, count
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
 from hinge.kernels.ops import OPS, Op, on_arrays, on_floats
+from hinge.kernels.tables import TABLES, table
 from hinge.kernels.verification import verify
 
 __all__ = [
     "BOUND",
     "OPS",
     "RUN",
+    "TABLES",
     "TRACED",
     "Graph",
     "Instruction",
@@ -31,6 +33,7 @@ __all__ = [
     "on_arrays",
     "on_floats",
     "split",
+    "table",
     "uniform",
     "verify",
 ]

@@ -1,7 +1,8 @@
 """The table of operations: the facts about each instruction of a kernel, stated once.
 
 Tracing, folding, printing, counting, verifying and every target read it. To add a function, add a row; if
-LLVM has neither an instruction nor a function for it, write it in `targets/llvm/functions.py` too.
+LLVM has neither an instruction nor a function for it, write it in `targets/llvm/functions.py` too. Tables of
+numbers add rows of their own (`tables`).
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ def _log(x: float) -> float:
     return -math.inf if x == 0.0 else math.nan
 
 
+def _floor(x: float) -> float:
+    return float(math.floor(x)) if math.isfinite(x) else x
+
+
 def _larger(x: Any, y: Any) -> Any:
     return np.where(np.greater(x, y), x, y)
 
@@ -93,6 +98,7 @@ OPS: dict[str, Op] = {
         Op("sqrt", np.sqrt, _sqrt, ("none",), llvm="sqrt", method="sqrt"),
         Op("log", np.log, _log, ("none",), llvm="log", method="log"),
         Op("abs", np.abs, abs, ("even",), llvm="fabs"),
+        Op("floor", np.floor, _floor, ("none",), llvm="floor"),
         Op("max", _larger, _larger_of, ("none", "none")),
         Op("choose", _chosen, _chosen_of, ("none", "none", "none", "none")),
     )

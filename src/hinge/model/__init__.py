@@ -33,7 +33,7 @@ from hinge.model.inertial import (
     inertial_parameters,
     with_inertial_parameters,
 )
-from hinge.model.limits import LimitReport, limit_report
+from hinge.model.limits import JointRows, LimitReport, Stops, joint_rows, limit_report, stops_of
 from hinge.model.loop_motion import LoopMotion, back_substituted, eliminated
 from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
 from hinge.model.loops import Loop
@@ -89,6 +89,7 @@ __all__ = [
     "Geometry",
     "HeightField",
     "Joint",
+    "JointRows",
     "LimitReport",
     "LineContact",
     "Loop",
@@ -105,6 +106,7 @@ __all__ = [
     "Shape",
     "SoftFinger",
     "Sphere",
+    "Stops",
     "Surface",
     "Unit",
     "actuator_effort",
@@ -147,6 +149,7 @@ __all__ = [
     "inertial_parameters",
     "integrate",
     "is_properly_powered",
+    "joint_rows",
     "joints",
     "limit_report",
     "listed",
@@ -173,6 +176,7 @@ __all__ = [
     "rows_of",
     "sides_of",
     "stacked",
+    "stops_of",
     "units",
     "velocity",
     "warn_near_lock",

@@ -1,4 +1,4 @@
-"""Violations of joint limits: reported, never enforced."""
+"""Joint limits: reports of violations, and what stops and rubs where limits and dry friction act."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hinge.model.parts import Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration, as_tangent, common_batch
 from hinge.spatial import Array, ArrayLike
@@ -76,3 +77,54 @@ def _beyond(x: Array, lower: Array, upper: Array) -> Array:
     """Return x minus the violated limit, zero inside; NaN stays NaN."""
     with np.errstate(invalid="ignore"):
         return np.where(x > upper, x - upper, np.where(x < lower, x - lower, np.where(np.isnan(x), x, 0.0)))
+
+
+@dataclass(frozen=True)
+class Stops:
+    """The limits and the dry friction of a joint, by its degrees of freedom.
+
+    `limits` are (degree of freedom, lower, upper), of joints with one coordinate that have a finite limit;
+    `rubs` are (degree of freedom, friction) with friction above zero.
+    """
+
+    limits: tuple[tuple[int, float, float], ...] = ()
+    rubs: tuple[tuple[int, float], ...] = ()
+
+
+def stops_of(joint: Joint) -> Stops:
+    """Return the limits and the dry friction of a joint."""
+    rubs = tuple((k, x) for k, x in enumerate(joint.friction.tolist()) if x > 0)
+    if joint.nq != 1 or joint.nv != 1:
+        return Stops((), rubs)
+    low, high = float(joint.lower[0]), float(joint.upper[0])
+    return Stops(((0, low, high),) if np.isfinite([low, high]).any() else (), rubs)
+
+
+@dataclass(frozen=True, eq=False)
+class JointRows:
+    """The degrees of freedom of a robot with limits, their coordinates and limits, and those that rub."""
+
+    limited: tuple[int, ...]
+    coordinates: tuple[int, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    rubbing: tuple[int, ...]
+    friction: tuple[float, ...]
+
+    @property
+    def bounds(self) -> list[float]:
+        """The bounds of forces by rows: none for limits, then friction."""
+        return [*(0.0 for _ in self.limited), *self.friction]
+
+    def __len__(self) -> int:
+        return len(self.limited) + len(self.rubbing)
+
+
+def joint_rows(robot: Robot) -> JointRows:
+    """Return the limits and the dry friction of a robot's joints, joint by joint."""
+    found = [(j, stops_of(j)) for j in robot.joints]
+    limits = [(j.qd_slice.start + k, j.q_slice.start + k, *span) for j, s in found for k, *span in s.limits]
+    rubs = [(j.qd_slice.start + k, x) for j, s in found for k, x in s.rubs]
+    dofs, at, low, high = zip(*limits, strict=True) if limits else ((), (), (), ())
+    rubbing, friction = zip(*rubs, strict=True) if rubs else ((), ())
+    return JointRows(dofs, at, low, high, rubbing, friction)

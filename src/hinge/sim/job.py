@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hinge.dynamics import closure_rows, contact_rows
+from hinge.dynamics import at_joints_of, closure_rows, contact_rows
 from hinge.errors import ArgumentError
 from hinge.model import (
     LoopMotion,
@@ -117,7 +117,8 @@ class Job:
         self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1]), self.dtype) for x in (self.q, self.qd))
         self.kept_tau = None if self.moving.ask is None else np.zeros((*shape, nv), self.dtype)
         self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
-        rows = contact_rows(self.robot) if self.moving.plant.stepping else 0
+        plant = self.moving.plant
+        rows = contact_rows(self.robot, plant.limits) if plant.stepping else 0
         self.kept_forces = np.zeros((*shape, rows), self.dtype)
         self.kept_residual = np.zeros((*shape, 1), self.dtype)
 
@@ -313,9 +314,13 @@ class Job:
         """Return the recorded forces of contacts and how far they are from their law."""
         if not self.moving.plant.stepping:
             return None
-        forces = self.kept_forces[:, :count, self.kept_forces.shape[-1] - 3 * len(self.robot.contacts) :]
-        forces = self.in_batch(forces.reshape(*forces.shape[:-1], -1, 3))
-        return Touched(forces, self.in_batch(self.kept_residual[:, :count, 0]))
+        rows, contacts = self.kept_forces[:, :count], len(self.robot.contacts)
+        forces = rows[..., rows.shape[-1] - 3 * contacts :]
+        forces = self.in_batch(forces.reshape(*forces.shape[:-1], contacts, 3))
+        joints = np.zeros((*rows.shape[:-1], self.robot.nv), self.dtype)
+        if self.moving.plant.limits:
+            joints = at_joints_of(self.robot, self.kept_q[:, :count], rows)
+        return Touched(forces, self.in_batch(self.kept_residual[:, :count, 0]), self.in_batch(joints))
 
     def _end_open(self, count: int) -> None:
         """End states whose closures came apart all the same, at the first recorded time that shows it."""

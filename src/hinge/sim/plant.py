@@ -68,7 +68,8 @@ class Plant:
     With `passive`, springs, dampers and friction of the joints act. `parameters` replace numbers of the model
     where the robot moves; `verb`, which laws use, has the robot's own. Coordinates in `held` (…, nv) have no
     acceleration. Of a robot with closures those in `fastened` (…, closures) hold, all by default. With
-    `stepping` accelerations are those of a step over contacts.
+    `stepping` accelerations are those of a step over contacts, with `limits` also over the limits and the dry
+    friction of joints.
     """
 
     def __init__(
@@ -83,13 +84,16 @@ class Plant:
         held: Array | None = None,
         fastened: Array | None = None,
         stepping: bool = False,
+        limits: bool = False,
     ) -> None:
         self.robot: Robot = robot
         self.target: str | None = target
         self.parameters = _checked_names(parameters, passive)
-        self.held, self.stepping = held, stepping
+        self.held, self.stepping, self.limits = held, stepping, limits
         if stepping:
-            refuse_stepping(robot, held)
+            refuse_stepping(robot, held, limits)
+        if limits:
+            self._refuse_limits()
         self._tree = opened(robot)
         self._mask = () if fastened is None or not robot.closures else ("closed",)
         self.own_passive = passive and any(
@@ -111,14 +115,27 @@ class Plant:
             self.numbers["held"] = held.astype(np.float64)
         if fastened is not None and self._mask:
             self.numbers["closed"] = (
-                contact_mask(robot, fastened) if stepping else rows_that_hold(robot, fastened)
+                contact_mask(robot, fastened, limits) if stepping else rows_that_hold(robot, fastened)
             )
         own = {n: x for n, x in (parameters or {}).items() if n in CONTACT_PARAMETERS}
-        self.numbers |= contact_numbers(robot, own, stepping)
+        self.numbers |= contact_numbers(robot, own, stepping, limits)
         if parameters:
             f = self._forward()
             rest = {n: x for n, x in parameters.items() if n not in own}
             self.numbers |= {name: f.flat_input(name, x) for name, x in rest.items()}
+
+    def _refuse_limits(self) -> None:
+        """Refuse limits where nothing stops at them, and friction that they do not know."""
+        if not self.stepping:
+            raise ArgumentError(
+                "limits: expected integrator='stepping' with limits=True, got another one, which leaves "
+                "joint limits to events; give integrator='stepping', or limits=False"
+            )
+        if "friction" in self.parameters:
+            raise NotImplementedError(
+                "parameters: 'friction' is not supported with limits=True, where the dry friction of joints "
+                "is the robot's own; give limits=False, or take hinge.with_parameters(robot, …)"
+            )
 
     def verb(
         self, verb: str, stage: Stage, given: Mapping[str, str], out: str, *, passive: bool = False
@@ -169,7 +186,10 @@ class Plant:
         if self.stepping:
             names = (*(CONTACT_PARAMETERS.get(n, n) for n in self.parameters), *self._mask, "lam_0")
             return compiled(
-                self.robot, contact_parts("contact_step", self.passive), self.nodes, parameters=names
+                self.robot,
+                contact_parts("contact_step", self.passive, self.limits),
+                self.nodes,
+                parameters=names,
             )
         verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
         return compiled(

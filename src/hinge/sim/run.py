@@ -44,11 +44,13 @@ class Touched:
     """Contacts along a run: forces (…, T, contacts, 3) along normals and tangents, on the shapes' bodies.
 
     They are means of the step that leads to each time. `residual` (…, T) is how far they are from the law of
-    contact, relative to the largest approach of the step.
+    contact, relative to the largest approach of the step. `joints` (…, T, nv) are the forces of limits and of
+    dry friction in runs with `limits`.
     """
 
     forces: Array
     residual: Array
+    joints: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

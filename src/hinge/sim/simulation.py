@@ -47,6 +47,7 @@ def simulate(
     external: External = None,
     gravity: ArrayLike | None = None,
     passive: bool = True,
+    limits: bool = False,
     parameters: Parameters = None,
     events: Event | Function | Iterable[Event | Function] | None = None,
     record: int = 1,
@@ -67,7 +68,8 @@ def simulate(
     (…,) of the states. `dt` is shortened slightly where t is no multiple of it.
 
     `external` are constant forces {frame: [n; f]}, `gravity` (…, 3) replaces the robot's; with `passive`, the
-    default, springs, dampers and friction of the joints act, see `passive_force`.
+    default, springs, dampers and friction of the joints act, see `passive_force`. With `limits`, for
+    "stepping", joint limits stop joints, and friction is dry: see `contact_step`.
 
     `parameters` replace numbers of the model through the run, one set for all states or one for each, without
     compiling for each set: {"inertias": (…, bodies, 10), "placements": (…, bodies, 7), "rotors": (…, nv),
@@ -91,6 +93,9 @@ def simulate(
     A state that becomes non-finite ends its own run only: the run's `endings` list which and when. Ctrl-C
     raises `Interrupted`, a KeyboardInterrupt with the run so far.
     """
+    for name, flag in {"project": project, "limits": limits}.items():
+        if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
     law, ask = _law(control)
     plain, numbers, masks = _subject(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
@@ -101,10 +106,9 @@ def simulate(
         passive=passive,
         parameters=numbers,
         stepping=steps,
+        limits=limits,
         **masks,
     )
-    if not isinstance(project, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"project: expected True or False, got {project!r}")
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
     dtype = _precision([x for x in (q0, qd0) if x is not None], others)
     rule, watched = _rule(integrator, dtype), events_of(events)
@@ -118,6 +122,8 @@ def simulate(
     )
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings |= {"gravity": deepcopy(gravity), "passive": passive, "control": _name(control)}
+    if limits:
+        settings["limits"] = True
     settings |= {"hinge": import_module("hinge").__version__}
     if numbers:
         settings["parameters"] = {name: np.array(x, dtype) for name, x in numbers.items()}
@@ -156,7 +162,8 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
         rule = Adaptive(settings["rtol"], settings["atol"])
     kept = ("dt", "gravity", "passive", "record")
     given = {"integrator": rule, **{name: settings[name] for name in kept}}
-    given |= {"parameters": settings.get("parameters"), "project": settings.get("project", True), **more}
+    given |= {"parameters": settings.get("parameters"), "project": settings.get("project", True)}
+    given |= {"limits": settings.get("limits", False), **more}
     later = simulate(
         run.robot,
         run.q[..., -1, :],

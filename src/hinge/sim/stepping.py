@@ -17,16 +17,17 @@ from hinge.model import Robot
 from hinge.spatial import Array, ArrayLike
 
 #: Parameters of contacts in `simulate`, and the letters they stand for.
-CONTACT_PARAMETERS = {"contact_friction": "bounds", "restitution": "bounce"}
-_MOST = {"contact_friction": np.inf, "restitution": 1.0}
+CONTACT_PARAMETERS = {"contact_friction": "bounds", "restitution": "bounce", "ground": "ground"}
+_SPANS = {"contact_friction": (0.0, np.inf), "restitution": (0.0, 1.0), "ground": (-np.inf, np.inf)}
 
 
-def refuse_stepping(robot: Robot, held: Array | None) -> None:
+def refuse_stepping(robot: Robot, held: Array | None, limits: bool) -> None:
     """Refuse robots that cannot be stepped over contacts."""
-    if not robot.contacts:
+    if not robot.contacts and not limits:
         raise ArgumentError(
             f"integrator: expected a robot with contacts for 'stepping', got {robot.name!r}, which has none; "
-            "say what may touch with hinge.on_ground(robot, frames), or take 'semi-implicit'"
+            "say what may touch with hinge.on_ground(robot, frames), give limits=True, or take "
+            "'semi-implicit'"
         )
     if held is not None and held.any():
         raise NotImplementedError(
@@ -34,26 +35,31 @@ def refuse_stepping(robot: Robot, held: Array | None) -> None:
         )
 
 
-def contact_numbers(robot: Robot, given: Mapping[str, ArrayLike], stepping: bool) -> dict[str, Array]:
+def contact_numbers(
+    robot: Robot, given: Mapping[str, ArrayLike], stepping: bool, limits: bool
+) -> dict[str, Array]:
     """Return the numbers of contacts by letter, a number for each row."""
     if not stepping:
         for name in given:
             raise ArgumentError(f"parameters: expected integrator='stepping' with {name!r}, got another one")
         return {}
-    found = {CONTACT_PARAMETERS[n]: by_contact_rows(robot, n, x, _MOST[n]) for n, x in given.items()}
-    rows = contact_rows(robot)
-    return {**found, "pace": np.zeros(rows)}
+    found = {
+        CONTACT_PARAMETERS[n]: by_contact_rows(robot, n, x, *_SPANS[n], limits=limits)
+        for n, x in given.items()
+    }
+    return {**found, "pace": np.zeros(contact_rows(robot, limits))}
 
 
-def contact_mask(robot: Robot, fastened: Array) -> Array:
-    """Return ones for the rows of closures that hold and of all contacts."""
+def contact_mask(robot: Robot, fastened: Array, limits: bool) -> Array:
+    """Return ones for the rows of closures that hold, of joints and of all contacts."""
     loops = rows_that_hold(robot, fastened)
-    return np.concatenate([loops, np.ones((*loops.shape[:-1], 3 * len(robot.contacts)))], axis=-1)
+    others = contact_rows(robot, limits) - loops.shape[-1]
+    return np.concatenate([loops, np.ones((*loops.shape[:-1], others))], axis=-1)
 
 
 def start_of(job: Any) -> dict[str, Array]:
     """Return the arrays of a job that steps over contacts: steps in a second, and forces to start from."""
-    rows = contact_rows(job.robot)
+    rows = contact_rows(job.robot, job.moving.plant.limits)
     return {
         "pace": np.full(rows, 1.0 / job.dt, job.dtype),
         "lam_0": np.zeros((job.states, rows), job.dtype),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import pi
 
+from hinge.kernels import TABLES
 from hinge.targets.llvm.text import Dtype, Writer
 
 #: The index of each function in the result of `sine_and_cosine`.
@@ -100,6 +101,18 @@ WRITTEN: dict[str, Callable[..., str]] = {
     "max": _larger,
     "choose": _chosen,
 }
+
+
+def looked_up(w: Writer, name: str, x: str) -> str:
+    """Write the number of a table at a place: that in each lane, and the nearest end beyond the table."""
+    t, numbers = w.lanes, TABLES[name]
+    if name not in w.tables:
+        w.tables[name] = w.constant_bytes(numbers.astype(t.dtype).tobytes(), t.bits // 8)
+    low, high = t.constant(0.0), t.constant(len(numbers) - 1.0)
+    x = w.select(w.compare("ogt", x, low), x, low)
+    x = w.select(w.compare("olt", x, high), x, high)
+    places = [w.let(f"fptosi {t.scalar} {w.lane(x, k)} to i64") for k in range(t.width)]
+    return w.gather([w.at(w.tables[name], place, t.scalar) for place in places])
 
 
 def _near(w: Writer, x: str) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from hinge.kernels import OPS, Instruction, Kernel
-from hinge.targets.llvm.functions import CIRCLE, WRITTEN
+from hinge.kernels import OPS, TABLES, Instruction, Kernel
+from hinge.targets.llvm.functions import CIRCLE, WRITTEN, looked_up
 from hinge.targets.llvm.text import Writer
 
 
@@ -38,6 +38,8 @@ def _written(w: Writer, step: Step, values: Sequence[str]) -> str:
         return _fused(w, step.op, x)
     if op.symbol:
         return w.binary(op.llvm, *x)
+    if op.name in TABLES:
+        return looked_up(w, op.name, *x)
     return w.intrinsic(op.llvm, *x) if op.llvm else WRITTEN[op.name](w, *x)
 
 

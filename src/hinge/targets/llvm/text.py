@@ -86,9 +86,10 @@ def number(c: float, dtype: Dtype) -> str:
 
 @dataclass
 class Writer:
-    """A function body under construction, line by line. `circles` are sines and cosines written so far.
+    """A function body under construction, line by line.
 
-    `functions` are the texts of other functions that it calls, by name.
+    `circles` are sines and cosines written so far, `tables` the addresses of tables by name, `functions` the
+    texts of other functions that it calls.
     """
 
     lanes: Lanes
@@ -100,6 +101,7 @@ class Writer:
     loop_start: int = 0
     _count: int = 0
     _calls: dict[str, str] = field(default_factory=dict[str, str])
+    tables: dict[str, str] = field(default_factory=dict[str, str])
     circles: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def __post_init__(self) -> None:
