@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hinge.dynamics import contact_jacobian, gap
-from hinge.errors import ArgumentError, CommandLineError, ModelError
-from hinge.model import Robot, contacts_of, gravity_of, on_ground, with_contacts
+from hinge.errors import ArgumentError, CommandLineError, ModelError, ModelWarning
+from hinge.model import Joint, Robot, contacts_of, gravity_of, on_ground, with_contacts
 from hinge.robots import FOOT_RADIUS, quadruped_stance
 
 Array = NDArray[np.float64]
@@ -18,6 +19,8 @@ Array = NDArray[np.float64]
 FRICTION, HEIGHT = 0.8, 0.1
 #: Options that mean something with --ground only.
 OPTIONS = ("friction", "restitution", "touch", "drop")
+#: A depth in m at the start that is worth a warning.
+INSIDE = 1e-3
 #: The deflection in rad or m of a joint that carries the robot's weight alone, and the largest share of a
 #: joint's velocity that its damper takes in a step.
 SAG, SHARE = 0.4, 0.5
@@ -83,13 +86,19 @@ def stance(robot: Robot, arguments: argparse.Namespace) -> Array | None:
     return quadruped_stance(robot) if arguments.robot == "quadruped" else None
 
 
+def free_base(robot: Robot) -> Joint | None:
+    """Return the free joint that the whole robot hangs on, or None."""
+    roots = [j for j in robot.joints if j.parent is None]
+    return roots[0] if len(roots) == 1 and roots[0].type.kind == "free" else None
+
+
 def dropped(robot: Robot, q: Array, arguments: argparse.Namespace) -> Array:
     """Return configurations whose lowest contacts are at the height of --drop; fixed robots stay."""
-    free = next((j for j in robot.joints if j.parent is None and j.type.kind == "free"), None)
-    heights = arguments.drop
+    free, heights = free_base(robot), arguments.drop
     if free is None:
         if heights is not None:
             raise CommandLineError(f"--drop: expected a robot on a free base, got {robot.name}; leave it out")
+        _warn_inside(robot, q)
         return q
     heights = [HEIGHT] if heights is None else heights
     if len(heights) > 2 or not all(map(isfinite, heights)) or heights[0] < 0 or heights[-1] < heights[0]:
@@ -97,14 +106,26 @@ def dropped(robot: Robot, q: Array, arguments: argparse.Namespace) -> Array:
         raise CommandLineError(
             f"--drop: expected one height ≥ 0 in m, or two that are the least and the greatest, got {got}"
         )
-    flat = [k for k, c in enumerate(robot.contacts) if c.on is None]
+    low = [k for k, c in enumerate(robot.contacts) if c.on is None]
+    if not low:
+        return q
     rng = np.random.default_rng(arguments.seed)
-    wanted = rng.uniform(heights[0], heights[-1], q.shape[:-1])
+    rise = rng.uniform(heights[0], heights[-1], q.shape[:-1]) - gap(robot, q)[..., low].min(-1)
+    up = free.inner.rotation[2]  # of the world, in the frame that the base's position is in
     q = np.array(q)
-    # the base's position is in its inner frame, which may be turned
-    up = free.inner.rotation.T @ np.array([0.0, 0.0, 1.0])
-    q[..., free.q_slice][..., 4:] += (wanted - gap(robot, q)[..., flat].min(-1, initial=np.inf))[..., None] * up
+    q[..., free.q_slice][..., 4:] += rise[..., None] * up
     return q
+
+
+def _warn_inside(robot: Robot, q: Array) -> None:
+    """Warn, in one line, of contacts that start inside the ground."""
+    depth = -gap(robot, np.atleast_2d(q)[0])
+    inside = [(c.name, x) for c, x in zip(robot.contacts, depth, strict=True) if x > INSIDE]
+    if inside:
+        more = f" (and {len(inside) - 1} more)" if len(inside) > 1 else ""
+        name, x = inside[0]
+        message = f"--q0: {name} starts {x:.2g} m inside the ground{more}; it is pushed out"
+        warnings.warn(ModelWarning(message), stacklevel=2)
 
 
 def stiffness(robot: Robot, q: Array, gravity: Array | None, moved: Array, dt: float) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hinge.cli.command import DONE, FAILED, INTERRUPTED
-from hinge.cli.ground import Array, add_ground, dropped, grounded, stance
+from hinge.cli.ground import Array, add_ground, dropped, free_base, grounded, stance
 from hinge.cli.output import PICTURES, needed, writable, write, write_json
 from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     warn_beyond(robot, q0)
     rule = _rule(robot, arguments)
     adaptive = isinstance(rule, Adaptive)
-    control = arguments.control or ("hold" if arguments.ground and robot.is_floating else "none")
+    control = arguments.control or ("hold" if arguments.ground and free_base(robot) is not None else "none")
     law = control_of(robot, control, q0, gravity=arguments.gravity, dt=arguments.dt)
     more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
     more |= {"gravity": arguments.gravity, "passive": arguments.passive}
@@ -157,7 +157,7 @@ def _start(robot: Robot, arguments: argparse.Namespace) -> tuple[Array, Array]:
     elif stands is not None:
         wanted = stands
     else:
-        wanted = "neutral" if arguments.ground and robot.is_floating else "random"
+        wanted = "neutral" if arguments.ground and free_base(robot) is not None else "random"
     rates = numbers(arguments.qd0, "--qd0", ("random",))
     q0, qd0 = start_of(robot, wanted, rates, states=arguments.states, seed=arguments.seed)
     return (dropped(robot, q0, arguments) if arguments.ground else q0), qd0

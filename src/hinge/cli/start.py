@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.cli.closed import closed_starts
-from hinge.cli.ground import stiffness
+from hinge.cli.ground import free_base, stiffness
 from hinge.dynamics import mass_matrix_inverse, settle
 from hinge.errors import CommandLineError, ModelWarning
 from hinge.model import Robot, neutral, opened, random_configuration
@@ -105,7 +105,7 @@ def control_of(robot: Robot, name: str, q0: Array, *, gravity: Array | None = No
     first = np.atleast_2d(q0)[0]
     moved = 1.0 / np.diagonal(mass_matrix_inverse(opened(robot), first))
     kp, kd = STIFF**2 * moved, 2 * STIFF * moved
-    if robot.contacts and robot.is_floating:
+    if robot.contacts and free_base(robot) is not None:
         kp, kd = map(np.maximum, (kp, kd), stiffness(robot, first, gravity, moved, dt))
     for joint in robot.joints:
         if joint.type.kind == "free":

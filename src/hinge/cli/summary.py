@@ -82,7 +82,7 @@ def _contacts(run: Run) -> dict[str, Any] | None:
         return {
             "names": [c.name for c in run.robot.contacts],
             "friction": sorted({c.friction for c in run.robot.contacts}),
-            "depth": float(-np.nanmin(gap(run.robot, run.q), initial=0.0)),
+            "depth": float(np.nanmax(-gap(run.robot, run.q), initial=0.0)),
             "force": float(np.nanmax(run.contacts.forces[..., 0], initial=0.0)),
             "residual": float(np.nanmax(run.contacts.residual, initial=0.0)),
         }
