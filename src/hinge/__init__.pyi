@@ -95,12 +95,14 @@ from hinge.dynamics import (
 from hinge.dynamics import (
     gap as gap,
     contact_jacobian as contact_jacobian,
+    contact_frames as contact_frames,
     contact_dynamics as contact_dynamics,
     contact_step as contact_step,
     collide as collide,
     ContactDynamics as ContactDynamics,
     ContactStep as ContactStep,
     Collision as Collision,
+    ContactFrames as ContactFrames,
 )
 
 # Dynamics: grasps

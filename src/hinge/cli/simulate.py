@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from hinge.cli.command import DONE, FAILED, INTERRUPTED
+from hinge.cli.ground import Array, add_ground, dropped, free_base, grounded, stance
 from hinge.cli.output import PICTURES, needed, writable, write, write_json
 from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.cli.start import CONTROLS, control_of, every, numbers, start_of, warn_beyond
 from hinge.cli.summary import shown, summary
 from hinge.errors import CommandLineError
+from hinge.model import Robot
 from hinge.sim import INTEGRATORS, Adaptive, Interrupted, Run, save_run, simulate
 from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
 
@@ -30,6 +32,7 @@ Without arguments the built-in panda falls from a random pose.
   hinge simulate panda --control hold --qd0 0.5             pushed, and held by a controller
   hinge simulate panda --states 10000 --t 1                 many random states at once
   hinge simulate double_pendulum --integrator adaptive      with adaptive steps
+  hinge simulate quadruped --ground --out drop.npz          dropped on its feet, and held by a controller
 
 Ctrl-C ends it early: the run so far is still shown and saved.
 
@@ -44,17 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--t", type=float, default=5.0, metavar="SECONDS", help="duration (default: 5)")
     add("--dt", type=float, default=1e-3, metavar="SECONDS", help="step size (default: 1e-3)")
     names = (*INTEGRATORS, "adaptive")
-    add("--integrator", choices=names, default="rk4", help="integrator (default: rk4)")
+    add("--integrator", choices=names, help="integrator (default: rk4; stepping for a robot with contacts)")
     add("--rtol", type=float, metavar="X", help="relative tolerance of adaptive steps (default: 1e-8)")
     add("--states", type=int, default=1, metavar="N", help="states in the batch (default: 1)")
     add("--seed", type=int, default=0, help="random seed (default: 0)")
     add(
         "--q0",
         nargs="+",
-        default=["random"],
         metavar="X",
         help="initial configuration: nq numbers, one for all, random (within the limits), or neutral "
-        "(default: random)",
+        "(default: random, without --ground)",
     )
     add(
         "--qd0",
@@ -66,9 +68,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--control",
         choices=CONTROLS,
-        default="none",
         help="none: no forces; gravity: gravity compensation; hold: PD control to the initial configuration, "
-        "with gravity compensation for a fixed robot (default: none)",
+        "with gravity compensation for a fixed robot (default: none; hold for a free robot with --ground)",
     )
     add(
         "--gravity",
@@ -94,6 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--draw", choices=DRAWINGS, default="strip", help="kind of picture (default: strip)")
     add("--json", action="store_true", help="write the summary as JSON")
     add("--quiet", action="store_true", help="show no progress")
+    add_ground(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -104,25 +106,18 @@ def run(arguments: argparse.Namespace) -> int:
         needed("pyarrow", "--out", "data")
     if arguments.picture is not None:
         needed("matplotlib", "--picture", "view")
-    robot = robot_of(arguments.robot, floating=arguments.floating)
+    robot = grounded(robot_of(arguments.robot, floating=arguments.floating), arguments)
     if arguments.states < 1:
         raise CommandLineError(f"--states: expected an integer ≥ 1, got {arguments.states}")
     if arguments.seed < 0:
         raise CommandLineError(f"--seed: expected an integer ≥ 0, got {arguments.seed}")
     record = every(robot, arguments)
-    q0, qd0 = start_of(
-        robot,
-        numbers(arguments.q0, "--q0", ("random", "neutral")),
-        numbers(arguments.qd0, "--qd0", ("random",)),
-        states=arguments.states,
-        seed=arguments.seed,
-    )
+    q0, qd0 = _start(robot, arguments)
     warn_beyond(robot, q0)
-    adaptive = arguments.integrator == "adaptive"
-    if arguments.rtol is not None and not adaptive:
-        raise CommandLineError("--rtol: expected --integrator adaptive with it; leave it out")
-    rule = Adaptive(arguments.rtol or Adaptive.rtol) if adaptive else arguments.integrator
-    law = control_of(robot, arguments.control, q0)
+    rule = _rule(robot, arguments)
+    adaptive = isinstance(rule, Adaptive)
+    control = arguments.control or ("hold" if arguments.ground and free_base(robot) is not None else "none")
+    law = control_of(robot, control, q0, gravity=arguments.gravity, dt=arguments.dt)
     more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
     more |= {"gravity": arguments.gravity, "passive": arguments.passive}
     stopped = False
@@ -138,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
             if not bar.ready or len(stop.run.t) == 1:
                 raise KeyboardInterrupt("interrupted before a step was recorded; nothing is saved") from None
             found, stopped = stop.run, True
-    data = summary(found, bar, control=arguments.control, interrupted=stopped)
+    data = summary(found, bar, control=control, interrupted=stopped)
     if stopped:
         sys.stderr.write(f"hinge simulate: interrupted at t = {found.t[-1]:g} s of {arguments.t:g} s\n")
     if not arguments.json:
@@ -152,6 +147,32 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.write("hinge simulate: error: no state reached the end; take a shorter --dt\n")
         return FAILED
     return INTERRUPTED if stopped else DONE
+
+
+def _start(robot: Robot, arguments: argparse.Namespace) -> tuple[Array, Array]:
+    """Return q0 and qd0: those given, or on the ground a stance, else random ones."""
+    stands = stance(robot, arguments) if arguments.ground else None
+    if arguments.q0 is not None:
+        wanted = numbers(arguments.q0, "--q0", ("random", "neutral"))
+    elif stands is not None:
+        wanted = stands
+    else:
+        wanted = "neutral" if arguments.ground and free_base(robot) is not None else "random"
+    rates = numbers(arguments.qd0, "--qd0", ("random",))
+    q0, qd0 = start_of(robot, wanted, rates, states=arguments.states, seed=arguments.seed)
+    return (dropped(robot, q0, arguments) if arguments.ground else q0), qd0
+
+
+def _rule(robot: Robot, arguments: argparse.Namespace) -> str | Adaptive:
+    """Return the integrator: the one given, or the one that the robot needs."""
+    name = arguments.integrator or ("stepping" if robot.contacts else "rk4")
+    if arguments.ground and name != "stepping":
+        raise CommandLineError(f"--integrator: expected stepping with --ground, got {name}; leave it out")
+    if name == "adaptive":
+        return Adaptive(arguments.rtol or Adaptive.rtol)
+    if arguments.rtol is not None:
+        raise CommandLineError("--rtol: expected --integrator adaptive with it; leave it out")
+    return name
 
 
 def _kept(found: Run, arguments: argparse.Namespace) -> dict[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.cli.closed import closed_starts
+from hinge.cli.ground import free_base, stiffness
 from hinge.dynamics import mass_matrix_inverse, settle
 from hinge.errors import CommandLineError, ModelWarning
 from hinge.model import Robot, neutral, opened, random_configuration
@@ -91,21 +92,25 @@ def _spread(x: Array, size: int, argument: str, reason: str) -> Array:
     return np.broadcast_to(x, (size,))
 
 
-def control_of(robot: Robot, name: str, q0: Array) -> Law | None:
+def control_of(robot: Robot, name: str, q0: Array, *, gravity: Array | None = None, dt: float) -> Law | None:
     """Return the control law of this name.
 
-    `hold` is critically damped for the inertia that each joint moves while all others are free. A free base
-    has no motors: it is not controlled, and falls under gravity.
+    `hold` is critically damped for the inertia that each joint moves while all others are free; of a robot on
+    the ground it carries the weight, too. A free base has no motors: it is not controlled.
     """
     if name == "none":
         return None
     if name == "gravity":
         return GravityCompensation()
-    moved = 1.0 / np.diagonal(mass_matrix_inverse(opened(robot), np.atleast_2d(q0)[0]))
+    first = np.atleast_2d(q0)[0]
+    moved = 1.0 / np.diagonal(mass_matrix_inverse(opened(robot), first))
+    kp, kd = STIFF**2 * moved, 2 * STIFF * moved
+    if robot.contacts and free_base(robot) is not None:
+        kp, kd = map(np.maximum, (kp, kd), stiffness(robot, first, gravity, moved, dt))
     for joint in robot.joints:
         if joint.type.kind == "free":
-            moved[joint.qd_slice] = 0.0
-    return PD(q0, STIFF**2 * moved, 2 * STIFF * moved, gravity_compensation=not robot.is_floating)
+            kp[joint.qd_slice] = kd[joint.qd_slice] = 0.0
+    return PD(q0, kp, kd, gravity_compensation=not robot.is_floating)
 
 
 def every(robot: Robot, arguments: argparse.Namespace) -> int:
@@ -115,7 +120,8 @@ def every(robot: Robot, arguments: argparse.Namespace) -> int:
         if not isfinite(value) or value <= 0:
             raise CommandLineError(f"{name}: expected seconds above zero, got {value:g}")
     steps = max(1, ceil(t / dt - 1e-9))
-    row = 8 * states * (robot.nq + 2 * robot.nv)
+    touched = 3 * len(robot.contacts) + 1 if robot.contacts else 0
+    row = 8 * states * (robot.nq + 2 * robot.nv + touched)
     if record is None:
         return max(1, ceil(steps / max(1, min(TIMES, BYTES // max(row, 1)))))
     if record < 0:

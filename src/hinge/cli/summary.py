@@ -10,7 +10,7 @@ import numpy as np
 
 from hinge.cli.output import rows
 from hinge.cli.progress import Bar, amount, span
-from hinge.dynamics import closure_error
+from hinge.dynamics import closure_error, gap
 from hinge.model import Robot
 from hinge.sim import Run
 
@@ -28,7 +28,9 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
         "integrator": settings["integrator"],
         "dt": settings["dt"],
         "control": control,
-        "conservative": control == "none" and not (settings["passive"] and _loses(run.robot)),
+        "conservative": control == "none"
+        and run.contacts is None
+        and not (settings["passive"] and _loses(run.robot)),
         "steps": None if adaptive else done,
         "states": states,
         "recorded": len(run.t),
@@ -38,6 +40,7 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
         "times_real_time": seconds * states / max(taken - bar.preparation, 1e-9),
         "energy": _energy(run),
         "closures": _closures(run),
+        "contacts": _contacts(run),
         "endings": dict(Counter(e.reason for e in run.endings)),
         "interrupted": interrupted,
     }
@@ -71,6 +74,24 @@ def _closures(run: Run) -> dict[str, Any] | None:
     return {"count": len(run.robot.closures), "error": float(error)}
 
 
+def _contacts(run: Run) -> dict[str, Any] | None:
+    """Return which contacts there are, how deep the deepest went, and how well their law was kept."""
+    if run.contacts is None:
+        return None
+    with np.errstate(all="ignore"):
+        return {
+            "names": [c.name for c in run.robot.contacts],
+            "friction": sorted({c.friction for c in run.robot.contacts}),
+            "depth": float(np.nanmax(-gap(run.robot, run.q), initial=0.0)),
+            "force": float(np.nanmax(run.contacts.forces[..., 0], initial=0.0)),
+            "residual": float(np.nanmax(run.contacts.residual, initial=0.0)),
+        }
+
+
+def _listed(names: list[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (" …" if len(names) > most else "")
+
+
 def shown(data: dict[str, Any]) -> str:
     """Return a summary as a table of text."""
     energy, closed = data["energy"], data["closures"]
@@ -96,6 +117,15 @@ def shown(data: dict[str, Any]) -> str:
     found[what] = f"{energy['change']:.3g} J, {energy['relative']:.2g} of the largest kinetic energy"
     if closed:
         found["closures"] = f"{closed['count']}, open by {closed['error']:.2g} at most"
+    if touched := data["contacts"]:
+        mu = " … ".join(f"{x:g}" for x in (*touched["friction"][:1], *touched["friction"][1:][-1:]))
+        found["contacts"] = (
+            f"{len(touched['names'])}: {_listed(touched['names'])}; friction {mu}; nothing else touches"
+        )
+        found["touching"] = (
+            f"pressed with {touched['force']:.3g} N at most, {touched['depth']:.1g} m deep, "
+            f"residual {touched['residual']:.1g}"
+        )
     ended = [f"{n} ended early: {reason}" for reason, n in data["endings"].items()]
     found["endings"] = "; ".join(ended) or "no early endings"
     return rows(found)

@@ -8,6 +8,7 @@ from hinge.dynamics import (
     closed_forms,
     compiler,
     contact,
+    contact_axes,
     contact_forms,
     embedding,
     estimation,
@@ -36,6 +37,7 @@ from hinge.dynamics.closed import *
 from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
 from hinge.dynamics.contact import *
+from hinge.dynamics.contact_axes import *
 from hinge.dynamics.contact_forms import *
 from hinge.dynamics.embedding import *
 from hinge.dynamics.estimation import *
@@ -65,6 +67,7 @@ __all__ += closed.__all__
 __all__ += closed_forms.__all__
 __all__ += compiler.__all__
 __all__ += contact.__all__
+__all__ += contact_axes.__all__
 __all__ += contact_forms.__all__
 __all__ += embedding.__all__
 __all__ += estimation.__all__

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.model import Builder, Robot
+from hinge.model import Builder, Robot, configuration
 from hinge.model.joints import Free, Revolute
 from hinge.robots.looks import BLUE, DARK, Look, ball, block, drum, rod
 from hinge.spatial import Array, Inertia
@@ -22,6 +22,11 @@ from hinge.spatial import Array, Inertia
 _BODY = Inertia.from_com(3.3, (0, 0, 0), np.diag([11253e-6, 36203e-6, 42673e-6]))
 _LENGTH, _WIDTH = 0.38, 0.098
 _ABAD, _THIGH, _SHANK, _KNEE_OFFSET = 0.062, 0.209, 0.195, 0.004
+_LEGS = ("FL", "FR", "HL", "HR")
+#: Radius of a foot [m], about the frame "<leg>_foot".
+FOOT_RADIUS = 0.019
+#: The angle of thigh and shank from the vertical when it stands [rad].
+_BENT = 0.8
 #: rotor inertia [kg m²], gear ratio
 _ABAD_DRIVE, _HIP_DRIVE, _KNEE_DRIVE = (63e-6, 6.0), (63e-6, 6.0), (63e-6, 9.33)
 _TRUNK: Look = (
@@ -78,12 +83,25 @@ def quadruped(*, floating: bool = True) -> Robot:
     return b.build()
 
 
+def quadruped_stance(robot: Robot) -> Array:
+    """Return the q (nq,) at which a quadruped stands on z = 0 with its knees bent and its trunk level.
+
+    A foot is a ball of `FOOT_RADIUS` about its frame.
+    """
+    bent = {f"{leg}_{name}": x for leg in _LEGS for name, x in (("hip_pitch", -_BENT), ("knee", 2 * _BENT))}
+    q = configuration(robot, bent)
+    root = robot.joint("root_joint")
+    if root.nq:
+        q[root.q_slice][6] = (_THIGH + _SHANK) * np.cos(_BENT) + FOOT_RADIUS
+    return q
+
+
 def _shank(left: int) -> Look:
     foot = (0, -left * _KNEE_OFFSET, -_SHANK)
     return (
         drum((0, -0.024, 0), (0, 0.024, 0), 0.024, DARK)
         + rod((0, 0, 0), foot, 0.011)
-        + ball(foot, 0.019, DARK)
+        + ball(foot, FOOT_RADIUS, DARK)
     )
 
 

@@ -31,10 +31,15 @@ class FixedLoop:
             ops, self.last = [*ops, *moving.plant.projection(NEXT, CLOSED)], CLOSED
         copies: dict[str, str] = {"q": self.last[0], "qd": self.last[1]}
         self.records = {"q": job.kept_q, "qd": job.kept_qd}
+        self.kept = [(job.kept_q, job.q), (job.kept_qd, job.qd)]
         if moving.plant.stepping:
             job.arrays |= start_of(job)
             copies["lam_0"] = "forces"
             self.records |= {"forces": job.kept_forces, "residual": job.kept_residual}
+            self.kept += [
+                (job.kept_forces, job.arrays["lam_0"]),
+                (job.kept_residual, job.arrays["residual"]),
+            ]
         self.schedule = StepSchedule(tuple(ops), copies, self.last[1])
         self.runner = runner(self.schedule)
         self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt], job.dtype)}
@@ -42,7 +47,7 @@ class FixedLoop:
         self.sampled = range(0)  # the steps that the tables are of
         self.bad = np.where(job.alive, -1, 0)
         self.done = 0
-        self.safe = 0, job.q.copy(), job.qd.copy()
+        self.safe = 0, [now.copy() for _, now in self.kept]
 
     def run(self, progress: Progress | None) -> None:
         """Run all steps, and report progress between stretches."""
@@ -57,7 +62,7 @@ class FixedLoop:
                 values = self._look(values)
             else:
                 length = self._timed(length)
-            self.safe = self.done, job.q.copy(), job.qd.copy()
+            self.safe = self.done, [now.copy() for _, now in self.kept]
             if progress is not None:
                 progress(self.done, job.steps)
         self._ask()
@@ -65,10 +70,11 @@ class FixedLoop:
     def broken_off(self) -> None:
         """Record the last common state, if it is not recorded already."""
         job = self.job
-        self.done, q, qd = self.safe
+        self.done, last = self.safe
         count = int((job.recorded <= self.done).sum())
         if job.recorded[count - 1] < self.done:
-            job.kept_q[:, count], job.kept_qd[:, count] = q, qd
+            for (kept, _), x in zip(self.kept, last, strict=True):
+                kept[:, count] = x
             if job.kept_tau is not None:
                 job.kept_tau[:, count] = job.arrays["tau"]
             job.recorded = np.append(job.recorded[:count], self.done)
@@ -100,7 +106,8 @@ class FixedLoop:
         ended = self.steps(first, stop, first // job.every + 1, row)
         self.done = stop
         if stop == job.steps:
-            job.kept_q[:, -1], job.kept_qd[:, -1] = job.q, job.qd
+            for kept, now in self.kept:
+                kept[:, -1] = now
         if ended:
             gone = np.flatnonzero((self.bad >= 0) & job.alive)
             job.end(gone, job.start + job.dt * self.bad[gone], NOT_FINITE)
@@ -156,7 +163,7 @@ class FixedLoop:
         """Locate the events of the last step, whose values before it are given; return those after it."""
         if not self.events:
             return earlier
-        job, (_, q, qd) = self.job, self.safe
+        job, (q, qd, *_) = self.job, self.safe[1]
         t = job.start + job.dt * (self.done - 1)
 
         def between(states: Indices, share: Array) -> tuple[Array, Array]:

@@ -304,6 +304,7 @@ class Job:
         for k in self.reasons:
             late = times > self.ends[k]
             q[k, late] = qd[k, late] = np.nan
+            self.kept_forces[k, :count][late] = self.kept_residual[k, :count][late] = np.nan
         tau = self._forces(times, q, qd) if self.kept_tau is None else self.kept_tau[:, :count]
         endings = [Ending(self.place(k), float(self.ends[k]), self.reasons[k]) for k in sorted(self.reasons)]
         hits = sorted((hit for hit, k in self.hits if hit.t <= self.ends[k]), key=lambda hit: hit.t)

@@ -20,7 +20,7 @@ from hinge.sim.integrators import INTEGRATORS, Integrator
 from hinge.sim.job import Function, Job, Moving, events_of
 from hinge.sim.laws import Law, Torque
 from hinge.sim.plant import Parameters, Plant
-from hinge.sim.run import Progress, Run
+from hinge.sim.run import Progress, Run, Touched
 from hinge.spatial import ArrayLike
 
 #: A law, constant forces, or any function of (t, q, qd), called once a step for all states.
@@ -184,6 +184,17 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
         tau=np.concatenate([run.tau, later.tau[..., 1:, :]], axis=-2),
         endings=tuple(sorted((*run.endings, *new), key=lambda e: e.state)),
         events=(*run.events, *later.events),
+        contacts=_joined(run.contacts, later.contacts),
+    )
+
+
+def _joined(first: Touched | None, later: Touched | None) -> Touched | None:
+    """Return the contacts of a run that went on, if both parts step over them."""
+    if first is None or later is None:
+        return None
+    return Touched(
+        np.concatenate([first.forces, later.forces[..., 1:, :, :]], axis=-3),
+        np.concatenate([first.residual, later.residual[..., 1:]], axis=-1),
     )
 
 

@@ -58,9 +58,10 @@ def contact_mask(robot: Robot, fastened: Array, limits: bool) -> Array:
 
 
 def start_of(job: Any) -> dict[str, Array]:
-    """Return the arrays of a job that steps over contacts: steps in a second, and forces to start from."""
+    """Return what a job that steps over contacts goes on with: pace, forces of the step before, residual."""
     rows = contact_rows(job.robot, job.moving.plant.limits)
     return {
         "pace": np.full(rows, 1.0 / job.dt, job.dtype),
         "lam_0": np.zeros((job.states, rows), job.dtype),
+        "residual": np.zeros((job.states, 1), job.dtype),
     }

@@ -19,11 +19,14 @@ from hinge.errors import ArgumentError, MissingExtraError
 from hinge.io import from_json, to_json
 from hinge.model import Robot, fingerprint
 from hinge.sim.notebook import coordinate_names
-from hinge.sim.run import Run
-from hinge.sim.stored import ARRAYS, MOST_HEAD, VERSION, Head, NpzFile, ParquetFile, check_times, sound
+from hinge.sim.run import Run, Touched
+from hinge.sim.stored import MOST_HEAD, VERSION, Head, NpzFile, ParquetFile, check_times, sound
+from hinge.spatial import Array
 
 #: The bytes of arrays that are read of any file.
 LARGEST = 256_000_000
+#: Directions of the forces of a contact: normal and tangents.
+AXES = ("n", "t1", "t2")
 
 
 def save_run(run: Run, path: str | Path) -> Path:
@@ -42,9 +45,8 @@ def save_run(run: Run, path: str | Path) -> Path:
             f"settings and {len(run.events)} events; save fewer states or events"
         )
     if path.suffix == ".npz":
-        arrays = {name: getattr(run, name) for name in ARRAYS}
         with replaced(path) as file:
-            np.savez_compressed(file, head=np.array(head), **arrays)
+            np.savez_compressed(file, head=np.array(head), t=run.t, **_rows(run))
         return path
     pa, parquet = _extra("pyarrow"), _extra("pyarrow.parquet")
     table = pa.Table.from_pydict(_columns(run)).replace_schema_metadata({"hinge": head})
@@ -91,13 +93,12 @@ def load_run(path: str | Path, *, robot: Robot | None = None, largest: int | Non
         if robot is not None and fingerprint(robot) != head.fingerprint:
             raise ArgumentError(f"robot: expected the robot of the run {str(path)!r}, got {robot.name!r}")
         found = robot or from_json(head.robot, source=str(path))
-        coordinates, speeds = coordinate_names(found)
-        arrays = stored.arrays(head, {"q": coordinates, "qd": speeds, "tau": speeds}, most)
+        arrays = stored.arrays(head, _labels(found, head.touched), most)
         check_times(arrays["t"])
         endings, events = head.endings(), head.events(found)
         settings = head.settings(found, arrays["q"].dtype)
-    t, q, qd, tau = (arrays[n] for n in ARRAYS)
-    return Run(found, t, q, qd, tau, endings, events, settings)
+    t, q, qd, tau, *touched = arrays.values()
+    return Run(found, t, q, qd, tau, endings, events, settings, _touched(*touched) if touched else None)
 
 
 def to_xarray(run: Run) -> Any:
@@ -106,10 +107,16 @@ def to_xarray(run: Run) -> Any:
     batch = [f"state_{k}" if len(run.batch) > 1 else "state" for k in range(len(run.batch))]
     q, qd = coordinate_names(run.robot)
     rows = {"q": ("coordinate", run.q), "qd": ("dof", run.qd), "tau": ("dof", run.tau)}
+    data = {name: ([*batch, "time", last], x) for name, (last, x) in rows.items()}
+    data["energy"] = ([*batch, "time"], run.energy)
+    names: dict[str, Any] = {"time": run.t, "coordinate": q, "dof": qd}
+    if run.contacts is not None:
+        data["contact_forces"] = ([*batch, "time", "contact", "axis"], run.contacts.forces)
+        data["contact_residual"] = ([*batch, "time"], run.contacts.residual)
+        names |= {"contact": [c.name for c in run.robot.contacts], "axis": list(AXES)}
     return xr.Dataset(
-        {name: ([*batch, "time", last], x) for name, (last, x) in rows.items()}
-        | {"energy": ([*batch, "time"], run.energy)},
-        coords={"time": run.t, "coordinate": q, "dof": qd},
+        data,
+        coords=names,
         attrs={k: str(v) for k, v in _head(run).items() if k not in ("robot", "events")}
         | {"robot": run.robot.name},
     )
@@ -123,6 +130,7 @@ def _head(run: Run) -> dict[str, Any]:
         "fingerprint": fingerprint(run.robot),
         "batch": run.batch,
         "times": len(run.t) if prod(run.batch) else run.t.tolist(),
+        "contacts": run.contacts is not None,
         "settings": {k: _plain(v) for k, v in run.settings.items()},
         "endings": [(e.state, e.t, e.reason) for e in run.endings],
         "events": [(h.name, h.state, h.t, h.q.tolist(), h.qd.tolist()) for h in run.events],
@@ -135,17 +143,42 @@ def _plain(x: Any) -> Any:
     return x.tolist() if isinstance(x, np.ndarray | np.generic) else x
 
 
+def _labels(robot: Robot, touched: bool) -> dict[str, list[str]]:
+    """Return the names of the numbers in a row of each array, in the order of `Run` and `Touched`."""
+    q, qd = coordinate_names(robot)
+    found = {"q": q, "qd": qd, "tau": qd}
+    if touched:
+        found["forces"] = [f"{c.name}:{axis}" for c in robot.contacts for axis in AXES]
+        found["residual"] = ["contacts"]
+    return found
+
+
+def _rows(run: Run) -> dict[str, Array]:
+    """Return the arrays (…, T, n) of a run, those of contacts as rows, too."""
+    found = {"q": run.q, "qd": run.qd, "tau": run.tau}
+    if run.contacts is not None:
+        forces = run.contacts.forces
+        found["forces"] = forces.reshape(*forces.shape[:-2], 3 * forces.shape[-2])
+        found["residual"] = run.contacts.residual[..., None]
+    return found
+
+
+def _touched(forces: Array, residual: Array) -> Touched:
+    """Return what `_rows` made rows of."""
+    return Touched(forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3), residual[..., 0])
+
+
 def _columns(run: Run) -> dict[str, Any]:
     """Return the columns: index of the state, time, and each coordinate."""
-    q, qd = coordinate_names(run.robot)
     states, times = prod(run.batch), len(run.t)
     found: dict[str, Any] = {
         "state": np.repeat(np.arange(states), times),
         "t": np.tile(run.t, states),
     }
-    for name, labels in (("q", q), ("qd", qd), ("tau", qd)):
-        rows = getattr(run, name).reshape(states * times, len(labels))
-        found |= {f"{name}:{label}": rows[:, k] for k, label in enumerate(labels)}
+    labels = _labels(run.robot, run.contacts is not None)
+    for name, x in _rows(run).items():
+        rows = x.reshape(states * times, len(labels[name]))
+        found |= {f"{name}:{label}": rows[:, k] for k, label in enumerate(labels[name])}
     return found
 
 

@@ -21,10 +21,10 @@ from hinge.errors import ArgumentError, FormatError
 from hinge.model import Robot
 from hinge.sim.events import Hit
 from hinge.sim.run import Ending
+from hinge.sim.stepping import CONTACT_PARAMETERS
 from hinge.spatial import Array
 
 VERSION = 1
-ARRAYS = ("t", "q", "qd", "tau")
 #: The most characters of all that is not an array, and dimensions of a batch.
 MOST_HEAD, MOST_DIMENSIONS = 64_000_000, 30
 #: The bytes that are read at a time.
@@ -94,6 +94,13 @@ class Head:
         count = len(listed) if isinstance(times, list) else times
         return cls(data, data["robot"], data["fingerprint"], tuple(batch), count, listed)
 
+    @property
+    def touched(self) -> bool:
+        """Whether forces of contacts are recorded; files of old do not say."""
+        found = self.data.get("contacts", False)
+        expect(isinstance(found, bool), "contacts as true or false", found)
+        return found
+
     def _state(self, x: object) -> tuple[int, ...]:
         found = _list(x, "an index of a state")
         inside = len(found) == len(self.batch) and all(map(_is_count, found))
@@ -142,9 +149,12 @@ class Head:
             found["external"] = {n: _block(x, (6,), self.batch, n) for n, x in pushed.items()}
         shapes = {"inertias": (len(robot.bodies), 10), "placements": (len(robot.bodies), 7)}
         shapes |= {"rotors": (robot.nv,), "friction": (robot.nv, 3)}
+        shapes |= dict.fromkeys(CONTACT_PARAMETERS, (len(robot.contacts),))
         given: dict[str, Any] = found.get("parameters") or {}
         expect(given.keys() <= shapes.keys(), f"parameters among {', '.join(shapes)}", list(given))
         if given:
+            for n in CONTACT_PARAMETERS:  # one number for all contacts
+                shapes[n] = shapes[n] if isinstance(given.get(n), list) else ()
             blocks = {n: _block(x, shapes[n], self.batch, n) for n, x in given.items()}
             found["parameters"] = {n: x.astype(dtype) for n, x in blocks.items()}
         return found
@@ -184,7 +194,7 @@ def _vector(x: object, size: int) -> Array:
 def _block(x: object, last: tuple[int, ...], batch: tuple[int, ...], name: str) -> Array:
     """Return numbers (…, *last) for the states of a batch."""
     found = np.array(x, float)
-    expect(found.shape[-len(last) :] == last, f"{name} of shape (…, {last})", found.shape)
+    expect(found.shape[max(0, found.ndim - len(last)) :] == last, f"{name} of shape (…, {last})", found.shape)
     outer = found.shape[: found.ndim - len(last)]
     try:
         fits = np.broadcast_shapes(outer, batch) == batch
@@ -255,7 +265,7 @@ class NpzFile:
     def arrays(self, head: Head, labels: Labels, most: int) -> dict[str, Array]:
         """Return the arrays, once all of them have the right shape and type and are small enough."""
         found: dict[str, Member] = {}
-        for name in ARRAYS:
+        for name in ("t", *labels):
             with self._member(name) as member:
                 dtype = member.dtype
                 expect(dtype.kind == "f" and dtype.itemsize in (4, 8), f"{name} of floats", dtype)
@@ -266,7 +276,7 @@ class NpzFile:
             wanted = (*head.batch, *times, len(names))
             expect(found[name].shape == wanted, f"{name} of shape {wanted}", found[name].shape)
         check_size(sum(x.size for x in found.values()), most)
-        return {name: self._array(name) for name in ARRAYS}
+        return {name: self._array(name) for name in found}
 
     def _array(self, name: str) -> Array:
         with self._member(name) as found:

@@ -1,4 +1,4 @@
-"""The switches of both viewers: frames, names, inertias, weights, joint efforts, and forces of closures."""
+"""The switches of both viewers: frames, names, inertias, weights, joint efforts, closures and contacts."""
 
 from __future__ import annotations
 
@@ -60,6 +60,28 @@ class ClosureLayer:
             self.handle.points = ends.astype("float32")
 
 
+class ConeLayer:
+    """Cones of friction in the scene, drawn on demand."""
+
+    def __init__(self, scene: Any) -> None:
+        self._scene, self.handle = scene, None
+
+    def draw(self, vertices: Array, faces: Array) -> None:
+        """Replace the shown cones."""
+        self.hide()
+        if len(faces):
+            self.handle: Any = self._scene.add_mesh_simple(
+                "/forces/cones", vertices.astype("float32"), faces.astype("uint32"), color=as_bytes(ORANGE),
+                opacity=0.35, side="double", cast_shadow=False, receive_shadow=False,
+            )  # fmt: skip
+
+    def hide(self) -> None:
+        """Hide all cones."""
+        if self.handle is not None:
+            self.handle.remove()
+            self.handle = None
+
+
 class Options:
     """The switches and their arrows; `refresh` is called when the arrows may change."""
 
@@ -73,6 +95,7 @@ class Options:
         efforts: str,
         refresh: Callable[[], None],
         closures: bool = False,
+        contacts: bool = False,
     ) -> None:
         gui, scene = server.gui, server.scene
         self.weights = ArrowLayer(scene, "weights", GREEN, size)
@@ -81,6 +104,10 @@ class Options:
         self.closures = ClosureLayer(scene, size)
         self.closure_moments = ArrowLayer(scene, "closure moments", ORANGE, size)
         self.closure_pushes = ArrowLayer(scene, "closure forces", SKY, size)
+        self.contact_pushes = ArrowLayer(scene, "contact forces", VERMILION, size)
+        self.cones = ConeLayer(scene)
+        self.contact_switch: Any = None
+        self.cone_switch: Any = None
         self.closure_switch: Any = None
         self.effort_switch: Any = None
         self.weight_switch: Any = None
@@ -109,8 +136,32 @@ class Options:
                     "closure forces", False, hint="On the outer ends of closures: moments orange, forces blue"
                 )
                 self.closure_switch.on_update(calling(refresh))
+            if contacts:
+                self._add_contacts(gui, refresh)
         self.frame_switch.on_update(calling(lambda: puppet.show_frames(visible=self.frame_switch.value)))
         self.name_switch.on_update(calling(lambda: puppet.show_names(visible=self.name_switch.value)))
+
+    def _add_contacts(self, gui: Any, refresh: Callable[[], None]) -> None:
+        self.contact_switch = gui.add_checkbox(
+            "contact forces",
+            True,
+            hint="Where bodies touch, on the bodies of the shapes; blows are shortened",
+        )
+        self.cone_switch = gui.add_checkbox(
+            "friction cones", False, hint="Forces of contacts that press lie in these"
+        )
+        self.contact_switch.on_update(calling(refresh))
+        self.cone_switch.on_update(calling(refresh))
+
+    @property
+    def wants_contacts(self) -> bool:
+        """Whether forces of contacts are shown."""
+        return self.contact_switch is not None and bool(self.contact_switch.value)
+
+    @property
+    def wants_cones(self) -> bool:
+        """Whether cones of friction are shown."""
+        return self.cone_switch is not None and bool(self.cone_switch.value)
 
     @property
     def wants_weights(self) -> bool:

@@ -25,6 +25,7 @@ from hinge.view.poses import Poses, body_poses, held, thinned
 from hinge.view.puppet import Puppet
 from hinge.view.server import HOST, PORT, Server
 from hinge.view.stage import set_stage
+from hinge.view.touching import pushes
 from hinge.view.traces import Traces, checked_frames
 
 #: Most frames of a run in the viewer, and frames per second.
@@ -66,6 +67,7 @@ class RunViewer(Server):
             np.nan_to_num(flat(run, run.closure_forces())[shown[0]][at]) if robot.closures else tau[:, :0]
         )
         self._closure_moments, self._closure_pushes = closure_efforts(robot, main, forces)
+        self._contacts = pushes(run, shown[0], q[0], at)
         self._build(run, look, shown, at, efforts=bool(tau.any()))
         self.traces = Traces(self.viser, robot, self.poses, trace, look.size)
         self.add_picture_button()
@@ -138,6 +140,7 @@ class RunViewer(Server):
             efforts="What the joints exert" if efforts else "",
             refresh=self.refresh,
             closures=bool(self.robot.closures),
+            contacts=self._contacts is not None,
         )
 
     def _build_timeline(self) -> None:
@@ -171,6 +174,19 @@ class RunViewer(Server):
             else:
                 layer.hide()
         options.closures.draw(self._loops[k])
+        self._touching(k)
+
+    def _touching(self, k: int) -> None:
+        """Draw the forces of contacts and their cones."""
+        options, found = self.options, self._contacts
+        if found is not None and options.wants_contacts:
+            options.contact_pushes.draw(found.arrows.ends(k, self.size))
+        else:
+            options.contact_pushes.hide()
+        if found is not None and options.wants_cones:
+            options.cones.draw(*found.cones(k, self.size))
+        else:
+            options.cones.hide()
 
     def _turn(self) -> None:
         """Advance the clock by real time until the viewer is stopped."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from hinge.model import Box, Capsule, Cylinder, Robot, Sphere
 from hinge.spatial import Array, Transform, quaternion
-from hinge.view.appearance import Appearance, Piece
+from hinge.view.appearance import Appearance, Piece, Solid
 from hinge.view.extras import trimesh
 from hinge.view.mesh_reader import Surface
 from hinge.view.palette import Rgb, as_bytes
@@ -84,33 +84,38 @@ class Puppet:
             self.names.append(self._scene.add_label(f"{handle.name}/name", name, visible=False))
 
     def _add(self, name: str, piece: Piece) -> Any:
-        alpha = piece.opacity * self._fade
-        options = {
-            **_pose(piece.placement),
-            "color": as_bytes(toned(piece.rgb)),
-            "opacity": None if alpha >= 1 else alpha,
-            "cast_shadow": alpha >= 1,
-            "receive_shadow": False,
-        }
-        scene, solid = self._scene, piece.solid
-        match solid:
-            case Box():
-                return scene.add_box(name, dimensions=solid.size, **options)
-            case Sphere():
-                return scene.add_icosphere(name, radius=solid.radius, **options)
-            case Ellipsoid():
-                a, b, c = (float(x) for x in solid.axes)
-                return scene.add_icosphere(name, radius=1.0, scale=(a, b, c), **options)
-            case Cylinder():
-                return scene.add_cylinder(name, radius=solid.radius, height=solid.length, **options)
-            case Capsule():
-                found = trimesh().creation.capsule(height=solid.length, radius=solid.radius)
-                shift = [0, 0, -found.bounds.mean(0)[2]]
-                return scene.add_mesh_simple(name, found.vertices + shift, found.faces, **options)
-            case Surface():
-                return scene.add_mesh_simple(
-                    name, solid.vertices, solid.faces, flat_shading=True, side="double", **options
-                )
+        return add_solid(
+            self._scene, name, piece.solid, piece.placement, piece.rgb, piece.opacity * self._fade
+        )
+
+
+def add_solid(scene: Any, name: str, solid: Solid, place: Transform, rgb: Rgb, alpha: float = 1.0) -> Any:
+    """Add a solid to a scene."""
+    options = {
+        **_pose(place),
+        "color": as_bytes(toned(rgb)),
+        "opacity": None if alpha >= 1 else alpha,
+        "cast_shadow": alpha >= 1,
+        "receive_shadow": False,
+    }
+    match solid:
+        case Box():
+            return scene.add_box(name, dimensions=solid.size, **options)
+        case Sphere():
+            return scene.add_icosphere(name, radius=solid.radius, **options)
+        case Ellipsoid():
+            a, b, c = (float(x) for x in solid.axes)
+            return scene.add_icosphere(name, radius=1.0, scale=(a, b, c), **options)
+        case Cylinder():
+            return scene.add_cylinder(name, radius=solid.radius, height=solid.length, **options)
+        case Capsule():
+            found = trimesh().creation.capsule(height=solid.length, radius=solid.radius)
+            shift = [0, 0, -found.bounds.mean(0)[2]]
+            return scene.add_mesh_simple(name, found.vertices + shift, found.faces, **options)
+        case Surface():
+            return scene.add_mesh_simple(
+                name, solid.vertices, solid.faces, flat_shading=True, side="double", **options
+            )
 
 
 def toned(rgb: Rgb) -> Rgb:

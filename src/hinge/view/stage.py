@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from hinge.model import Robot
-from hinge.spatial import Array
-from hinge.view.appearance import Appearance, Piece, cloud
+from hinge.model import HeightField, Plane, Robot, Surface
+from hinge.spatial import Array, Transform, quaternion
+from hinge.view.appearance import PLAIN, Appearance, Piece, cloud
 from hinge.view.coordinates import position_coordinates
 from hinge.view.poses import Poses
+from hinge.view.puppet import add_solid
+from hinge.view.touching import field_mesh, world_surfaces
 
 #: The camera's vertical angle of view, and the width of a window by its height.
 FOV, ASPECT = np.radians(40), 1.45
@@ -35,7 +37,7 @@ def set_stage(
 ) -> None:
     """Fit the camera to poses (…), gravity downwards, and set light and ground.
 
-    `first` is the first pose, by default the only one.
+    The ground is what the robot's contacts are with; without any it is under the robot. `first` is the first pose, by default the only one.
     """
     pieces = [p for p in look.pieces if p.layer != "inertia"]
     points = cloud(robot, pieces, poses)
@@ -47,9 +49,12 @@ def set_stage(
     at = fitted(points, up)
     camera.up, camera.look_at, camera.position = up, at.target, at.position
     camera.fov, camera.near, camera.far = FOV, at.distance / 100, 100 * at.distance
-    if gravity.any() and np.allclose(up, (0, 0, 1)):
+    surfaces = world_surfaces(robot)
+    for k, (surface, place) in enumerate(surfaces):
+        _add_surface(scene, f"/ground {k}", surface, place, points)
+    if not surfaces and gravity.any() and np.allclose(up, (0, 0, 1)):
         height = ground_height(robot, pieces, first or poses, float(points[:, 2].min(initial=0.0)))
-        _add_ground(scene, points, height)
+        _add_grid(scene, "/ground", points, Transform.place(None, (0.0, 0.0, height)))
 
 
 def fitted(points: Array, up: Array) -> View:
@@ -103,15 +108,31 @@ def _unmoved(robot: Robot) -> set[int]:
     return found
 
 
-def _add_ground(scene: Any, points: Array, height: float) -> None:
+def _add_surface(scene: Any, name: str, surface: Surface, place: Transform, points: Array) -> None:
+    """Draw a surface of the world that bodies touch."""
+    match surface:
+        case Plane():
+            _add_grid(scene, name, points, place)
+        case HeightField():
+            vertices, faces = field_mesh(surface)
+            scene.add_mesh_simple(
+                name, vertices, faces, color=LINES, flat_shading=True, side="double", cast_shadow=False,
+                position=place.position, wxyz=quaternion.from_matrix(place.rotation),
+            )  # fmt: skip
+        case _:
+            add_solid(scene, name, surface, place, PLAIN)
+
+
+def _add_grid(scene: Any, name: str, points: Array, place: Transform) -> None:
+    """Draw a plane as a grid, below the middle of the points."""
     size = max(float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0, 1e-3)
-    middle = points.mean(0) if len(points) else np.zeros(3)
+    middle = place.point(points.mean(0)) if len(points) else np.zeros(3)
     cell = 10.0 ** np.floor(np.log10(size / 2))
     snapped = np.round(middle[:2] / (10 * cell)) * 10 * cell  # lines stay at whole numbers
     scene.add_grid(
-        "/ground", width=12 * size, height=12 * size, cell_size=cell, section_size=10 * cell,
-        position=(float(snapped[0]), float(snapped[1]), height), fade_distance=8 * size,
-        cell_color=LINES, section_color=SECTIONS, shadow_opacity=0.25,
+        name, width=12 * size, height=12 * size, cell_size=cell, section_size=10 * cell,
+        position=place.inv().point(np.array([*snapped, 0.0])), wxyz=quaternion.from_matrix(place.rotation),
+        fade_distance=8 * size, cell_color=LINES, section_color=SECTIONS, shadow_opacity=0.25,
     )  # fmt: skip
 
 
