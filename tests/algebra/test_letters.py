@@ -149,6 +149,7 @@ def test_formulas_say_what_they_need():
         "e_c",
         "s_c",
         "r_c",
+        "d_c",
     }
     for needs in needy.values():
         assert all(leaves(e) <= set(STANDARD.values()) for e in needs)
