@@ -47,7 +47,7 @@ class Widened:
 
     def __init__(self, memory: Memory) -> None:
         self.real: dict[int, int] = {}
-        self.place = (0, 0)
+        self.place: tuple[int, int] = (0, 0)
         self._memory, self._earlier = memory, memory.slots
         self._known: dict[int, tuple[Stored, Stored]] = {}
         self._constants: dict[float, int] = {}

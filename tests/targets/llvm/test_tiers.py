@@ -101,6 +101,22 @@ def test_both_tiers_give_the_same_bits(seed, shape, dtype):
     assert not any(p.facts.quick for p in final._pieces.values())
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_blocks_of_quick_code_are_short_and_change_no_bit(shape, monkeypatch):
+    monkeypatch.setattr(tiers, "LONGEST_BLOCK", 5)
+    code = random_code(4)
+    quick, final = program(code, None, shape=shape), program(code, None, shape=shape, wait=True)
+    text = quick.module("float64", 1).text
+    assert tiers.in_short_blocks(text).count("br ") > text.count("br ") + text.count("\n") / 10
+    x = given(quick, 37)
+    assert same_bits(quick(x), final(x))
+
+
+def test_short_modules_are_left_alone():
+    text = program().module("float64", 1).text
+    assert tiers.in_short_blocks(text) is text
+
+
 def test_the_same_for_a_robot():
     robot = hinge.robots.random_tree(8, seed=3)
     qd, tau = np.random.default_rng(0).normal(size=(2, 20, robot.nv))

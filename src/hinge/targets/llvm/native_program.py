@@ -30,7 +30,14 @@ from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write
 from hinge.targets.llvm.pieces import Entry, Facts, Piece, final_piece, read_entry, write_entry
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import split, threads
-from hinge.targets.llvm.tiers import QUICK_LEVEL, begins_quickly, loses_too_much, seconds_for, waits
+from hinge.targets.llvm.tiers import (
+    QUICK_LEVEL,
+    begins_quickly,
+    in_short_blocks,
+    loses_too_much,
+    seconds_for,
+    waits,
+)
 from hinge.targets.signature import Signature, Source
 from hinge.targets.tally import note_code
 
@@ -201,7 +208,10 @@ class NativeProgram:
         module = self.module(dtype, width)
         seconds = seconds_for(module.text)
         quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
-        code, taken = assembled(module.text, level=QUICK_LEVEL if quick else None)
+        if quick:
+            code, taken = assembled(in_short_blocks(module.text), level=QUICK_LEVEL)
+        else:
+            code, taken = assembled(module.text)
         facts = Facts(module.shape, width, dtype, module.scratch, taken, self.signature, quick)
         entry, key = Entry(facts, code, module.text if quick else ""), self._key(dtype, width)
         write_entry(key, entry, self._label(facts))

@@ -6,6 +6,7 @@ LLVM's level 0 takes a quarter of the time of level 1, and its code runs half as
 from __future__ import annotations
 
 import os
+import re
 
 from hinge.errors import ArgumentError
 from hinge.targets.llvm.host import chosen_level
@@ -17,6 +18,13 @@ QUICK_LEVEL = 0
 SECONDS_A_LINE = 6e-5
 #: Quick code is made where final code would take longer.
 LONGEST_SECONDS = 0.15
+#: Blocks of quick code have about so many lines: level 0 takes longer than in proportion for long ones.
+LONGEST_BLOCK = 400
+_LABEL, _PHI, _FROM = (
+    re.compile(r"([\w.]+):"),
+    re.compile(r"^.* = phi .*$", re.MULTILINE),
+    re.compile(r"%([\w.]+) *\]"),
+)
 #: What quick code loses on an operation, in one lane.
 SECONDS_LOST = 2e-10
 
@@ -42,3 +50,26 @@ def waits() -> bool:
     if chosen not in ("", "0", "1"):
         raise ArgumentError(f"{VARIABLE}: expected 1 (final machine code at once) or 0, got {chosen!r}")
     return chosen == "1"
+
+
+def in_short_blocks(text: str) -> str:
+    """Return a module whose long blocks are cut into short ones, each of which leads to the next."""
+    lines: list[str] = []
+    label, length, last = "", 0, dict[str, str]()
+    for line in text.split("\n"):
+        found = _LABEL.match(line)
+        if found:
+            label, length = found[1], 0
+        elif label and length >= LONGEST_BLOCK and " = " in line and " = phi " not in line:
+            last[label] = cut = f"cut.{len(lines)}"
+            lines += (f"br label %{cut}", f"{cut}:")
+            length = 0
+        length += 1
+        lines.append(line)
+    if not last:
+        return text
+
+    def renamed(phi: re.Match[str]) -> str:
+        return _FROM.sub(lambda x: f"%{last.get(x[1], x[1])}]", phi[0])
+
+    return _PHI.sub(renamed, "\n".join(lines))
