@@ -30,15 +30,10 @@ __all__ = ["CONTACTS", "contact_parts", "every_contact_form"]
 
 def _answered(found: Mapping[str, Any]) -> dict[str, Any]:
     """Read off what moves, the forces, how far the worst row is from its law, and the rounds."""
-    off = found["off"]
-    shown = {name: found[name] for name in ("qdd", "qd") if name in found}
-    count = found["rounds"][0] if len(off) else 0.0
-    return {
-        **shown,
-        "forces": found["forces"],
-        "residual": np.asarray(largest(off)),
-        "rounds": np.asarray(count),
-    }
+    shown = {name: found[name] for name in ("qdd", "qd", "forces") if name in found}
+    # rows of closures that are dropped have zeros
+    told = {"residual": largest(found["off"]), "rounds": largest(found["rounds"])}
+    return shown | {name: np.asarray(x) for name, x in told.items()}
 
 
 def _dynamics(on: Setting) -> Parts:
