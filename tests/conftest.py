@@ -11,6 +11,7 @@ import pytest
 #: they run on NumPy, where compiling costs nothing.
 NATIVE = (
     "tests.targets.llvm.",
+    "tests.dynamics.test_contact",
     "tests.dynamics.test_targets",
     "tests.dynamics.test_fuzz",
     "tests.dynamics.test_quick",
