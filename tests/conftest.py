@@ -12,6 +12,7 @@ import pytest
 NATIVE = (
     "tests.cli.test_ground",
     "tests.targets.llvm.",
+    "tests.dynamics.test_contact",
     "tests.dynamics.test_targets",
     "tests.dynamics.test_fuzz",
     "tests.dynamics.test_quick",

@@ -54,7 +54,7 @@ def test_native_code_has_the_same_rows():
     b.contact("side", "two", "one", length=0.6, radius=0.1, surface=Capsule(0.2, 0.5))
     b.contact("deck", "one", "two", surface=Plane(), surface_placement=Transform.place(None, (0.1, 0.2, 0.3)))
     robot = b.build()
-    check_rows(robot, random_state(robot, 1, 5), None)
+    check_rows(robot, random_state(robot, 1, 5), "llvm")
 
 
 @pytest.mark.parametrize("surface", [Plane(), Sphere(0.3), Capsule(0.2, 0.9)], ids=lambda x: type(x).__name__)

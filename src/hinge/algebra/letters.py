@@ -33,7 +33,7 @@ __all__ = [
     "A0", "ANSWERED", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Answered", "Articulated", "B",
     "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H",
     "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups",
-    "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "closed", "d_c", "e_c", "f_ext", "friction", "g",
+    "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "c_j", "closed", "d_c", "e_c", "f_ext", "friction", "g",
     "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace",
     "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c", "rotors",
     "rounds", "s_c", "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
@@ -236,6 +236,8 @@ b = letter("b", Body, One, "bias forces, (2.23)",
 tau_j = letter("tau_j", Joint, One, "forces of the joints' own springs, dampers and friction",
                Card(NUMBER, NUMBER, asks=frozenset({Ask.OWN_FORCES})), needs=(qd,),
                unicode="τⱼ", latex=r"\tau_j")
+c_j = letter("c_j", Joint, One, "turning of hinge velocities whose axes bodies carry: their rates less these "
+             "leave velocities constant", Card(NUMBER, NUMBER), needs=(qd,), unicode="cⱼ", latex="c_j")
 a_n = letter("a_n", Node, One, "bias accelerations from body to node, a(0) of (2.27)",
              Card(MOTION, NUMBER, asks=NODES, at_rest=_node_at_rest - B.T @ phi.T @ a), needs=(_V,),
              unicode="aₙ", latex="a_n")

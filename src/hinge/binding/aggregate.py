@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, tau_j
+from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, c_j, tau_j
 from hinge.binding.loops import LoopKind, LoopSite
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain
@@ -325,6 +325,8 @@ class AggregateSite:
             return self._bias_acceleration(hinge, *needs)
         if leaf is tau_j:
             return self._own_forces(hinge, *needs)
+        if leaf is c_j:
+            return zeros(self.nv)  # members turn about axes that stay where they are
         hinges = self._hinges(hinge)
         across = _slices(6 * len(s.nodes) for s in self.sites) if leaf.name == "v_n" else self.blocks
         found = [

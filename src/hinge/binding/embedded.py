@@ -71,6 +71,7 @@ class EmbeddedBinding(RobotBinding):
             needs=self.needs,
             own_gravity=self.own_gravity,
             rows=self.rows,
+            touch=self.touch,
         )
 
     @cached_property

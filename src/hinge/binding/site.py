@@ -45,6 +45,7 @@ from hinge.algebra import (
     a_n,
     b,
     b_m,
+    c_j,
     d_c,
     friction,
     held,
@@ -372,6 +373,8 @@ class RobotSite:
             return self._bias_acceleration(hinge, *needs)
         if leaf is tau_j and self.kind.joint_forces:
             return passive_force(self.kind.type, self.passive, hinge[: self.kind.type.nq], needs[0])
+        if leaf is c_j:
+            return self.kind.type.turning(needs[0])
         if leaf is d_c:
             return self._distances(hinge)
         raise UnboundLeafError(f"{leaf}: robot {self.robot!r} is bound without it")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Ac, Bc, Expr, H, a, e_c, gamma, lam, off_law, phi, qd, r_c, rounds, s_c, x_c
+from hinge.algebra import Ac, Bc, Expr, H, a, c_j, e_c, gamma, lam, off_law, phi, qd, r_c, rounds, s_c, x_c
 from hinge.binding import Touching, largest
 from hinge.dynamics.expressions import (
     Parts,
@@ -25,20 +25,15 @@ from hinge.dynamics.expressions import (
     setting,
 )
 
-__all__ = ["CONTACTS", "contact_parts", "every_contact_form"]
+__all__ = ["CONTACTS", "contact_parts", "every_contact_form", "step_parts"]
 
 
 def _answered(found: Mapping[str, Any]) -> dict[str, Any]:
     """Read off what moves, the forces, how far the worst row is from its law, and the rounds."""
-    off = found["off"]
-    shown = {name: found[name] for name in ("qdd", "qd") if name in found}
-    count = found["rounds"][0] if len(off) else 0.0
-    return {
-        **shown,
-        "forces": found["forces"],
-        "residual": np.asarray(largest(off)),
-        "rounds": np.asarray(count),
-    }
+    shown = {name: found[name] for name in ("qdd", "qd", "forces") if name in found}
+    # rows of closures that are dropped have zeros
+    told = {"residual": largest(found["off"]), "rounds": largest(found["rounds"])}
+    return shown | {name: np.asarray(x) for name, x in told.items()}
 
 
 def _dynamics(on: Setting) -> Parts:
@@ -48,11 +43,15 @@ def _dynamics(on: Setting) -> Parts:
     return _parts("qdd", free + by_closures @ lam, wanted, "normals", "contact_dynamics")
 
 
-def _step(on: Setting, touch: Touching = "cones") -> Parts:
-    """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt."""
+def _step(on: Setting, touch: Touching = "cones", turning: bool = False) -> Parts:
+    """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt.
+
+    With `turning` q̇ + (q̈ + cⱼ) dt are those along the axes at the start of the step.
+    """
     free = forward(on)
-    wanted = closure_jacobian @ free + r_c + x_c
-    return _parts("qdd", free + by_closures @ lam, wanted, touch, "contact_step")
+    moves = free + c_j if turning else free
+    wanted = closure_jacobian @ moves + r_c + x_c
+    return _parts("qdd", moves + by_closures @ lam, wanted, touch, "contact_step")
 
 
 def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str) -> Parts:
@@ -81,6 +80,12 @@ def contact_parts(verb: str, passive: bool = False, limits: bool = False) -> Par
     return found if isinstance(found, Parts) else found(setting(passive))
 
 
+@cache
+def step_parts(passive: bool = False, limits: bool = False) -> Parts:
+    """Return the parts of a step of a simulation, whose velocities are along the axes at its start."""
+    return _step(setting(passive), "stops" if limits else "cones", turning=True)
+
+
 #: Verbs of robots with contacts.
 CONTACTS: dict[str, Parts] = {verb: contact_parts(verb) for verb in _CONTACTS}
 
@@ -91,3 +96,5 @@ def every_contact_form() -> Iterator[Parts]:
         yield contact_parts(verb)
         if not isinstance(found, Parts):
             yield contact_parts(verb, passive=True)
+    for passive in (False, True):
+        yield step_parts(passive)

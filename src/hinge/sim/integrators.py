@@ -129,21 +129,32 @@ class SemiImplicitEuler(Integrator):
         """Return the accelerations and the step."""
         ops, qdd = law.accelerations(plant, Stage(0, 0.0, "q", "qd", signals))
 
-        def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
-            h = x["h"][0]
-            v = x["qd"] + h * x["qdd"]
-            return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": v}
-
         inputs: dict[str, Row] = {"q": "q", "qd": "qd", "qdd": "qd", "h": 1}
         given = {"q": "q", "qd": "qd", "qdd": qdd, "h": "h"}
-        return [*ops, _joints(plant, self.name, inputs, formula, given, NEXT)]
+        return [*ops, _joints(plant, self.name, inputs, self.moved, given, NEXT)]
+
+    def moved(self, kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+        """Return the new velocities, and q moved with them."""
+        h = x["h"][0]
+        v = x["qd"] + h * x["qdd"]
+        return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": v}
 
 
 @dataclass(frozen=True)
 class Stepping(SemiImplicitEuler):
-    """Steps over contacts: semi-implicit Euler with the accelerations that the law of contact gives."""
+    """Steps over contacts: semi-implicit Euler with the accelerations that the law of contact gives.
+
+    Velocities are along the axes at the start of the step until it is over, so that those of a body that
+    turns keep their length.
+    """
 
     name: str = "stepping"
+
+    def moved(self, kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+        """Return q moved with the new velocities, and these along the axes at the end."""
+        h = x["h"][0]
+        v = x["qd"] + h * x["qdd"]
+        return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": kind.turned(v, h * v)}
 
 
 @dataclass(frozen=True)

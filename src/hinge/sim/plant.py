@@ -14,11 +14,11 @@ from hinge.dynamics import (
     Compiled,
     External,
     compiled,
-    contact_parts,
     expression,
     external_forces,
     joint_program,
     rows_that_hold,
+    step_parts,
 )
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of, opened
@@ -187,7 +187,7 @@ class Plant:
             names = (*(CONTACT_PARAMETERS.get(n, n) for n in self.parameters), *self._mask, "lam_0")
             return compiled(
                 self.robot,
-                contact_parts("contact_step", self.passive, self.limits),
+                step_parts(self.passive, self.limits),
                 self.nodes,
                 parameters=names,
             )

@@ -156,6 +156,22 @@ class JointType(ABC):
         """Return q with its quaternions normalised."""
         return q
 
+    def turning(self, qd: Array) -> Array:
+        """Return what velocities qd change by, beyond their own rates, because their axes turn (…, nv).
+
+        Axes that the outer frame carries turn with it: a velocity that is constant in the inner frame has the
+        rate −`turning` in them. Zero where axes stay with the inner frame.
+        """
+        return 0.0 * qd
+
+    def turned(self, qd: Array, angle: Array) -> Array:
+        """Return velocities qd, along the axes at the start of a step, along those at its end.
+
+        `angle` (…, nv) is qd times the step; the turn is that of `normalized` after a step of `rate`.
+        """
+        del angle
+        return qd
+
     @abstractmethod
     def neutral(self) -> Array:
         """Return the q (nq,) at which inner and outer frame coincide."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.model.joints import smooth
 from hinge.model.joints.contract import SPAN_LENGTH, JointType, constant, uniform
-from hinge.spatial import Array, Transform, matvec, motion, quaternion, rotation
+from hinge.spatial import Array, Transform, cross, matvec, motion, quaternion, rotation
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,19 @@ class Free(JointType):
     def normalized(self, q: Array) -> Array:
         """Return q with a quaternion of length one."""
         return np.concatenate([quaternion.normalize(q[..., :4]), q[..., 4:]], axis=-1)
+
+    def turning(self, qd: Array) -> Array:
+        """Return ω × v."""
+        w, v = qd[..., :3], qd[..., 3:]
+        return np.concatenate([0.0 * w, cross(w, v)], axis=-1)
+
+    def turned(self, qd: Array, angle: Array) -> Array:
+        """Return v turned back by the rotation that a step of the quaternion makes, tan ½θ = ½ |angle|."""
+        half, v = 0.5 * angle[..., :3], qd[..., 3:]
+        once = cross(half, v)
+        share = 2.0 / (1.0 + (half * half).sum(axis=-1))
+        back = v - share[..., None] * (once - cross(half, once))
+        return np.concatenate([qd[..., :3], back], axis=-1)
 
     def neutral(self) -> Array:
         """Return no rotation at the origin."""
