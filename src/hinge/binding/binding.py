@@ -311,11 +311,8 @@ class RobotBinding:
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:
-            return (
-                6
-                if body == WORLD
-                else 6 + len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
-            )
+            more = 0 if body == WORLD else len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
+            return 6 + more
         if body == WORLD:
             return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
@@ -334,10 +331,8 @@ class RobotBinding:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space in (Node, Link):
             ends = [n for n, _ in self.node_places[body]] if space is Node else self._ends_of(body)
-            return [
-                *(6 * n + k for n in ends for k in range(6)),
-                *(self._rates(body) if space is Link else ()),
-            ]
+            found = [6 * n + k for n in ends for k in range(6)]
+            return found + self._rates(body) if space is Link else found
         if space in (Parameter, Placement, Resistance):
             return self._parameters_of(space, body)
         return self._split(space, body)

@@ -179,7 +179,7 @@ def contact_step(
     vectors = {"qd": qd, "tau": tau, "pace": np.full(m, 1.0 / dt)}
     own = as_tangent(robot, qd, "qd")
 
-    def step(more: Mapping[str, ArrayLike]) -> tuple[dict[str, Array], Array]:
+    def step(more: dict[str, ArrayLike]) -> tuple[dict[str, Array], Array]:
         answer = _answer(robot, "contact_step", q, vectors, given | more, external, gravity, passive, limits)
         return answer, own + dt * answer["qdd"]
 
