@@ -41,21 +41,21 @@ from hinge.algebra import (
     x_c,
 )
 from hinge.binding.constants import (
+    end_numbers,
+    inertia_numbers,
     link_kind,
     link_numbers,
     of_this_package,
     passive_numbers,
     pose_numbers,
-    tidy_ones,
     transform_numbers,
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
-from hinge.binding.links import AnyLink, JointLink, WorldSite
+from hinge.binding.links import AnyLink, JointLink, WorldSite, joined
 from hinge.binding.links import LinkKind as ClosureKind
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
 from hinge.binding.site import Expressed, Kind, RobotSite
-from hinge.binding.touch import ContactLink
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,
@@ -72,7 +72,7 @@ from hinge.model import (
     stops_of,
 )
 from hinge.model.joints import JointType, released
-from hinge.spatial import Inertia, Transform
+from hinge.spatial import Transform
 from hinge.sweeps import Law, Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
@@ -229,7 +229,7 @@ class RobotBinding:
 
     @cached_property
     def _joint_rows(self) -> JointRows:
-        return joint_rows(self.robot) if self.touch == "stops" else JointRows((), (), (), (), (), ())
+        return joint_rows(self.robot) if self.touch == "stops" else JointRows()
 
     def _stops(self, body: int) -> Stops:
         """Return the limits and the dry friction of a body's joint that have rows."""
@@ -257,22 +257,9 @@ class RobotBinding:
     def links(self) -> tuple[AnyLink, ...]:
         """Closures, joints and contacts, with the places of their ends in the stack of ends, body by body."""
         stack = [p for i in range(len(self.tree)) for p in self.positions(Link, i)]
-        found: list[AnyLink] = []
-        count, first = 0, 6 * len(self._ends)
-        for k, (c, pair) in enumerate(zip((*self._closures, *self._contacts), self._pairs, strict=True)):
-            inner, (home, place) = None, pair[0]
-            if home != WORLD:
-                inner, count = stack.index(6 * count), count + 1
-            outer, count = stack.index(6 * count), count + 1
-            if isinstance(c, Contact):
-                fixed = tidy_ones(place.matrix()).astype(object) if home == WORLD else None
-                found.append(ContactLink(c, inner, outer, self._contact_rows, fixed))
-                continue
-            rows = tuple(range(len(rows_of(c.joint).names))) if self.rows is None else self.rows[k]
-            found.append(ClosureKind(c, inner, outer, rows))
-        joints, limits = self._joint_rows, len(self._joint_rows.limited)
-        rates = [JointLink(stack.index(first + k), k < limits) for k in range(len(joints))]
-        closures = len(self._closures)
+        found = joined((*self._closures, *self._contacts), self._pairs, stack, self.rows, self._contact_rows)
+        joints, first, closures = self._joint_rows, 6 * len(self._ends), len(self._closures)
+        rates = [JointLink(stack.index(first + k), k < len(joints.limited)) for k in range(len(joints))]
         return (*found[:closures], *rates, *found[closures:])
 
     @cached_property
@@ -324,10 +311,8 @@ class RobotBinding:
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:
-            if body == WORLD:
-                return 6
-            stops = self._stops(body)
-            return 6 + len(self.rotors[body]) + len(stops.limits) + len(stops.rubs) + self._locks(body)
+            more = 0 if body == WORLD else len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
+            return 6 + more
         if body == WORLD:
             return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
@@ -346,24 +331,22 @@ class RobotBinding:
             return [*range(6 * body, 6 * body + 6), *(-1 for _ in range(6, self.size(space, body)))]
         if space in (Node, Link):
             ends = [n for n, _ in self.node_places[body]] if space is Node else self._ends_of(body)
-            return [
-                *(6 * n + k for n in ends for k in range(6)),
-                *(self._rates(body) if space is Link else ()),
-            ]
+            found = [6 * n + k for n in ends for k in range(6)]
+            return found + self._rates(body) if space is Link else found
         if space in (Parameter, Placement, Resistance):
             return self._parameters_of(space, body)
         return self._split(space, body)
 
     def _rates(self, body: int) -> list[int]:
         """Return the places of a joint's limits and of its friction among the ends of all links."""
-        stops, rows = self._stops(body), self._joint_rows
-        start, at = self.places[body].joint.qd_slice.start, 6 * len(self._ends)
-        found = [at + rows.limited.index(start + k) for k, _, _ in stops.limits]
-        return found + [at + len(rows.limited) + rows.rubbing.index(start + k) for k, _ in stops.rubs]
+        rows, start = self._joint_rows, self.places[body].joint.qd_slice.start
+        found = [rows.limited.index(start + k) for k, _, _ in self._stops(body).limits]
+        found += [len(rows.limited) + rows.rubbing.index(start + k) for k, _ in self._stops(body).rubs]
+        return [6 * len(self._ends) + k for k in found]
 
     def _at_world(self, space: Space) -> Sequence[int]:
         """Return the indices of the block at the world; of closures the rows that are kept."""
-        return self._kept if space is Constraint and self._has_rows else range(self.length(space))
+        return self._kept if space is Constraint and self.links else range(self.length(space))
 
     def _split(self, space: Space, body: int) -> Sequence[int]:
         if space in (Passive, Active):
@@ -405,15 +388,10 @@ class RobotBinding:
         found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
         found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
         found[Link] = 6 * len(self._ends) + len(self._joint_rows)
-        if self._has_rows:
-            found[Constraint] = (
-                self._closure_rows + len(self._joint_rows) + self._contact_rows * len(self._contacts)
-            )
+        if self._pairs or len(self._joint_rows):
+            touching = self._contact_rows * len(self._contacts)
+            found[Constraint] = self._closure_rows + len(self._joint_rows) + touching
         return found | {Space(name, meaning): n for name, meaning, n in self.sizes}
-
-    @property
-    def _has_rows(self) -> bool:
-        return bool(self._pairs) or len(self._joint_rows) > 0
 
     @property
     def width(self) -> int:
@@ -494,11 +472,10 @@ class RobotBinding:
         if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
-            found += passive_numbers(
-                place.joint, all_terms=self.needs.gives(friction), rubs=self.touch != "stops"
-            )
+            given = self.needs.gives(friction)
+            found += passive_numbers(place.joint, all_terms=given, rubs=self.touch != "stops")
         for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += [*transform_numbers(x), *tidy_ones(x.r).tolist()]
+            found += end_numbers(x)
         spans = [span for _, *span in self._stops(body).limits]
         return found + [x for span in spans for x in span if np.isfinite(x)]
 
@@ -510,15 +487,7 @@ class RobotBinding:
 
     @cached_property
     def _inertias(self) -> list[list[float]]:
-        """For each body m, h and the upper triangle of I, with exact zeros."""
-        places = self.places
-        m = np.array([p.inertia.m for p in places]).reshape(-1, 1)
-        h = np.array([p.inertia.h for p in places]).reshape(-1, 3)
-        i = np.array([p.inertia.I for p in places]).reshape(-1, 3, 3)
-        size = np.sqrt(np.abs(np.diagonal(i, axis1=1, axis2=2)))
-        h = np.where(np.abs(h) < 1e-15 * np.sqrt(np.abs(m)) * size.max(axis=1, keepdims=True), 0.0, h)
-        i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
-        return Inertia(m[:, 0], h, i).parameters().tolist()
+        return inertia_numbers([p.inertia for p in self.places])
 
     def world(self, numbers: Sequence[Any]) -> WorldSite:
         """Return the values of letters at the world, for these numbers."""

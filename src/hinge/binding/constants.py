@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hinge.binding.steps import Shift, Turn
 from hinge.model import Joint as ModelJoint
 from hinge.model import LoopMotion
 from hinge.model.joints import JointType
-from hinge.spatial import Array, Transform
+from hinge.spatial import Array, Inertia, Transform
 
 
 def of_this_package(types: Iterable[JointType]) -> bool:
@@ -20,6 +20,17 @@ def of_this_package(types: Iterable[JointType]) -> bool:
     package = __name__.split(".")[0]
     single = (m for t in types for m in (t.members if isinstance(t, LoopMotion) else (t,)))
     return all(type(t).__module__.split(".")[0] == package for t in single)
+
+
+def inertia_numbers(inertias: Sequence[Inertia]) -> list[list[float]]:
+    """Return for each body m, h and the upper triangle of I, with exact zeros."""
+    m = np.array([x.m for x in inertias]).reshape(-1, 1)
+    h = np.array([x.h for x in inertias]).reshape(-1, 3)
+    i = np.array([x.I for x in inertias]).reshape(-1, 3, 3)
+    size = np.sqrt(np.abs(np.diagonal(i, axis1=1, axis2=2)))
+    h = np.where(np.abs(h) < 1e-15 * np.sqrt(np.abs(m)) * size.max(axis=1, keepdims=True), 0.0, h)
+    i = np.where(np.abs(i) < 1e-15 * size[:, :, None] * size[:, None, :], 0.0, i)
+    return Inertia(m[:, 0], h, i).parameters().tolist()
 
 
 def link_kind(link: Step) -> LinkKind:
@@ -42,6 +53,11 @@ def transform_numbers(x: Transform) -> list[float]:
     """Return E and −E r× of a constant transform."""
     whole = tidy_ones(x.matrix())
     return [*whole[:3, :3].ravel().tolist(), *whole[3:, :3].ravel().tolist()]
+
+
+def end_numbers(x: Transform) -> list[float]:
+    """Return E, −E r× and r of a constant transform."""
+    return [*transform_numbers(x), *tidy_ones(x.r).tolist()]
 
 
 def pose_numbers(x: Transform) -> list[float]:

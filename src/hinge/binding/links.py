@@ -17,11 +17,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hinge.algebra import Ac, Leaf, e_c, gamma, r_c
+from hinge.binding.constants import tidy_ones
 from hinge.binding.touch import SHARE, ContactLink, missed
 from hinge.errors import UnboundLeafError
-from hinge.model import Closure, closure_error_of, rows_of
+from hinge.model import Closure, Contact, closure_error_of, rows_of
 from hinge.spatial import Transform, cross
 from hinge.sweeps import Block, zeros
+from hinge.tree import WORLD
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,34 @@ class JointLink:
 
 #: What has rows at the world.
 AnyLink: TypeAlias = LinkKind | ContactLink | JointLink
+
+
+def joined(
+    kinds: Sequence[Closure | Contact],
+    pairs: Sequence[tuple[tuple[int, Transform], tuple[int, Transform]]],
+    stack: Sequence[int],
+    rows: Sequence[tuple[int, ...]] | None,
+    contact_rows: int,
+) -> list[LinkKind | ContactLink]:
+    """Return closures and contacts with the places of their ends in a stack of the numbers of ends.
+
+    `pairs` are the body and the place of the inner and outer end of each, `rows` those of closures that are
+    kept, and `contact_rows` is the number of rows of a contact.
+    """
+    found: list[LinkKind | ContactLink] = []
+    count = 0
+    for k, (c, ((home, place), _)) in enumerate(zip(kinds, pairs, strict=True)):
+        inner = None
+        if home != WORLD:
+            inner, count = stack.index(6 * count), count + 1
+        outer, count = stack.index(6 * count), count + 1
+        if isinstance(c, Contact):
+            fixed = tidy_ones(place.matrix()).astype(object) if home == WORLD else None
+            found.append(ContactLink(c, inner, outer, contact_rows, fixed))
+            continue
+        kept = tuple(range(len(rows_of(c.joint).names))) if rows is None else rows[k]
+        found.append(LinkKind(c, inner, outer, kept))
+    return found
 
 
 class WorldSite:

@@ -172,39 +172,60 @@ def contact_step(
     if not isinstance(limits, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"limits: expected True or False, got {limits!r}")
     m = contact_rows(checked_robot(robot) if limits else _with_contacts(robot), limits)
-    given: dict[str, ArrayLike] = {}
-    if friction is not None:
-        given["bounds"] = by_contact_rows(robot, "friction", friction, 0.0, limits=limits)
-    if restitution is not None:
-        given["bounce"] = by_contact_rows(robot, "restitution", restitution, 0.0, 1.0, limits=limits)
-    if ground is not None:
-        given["ground"] = by_contact_rows(robot, "ground", ground, limits=limits)
+    given = _by_rows(robot, limits, friction=friction, restitution=restitution, ground=ground)
     if held is not None:
         given["closed"] = _hold(robot, np.ones(len(robot.contacts)), held, 3, limits)
     if start is not None:
         given["lam_0"] = _as_rows(robot, "start", start, limits) / dt
     vectors = {"qd": qd, "tau": tau, "pace": np.full(m, 1.0 / dt)}
-    answer = _answer(robot, "contact_step", q, vectors, given, external, gravity, passive, limits)
-    velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
+    own = as_tangent(robot, qd, "qd")
+
+    def step(more: dict[str, ArrayLike]) -> tuple[dict[str, Array], Array]:
+        answer = _answer(robot, "contact_step", q, vectors, given | more, external, gravity, passive, limits)
+        return answer, own + dt * answer["qdd"]
+
+    answer, velocities = step({})
     residual = answer["residual"]
     if law == "coulomb" and robot.contacts:
-        mu = np.array([c.friction for c in robot.contacts]) if friction is None else np.asarray(friction)
+        mu = np.asarray(_own(robot, "friction", friction))
         j, slide = contact_jacobian(robot, q), np.zeros(())
         for _ in range(COULOMB_ROUNDS):
             u = (j @ velocities[..., None, :, None])[..., 0]
             now = mu * np.linalg.norm(u[..., 1:], axis=-1)
             rows = np.zeros((*now.shape[:-1], m))
             rows[..., m - 3 * len(robot.contacts) :: 3] = now / dt
-            more = given | {"x_c": rows, "lam_0": answer["forces"]}
-            answer = _answer(robot, "contact_step", q, vectors, more, external, gravity, passive, limits)
-            velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
+            answer, velocities = step({"x_c": rows, "lam_0": answer["forces"]})
             residual = np.maximum(answer["residual"], np.abs(now - slide).max(axis=-1, initial=0.0))
             slide = now
-    impulses = answer["forces"] * dt
+    return _stepped(robot, q, velocities, answer["forces"] * dt, (residual, answer["rounds"]), limits)
+
+
+#: Least and most of the numbers of contacts, and the letters they stand for.
+_ROWS = {
+    "friction": ("bounds", 0.0, np.inf),
+    "restitution": ("bounce", 0.0, 1.0),
+    "ground": ("ground", -np.inf, np.inf),
+}
+
+
+def _by_rows(robot: Robot, limits: bool, **given: ArrayLike | None) -> dict[str, ArrayLike]:
+    """Return the numbers of contacts that are given, by letter and by rows."""
+    found: dict[str, ArrayLike] = {}
+    for name, values in given.items():
+        letter, least, most = _ROWS[name]
+        if values is not None:
+            found[letter] = by_contact_rows(robot, name, values, least, most, limits=limits)
+    return found
+
+
+def _stepped(
+    robot: Robot, q: ArrayLike, velocities: Array, impulses: Array, told: tuple[Array, Array], limits: bool
+) -> ContactStep:
+    """Return a step with its impulses by rows told apart."""
     closures, cones = _split(robot, impulses, limits)
     cones = cones.reshape(*cones.shape[:-1], len(robot.contacts), 3)
     joints = at_joints_of(robot, q, impulses) if limits else np.zeros_like(velocities)
-    return ContactStep(velocities, cones, closures, residual, answer["rounds"], joints)
+    return ContactStep(velocities, cones, closures, *told, joints)
 
 
 def collide(

@@ -104,12 +104,12 @@ def stops_of(joint: Joint) -> Stops:
 class JointRows:
     """The degrees of freedom of a robot with limits, their coordinates and limits, and those that rub."""
 
-    limited: tuple[int, ...]
-    coordinates: tuple[int, ...]
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
-    rubbing: tuple[int, ...]
-    friction: tuple[float, ...]
+    limited: tuple[int, ...] = ()
+    coordinates: tuple[int, ...] = ()
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+    rubbing: tuple[int, ...] = ()
+    friction: tuple[float, ...] = ()
 
     @property
     def bounds(self) -> list[float]:

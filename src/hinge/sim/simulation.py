@@ -122,9 +122,7 @@ def simulate(
     )
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings |= {"gravity": deepcopy(gravity), "passive": passive, "control": _name(control)}
-    if limits:
-        settings["limits"] = True
-    settings |= {"hinge": import_module("hinge").__version__}
+    settings |= {"hinge": import_module("hinge").__version__} | ({"limits": True} if limits else {})
     if numbers:
         settings["parameters"] = {name: np.array(x, dtype) for name, x in numbers.items()}
     settings |= {name: x for name, x in masks.items() if x is not None}
