@@ -40,10 +40,14 @@ class StepCall:
         return tuple(self.found[name] for name in self.program.signature.results)
 
     def run(self, buffers: Mapping[str, Array]) -> dict[str, Array]:
-        """Return the results of the program for buffers."""
-        names = self.program.signature.inputs
+        """Return the results of the program for buffers, as rows (…, length)."""
+        names, shapes = self.program.signature.inputs, self.program.signature.results.values()
         found = self.program({n: buffers[b] for n, b in zip(names, self.inputs, strict=True)})
-        return dict(zip(self.outputs, found.values(), strict=True))
+        rows = (
+            x.reshape(*x.shape[: x.ndim - len(s)], prod(s))
+            for x, s in zip(found.values(), shapes, strict=True)
+        )
+        return dict(zip(self.outputs, rows, strict=True))
 
     def lengths(self) -> dict[str, int]:
         """Return the length of a row of each buffer."""

@@ -145,7 +145,7 @@ class Options:
         self.contact_switch = gui.add_checkbox(
             "contact forces",
             True,
-            hint="Where bodies touch, on the bodies of the shapes; blows are shortened",
+            hint="Where bodies touch; those of blows are shortened",
         )
         self.cone_switch = gui.add_checkbox(
             "friction cones", False, hint="Forces of contacts that press lie in these"

@@ -180,7 +180,7 @@ class RunViewer(Server):
         """Draw the forces of contacts and their cones."""
         options, found = self.options, self._contacts
         if found is not None and options.wants_contacts:
-            options.contact_pushes.draw(found.arrows.ends(k, self.size))
+            options.contact_pushes.draw(found.ends(k, self.size))
         else:
             options.contact_pushes.hide()
         if found is not None and options.wants_cones:

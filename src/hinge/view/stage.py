@@ -21,6 +21,8 @@ FOV, ASPECT = np.radians(40), 1.45
 LEFT, RIGHT, UPRIGHT = 0.88, 0.34, 0.84
 #: Background, lines of the ground.
 BACKGROUND, LINES, SECTIONS = (226, 230, 235), (196, 201, 208), (164, 171, 180)
+#: Faces and edges of uneven ground.
+SOIL, FURROWS = (128, 134, 142), (104, 110, 118)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,8 @@ def set_stage(
 ) -> None:
     """Fit the camera to poses (…), gravity downwards, and set light and ground.
 
-    The ground is what the robot's contacts are with; without any it is under the robot. `first` is the first pose, by default the only one.
+    The ground is what the robot's contacts are with; without any it is under the robot. `first` is the first
+    pose, by default the only one.
     """
     pieces = [p for p in look.pieces if p.layer != "inertia"]
     points = cloud(robot, pieces, poses)
@@ -115,10 +118,12 @@ def _add_surface(scene: Any, name: str, surface: Surface, place: Transform, poin
             _add_grid(scene, name, points, place)
         case HeightField():
             vertices, faces = field_mesh(surface)
+            at = {"position": place.position, "wxyz": quaternion.from_matrix(place.rotation)}
+            look = {"flat_shading": True, "side": "double", "cast_shadow": False, **at}
+            scene.add_mesh_simple(name, vertices, faces, color=SOIL, **look)
             scene.add_mesh_simple(
-                name, vertices, faces, color=LINES, flat_shading=True, side="double", cast_shadow=False,
-                position=place.position, wxyz=quaternion.from_matrix(place.rotation),
-            )  # fmt: skip
+                f"{name}/edges", vertices, faces, color=FURROWS, wireframe=True, cast_shadow=False
+            )
         case _:
             add_solid(scene, name, surface, place, PLAIN)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hinge.errors import ArgumentError
-from hinge.model import Robot
+from hinge.model import Plane, Robot
 from hinge.sim import Run
 from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat, run_gravity
@@ -17,9 +17,10 @@ from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
 from hinge.view.loops import closure_lines
 from hinge.view.outlines import hull, named_direction, plane_axes, surface_points
-from hinge.view.palette import BLACK, BLUE, GREY, PINK, VERMILION
+from hinge.view.palette import BLACK, BLUE, GREY, ORANGE, PINK, VERMILION
 from hinge.view.poses import Poses, body_poses
 from hinge.view.skeleton import capped, ellipsoid, link_points, sticks
+from hinge.view.touching import Pushes, pushes, world_surfaces
 
 #: Figures in a row, side by side.
 ACROSS = 6
@@ -40,8 +41,9 @@ def plot_strip(
     is the plane of projection: two axes that point right and up ("xz"), or a vector towards the viewer; by
     default the plane of largest spread of the motion, with gravity downwards. Side by side, or with `overlay`
     in one picture, later instants darker. Shapes that are not meshes are drawn as outlines, `ellipsoids` adds
-    those of inertia, drawn no longer than their bodies. Closures are rings, and lines where they are open. Of
-    a batch the run `run_index` is shown.
+    those of inertia, drawn no longer than their bodies. Closures are rings, and lines where they are open.
+    Planes that contacts are with are lines where they are seen from the side, and forces of contacts arrows.
+    Of a batch the run `run_index` is shown.
     """
     checked_run(run)
     place = chosen(run, run_index)[0]
@@ -55,19 +57,24 @@ def plot_strip(
     flat_lines, flat_solids = lines @ axes_3d, [x @ axes_3d for x in solids]
     loops = closure_lines(robot, poses) @ axes_3d
     corners = _corners(cloud @ axes_3d)
+    size = float((corners[1] - corners[0]).max())
+    touching = [x @ axes_3d for x in _arrows(pushes(run, place, q[at], at), len(at), size)]
     if overlay:
         figure, axes = _single()
         for k in range(len(at)):
             _figure(axes[0], flat_lines[k], [x[k] for x in flat_solids], (k + 1) / len(at), corners)
             _loops(axes[0], loops[k], (k + 1) / len(at))
+            _pushes(axes[0], touching[k], (k + 1) / len(at))
         axes[0].set_title(f"t = {run.t[at[0]]:.3g} … {run.t[at[-1]]:.3g} s", fontsize="medium")
     else:
         figure, axes = _row(len(at), corners)
         for k, ax in enumerate(axes[: len(at)]):
             _figure(ax, flat_lines[k], [x[k] for x in flat_solids], 1.0, corners)
             _loops(ax, loops[k], 1.0)
+            _pushes(ax, touching[k], 1.0)
             ax.set_title(f"t = {run.t[at[k]]:.3g} s", fontsize="small")
     _marks(axes, robot, axes_3d)
+    _grounds(axes, robot, axes_3d)
     figure.suptitle(f"{robot.name}, seen along {named_direction(np.cross(axes_3d[:, 0], axes_3d[:, 1]))}")
     return figure
 
@@ -147,6 +154,29 @@ def _loops(ax: Any, lines: Array, weight: float) -> None:
         ax.plot(ends[:, 0], ends[:, 1], "--", color=PINK, lw=1.4, alpha=alpha)
     if len(lines):
         ax.plot(lines[:, 1, 0], lines[:, 1, 1], "o", mfc="none", mec=PINK, ms=6.5, mew=1.4, alpha=alpha)
+
+
+def _arrows(found: Pushes | None, count: int, size: float) -> list[Array]:
+    """Return the ends (n, 2, 3) of the arrows of contacts at each instant."""
+    return [np.zeros((0, 2, 3)) if found is None else found.ends(k, size) for k in range(count)]
+
+
+def _pushes(ax: Any, ends: Array, weight: float) -> None:
+    """Draw forces (n, 2, 2) as arrows."""
+    for start, end in ends:
+        look = {"arrowstyle": "-|>", "color": ORANGE, "lw": 1.6, "alpha": 0.15 + 0.85 * weight**1.5}
+        ax.annotate("", xy=end, xytext=start, arrowprops={**look, "shrinkA": 0, "shrinkB": 0})
+
+
+def _grounds(axes: Sequence[Any], robot: Robot, axes_3d: Array) -> None:
+    """Draw planes of contacts that are seen from the side."""
+    towards = np.cross(axes_3d[:, 0], axes_3d[:, 1])
+    for surface, place in world_surfaces(robot):
+        normal = place.E[2]
+        if isinstance(surface, Plane) and abs(normal @ towards) < 1e-6:
+            at, (x, y) = place.position @ axes_3d, normal @ axes_3d
+            for ax in axes:
+                ax.axline(at, at + np.array([y, -x]), color=GREY, lw=1.2, zorder=0)
 
 
 def _marks(axes: Sequence[Any], robot: Robot, axes_3d: Array) -> None:

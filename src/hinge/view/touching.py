@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hinge.dynamics import contact_frames
-from hinge.model import HeightField, Plane, Robot, Surface
+from hinge.model import HeightField, Robot, Surface
 from hinge.sim import Run
 from hinge.spatial import Array, Transform
 from hinge.view.forces import LONGEST, Arrows
@@ -20,11 +20,16 @@ CONE, EDGES = 0.5 * LONGEST, 16
 
 @dataclass(frozen=True, eq=False)
 class Pushes:
-    """Forces of contacts along a run, on the bodies of the shapes: arrows, and the axes that they are along."""
+    """Forces of contacts along a run, on the bodies of the shapes: arrows, and axes that they are along."""
 
     arrows: Arrows
     axes: Array
     friction: Array
+    most: float
+
+    def ends(self, frame: int, size: float) -> Array:
+        """Return the end points (k, 2, 3) of the visible arrows of a frame."""
+        return self.arrows.ends(frame, size, self.most)
 
     def cones(self, frame: int, size: float) -> tuple[Array, Array]:
         """Return the cones of friction of the contacts that press in a frame: vertices, triangles."""
@@ -48,20 +53,19 @@ def pushes(run: Run, place: int, q: Array, at: Array) -> Pushes | None:
     """Return the forces of contacts of one run of a batch at some times, with states q (T, nq) there."""
     if run.contacts is None or not run.robot.contacts:
         return None
-    forces = run.contacts.forces.reshape(-1, *run.contacts.forces.shape[-3:])[place][at]
-    frames = contact_frames(run.robot, q)
-    vectors = _bounded(frames.in_world(np.nan_to_num(forces)))
-    return Pushes(Arrows(frames.points, vectors), frames.axes, _friction(run, place))
+    forces = np.nan_to_num(run.contacts.forces.reshape(-1, *run.contacts.forces.shape[-3:])[place])
+    most, frames = _bound(forces), contact_frames(run.robot, q)
+    vectors = frames.in_world(forces[at])
+    sizes = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    vectors = vectors * np.minimum(1.0, most / np.maximum(sizes, 1e-300))
+    return Pushes(Arrows(frames.points, vectors), frames.axes, _friction(run, place), most)
 
 
-def _bounded(vectors: Array) -> Array:
-    """Return vectors of which the largest are shortened to twice what most of them reach."""
-    sizes = np.linalg.norm(vectors, axis=-1)
+def _bound(forces: Array) -> float:
+    """Return the largest force that is drawn to scale: twice what most of a run's reach."""
+    sizes = np.linalg.norm(forces, axis=-1)
     pressed = sizes[sizes > 1e-9 * sizes.max(initial=0.0)]
-    if not pressed.size:
-        return vectors
-    most = 2 * np.quantile(pressed, TO_SCALE)
-    return vectors * np.minimum(1.0, most / np.maximum(sizes, 1e-300))[..., None]
+    return 2 * float(np.quantile(pressed, TO_SCALE)) if pressed.size else 0.0
 
 
 def _friction(run: Run, place: int) -> Array:
@@ -82,12 +86,6 @@ def world_surfaces(robot: Robot) -> list[tuple[Surface, Transform]]:
         ):
             found.append((c.surface, c.surface_placement))
     return found
-
-
-def level_height(robot: Robot) -> float | None:
-    """Return the height of the highest level plane that contacts are with, or None."""
-    planes = [x for s, x in world_surfaces(robot) if isinstance(s, Plane)]
-    return max((float(x.position[2]) for x in planes if np.allclose(x.E[2], (0, 0, 1))), default=None)
 
 
 def field_mesh(field: HeightField) -> tuple[Array, Array]:
