@@ -51,8 +51,8 @@ class Free(JointType):
         """Return v turned back by the rotation that a step of the quaternion makes, tan ½θ = ½ |angle|."""
         half, v = 0.5 * angle[..., :3], qd[..., 3:]
         once = cross(half, v)
-        share = 2.0 / (1.0 + (half * half).sum(axis=-1))
-        back = v - share[..., None] * (once - cross(half, once))
+        share = 2.0 / (1.0 + (half * half).sum(axis=-1, keepdims=True))
+        back = v - share * (once - cross(half, once))
         return np.concatenate([qd[..., :3], back], axis=-1)
 
     def neutral(self) -> Array:
