@@ -133,7 +133,7 @@ def test_constants_and_scalars_mix(added):
 
 
 CHOICES = {
-    "abs": (1, lambda x: abs(x)),
+    "abs": (1, abs),
     "max": (2, lambda x, y: x if x > y else y),
     "choose": (4, lambda x, y, a, b: a if x < y else b),
 }

@@ -42,8 +42,7 @@ from hinge.model import Builder, joints
 from hinge.pipeline import as_given, derive
 from hinge.robots import chain, panda, quadruped, random_tree
 from hinge.spatial import Inertia
-from hinge.sweeps import DenseCall, Slot, symmetric_inverse, trace
-from hinge.sweeps import body as sweeps_body
+from hinge.sweeps import DenseCall, Slot, family, symmetric_inverse, trace
 from hinge.sweeps.factor import half_solved, inverse_factor, scaled_by_pivots, solved
 from hinge.targets import NumpyProgram
 from tests.sweeps.expressions import OWN, SHAPES, compliance, forward, mass, node
@@ -429,7 +428,7 @@ def test_the_code_runs_without_a_robot_that_moves():
 @pytest.fixture
 def wide(monkeypatch):
     """Let columns be read wide from the first on."""
-    monkeypatch.setattr(sweeps_body, "MOST_TRACED", -1)
+    monkeypatch.setattr(family, "MOST_TRACED", -1)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -443,7 +442,7 @@ def test_wide_reads_make_fewer_kernels_and_no_more_work(monkeypatch):
     binding = bind(robot, nodes=tuple(b.name for b in robot.bodies))
     program = derive(compliance).program
     plain = trace(program, binding)
-    monkeypatch.setattr(sweeps_body, "MOST_TRACED", -1)
+    monkeypatch.setattr(family, "MOST_TRACED", -1)
     shared = trace(program, binding)
     kernels = [sum(count(k).total for k in {c.kernel for c in code.calls}) for code in (plain, shared)]
     assert kernels[1] < 0.9 * kernels[0]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from hinge.sweeps import Code, DenseCall, Law, Slot
+from hinge.sweeps import Code, DenseCall, ForceLaw, Slot
 from hinge.testing import random_contact
 from tests.targets.llvm.running import result
 
 
-def law_of(among) -> Law:
+def law_of(among) -> ForceLaw:
     """Return the law of a `reference.ForceSet`."""
-    return Law(free=among.free, half=among.half, box=np.size(among.boxes), cone=len(among.mu))
+    return ForceLaw(free=among.free, half=among.half, box=np.size(among.boxes), cone=len(among.mu))
 
 
 def columns(problem, start=None):
@@ -30,7 +30,7 @@ def problems(count, *, seed=0, **blocks):
     return found, np.stack([p.omega for p in found]), np.stack([columns(p) for p in found])
 
 
-def program_of(law: Law) -> Code:
+def program_of(law: ForceLaw) -> Code:
     """Return code that answers a law: inputs "omega" (m m) and "right" (3 m), output "answer" (m, 3)."""
     m = law.rows
     slots = np.array([Slot(k) for k in range(m * m + 6 * m)], dtype=object)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hinge
 from hinge import reference
-from hinge.sweeps import Law
+from hinge.sweeps import ForceLaw
 from hinge.targets import NumpyProgram
 from hinge.targets.answers import answered
 from hinge.testing import random_contacts
@@ -96,7 +96,7 @@ def test_a_start_at_the_solution_takes_no_round():
 
 def test_nothing_to_do_is_zero():
     """Contacts that part have no force; neither have rows that nothing moves."""
-    law = Law(half=2, cone=2)
+    law = ForceLaw(half=2, cone=2)
     omega = np.zeros((3, 8, 8))
     omega[1:] = np.eye(8)
     omega[2, 2:5] = omega[2, :, 2:5] = 0.0

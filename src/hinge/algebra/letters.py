@@ -33,8 +33,8 @@ __all__ = [
     "A0", "ANSWERED", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Answered", "Articulated", "B",
     "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H",
     "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups",
-    "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "c_j", "closed", "d_c", "e_c", "f_ext", "friction", "g",
-    "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace",
+    "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "c_j", "closed", "d_c", "e_c", "f_ext", "friction",
+    "g", "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace",
     "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c", "rotors",
     "rounds", "s_c", "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
 ]  # fmt: skip

@@ -73,7 +73,7 @@ from hinge.model import (
 )
 from hinge.model.joints import JointType, released
 from hinge.spatial import Transform
-from hinge.sweeps import Law, Site, has_blocks_at_bodies
+from hinge.sweeps import ForceLaw, Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
@@ -135,13 +135,13 @@ class RobotBinding:
         return found
 
     @property
-    def law(self) -> Law:
+    def law(self) -> ForceLaw:
         """Closures are free, contacts half lines or cones, limits half lines, and dry friction has boxes."""
         contacts, joints = len(self._contacts), self._joint_rows
         kept = sum(x.size for x in self.links if isinstance(x, ClosureKind))
         if self.touch == "normals":
-            return Law(free=kept, half=contacts)
-        return Law(free=kept, half=len(joints.limited), box=len(joints.rubbing), cone=contacts)
+            return ForceLaw(free=kept, half=contacts)
+        return ForceLaw(free=kept, half=len(joints.limited), box=len(joints.rubbing), cone=contacts)
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:

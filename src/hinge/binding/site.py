@@ -488,9 +488,7 @@ def _motion_matrix(turn: Block, low: Block) -> Block:
 
 
 def _along_z(q: object) -> Block:
-    found = zeros(3)
-    found[2] = q
-    return found
+    return np.array([0.0, 0.0, q], dtype=object)
 
 
 def _centripetal(v: Block) -> Block:

@@ -23,7 +23,7 @@ from hinge.algebra import (
     leaves,
     tau_j,
 )
-from hinge.binding import PARAMETERS, ROW_INPUTS, Expressed, Touching, bind
+from hinge.binding import PARAMETERS, ROW_INPUTS, Expressed, RobotBinding, Touching, bind
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.requirements import needs_of
@@ -85,15 +85,7 @@ def compile_bound(
         touch=touch,
     )
     _refuse_open(robot, letters, touch)
-    if expressed != "body" and Q not in letters:
-        raise ArgumentError(
-            f"expressed: expected 'body', got {expressed!r}, which nothing in the expression shows; put Q "
-            "before what leads to nodes, as in Q @ B.T @ phi.T @ H.T"
-        )
-    if robot.bodies and not binding.nodes and B in letters and f_ext not in letters:
-        raise ArgumentError(
-            "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
-        )
+    _refuse_unused(binding, letters)
     form = replace(form, blocks=shown) if form and blocks else form
     return Compiled(
         given,
@@ -106,6 +98,19 @@ def compile_bound(
         lanes=lanes,
         wait=wait,
     )
+
+
+def _refuse_unused(binding: RobotBinding, letters: set[Leaf]) -> None:
+    """Refuse axes that nothing shows, and nodes that are missing."""
+    if binding.expressed != "body" and Q not in letters:
+        raise ArgumentError(
+            f"expressed: expected 'body', got {binding.expressed!r}, which nothing in the expression shows; "
+            "put Q before what leads to nodes, as in Q @ B.T @ phi.T @ H.T"
+        )
+    if binding.robot.bodies and not binding.nodes and B in letters and f_ext not in letters:
+        raise ArgumentError(
+            "nodes: expected names of frames, which the expression leads to, got none; give nodes=['tool']"
+        )
 
 
 def _solves_closures(expressions: Iterable[Expr]) -> bool:

@@ -112,24 +112,12 @@ def simulate(
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
     dtype = _precision([x for x in (q0, qd0) if x is not None], others)
     rule, watched = _rule(integrator, dtype), events_of(events)
-    job = Job(
-        Moving(law, ask, plant, project and bool(plain.closures) and not steps),
-        q0,
-        qd0,
-        (t, dt, start),
-        record,
-        dtype,
-    )
+    moving = Moving(law, ask, plant, project and bool(plain.closures) and not steps)
+    job = Job(moving, q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
-    settings |= {"gravity": deepcopy(gravity), "passive": passive, "control": _name(control)}
-    settings |= {"hinge": import_module("hinge").__version__} | ({"limits": True} if limits else {})
-    if numbers:
-        settings["parameters"] = {name: np.array(x, dtype) for name, x in numbers.items()}
-    settings |= {name: x for name, x in masks.items() if x is not None}
-    if plain.closures:
-        settings["project"] = project
-    if external:
-        settings["external"] = {frame: np.asarray(x, dtype=np.float64) for frame, x in external.items()}
+    settings["control"] = _name(control)
+    settings |= _settings(plain, dtype, numbers, gravity, external, {"project": project, "passive": passive})
+    settings |= {name: x for name, x in (masks | {"limits": limits or None}).items() if x is not None}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
@@ -141,6 +129,26 @@ def simulate(
         loop.broken_off()
         raise Interrupted(job.result(_recorded(job, loop.done), settings)) from None
     return job.result(_recorded(job, loop.done), settings)
+
+
+def _settings(
+    robot: Robot,
+    dtype: type[np.floating[Any]],
+    numbers: Parameters,
+    gravity: ArrayLike | None,
+    external: External,
+    flags: dict[str, bool],
+) -> dict[str, Any]:
+    """Return the settings of a run that say what acted on the robot."""
+    found: dict[str, Any] = {"gravity": deepcopy(gravity), "passive": flags["passive"]}
+    found["hinge"] = import_module("hinge").__version__
+    if numbers:
+        found["parameters"] = {name: np.array(x, dtype) for name, x in numbers.items()}
+    if robot.closures:
+        found["project"] = flags["project"]
+    if external:
+        found["external"] = {frame: np.asarray(x, dtype=np.float64) for frame, x in external.items()}
+    return found
 
 
 def resume(run: Run, *, t: float, control: Control = None, external: External = None, **more: Any) -> Run:

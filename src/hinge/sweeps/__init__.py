@@ -5,7 +5,7 @@ from hinge.sweeps.code_rules import checked_code, checks_passes, verify_code
 from hinge.sweeps.contract import Binding, Block, Site, Step, has_blocks_at_bodies, unit_block, zeros
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
-from hinge.sweeps.law import Law
+from hinge.sweeps.law import ForceLaw
 from hinge.sweeps.lowering import lower
 from hinge.sweeps.program import (
     Apply,
@@ -38,7 +38,7 @@ __all__ = [
     "Cost",
     "DenseCall",
     "Direction",
-    "Law",
+    "ForceLaw",
     "Meet",
     "OperatorOutput",
     "Pass",

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import Answered, Leaf, Letter, One, Space, Structure, World, leaf, leaf_of
-from hinge.sweeps.body import BodyKernel, Family
+from hinge.sweeps.body import BodyKernel
 from hinge.sweeps.code import Column, DenseCall, KnownBlock, Slot
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
+from hinge.sweeps.family import Family
 from hinge.sweeps.program import Apply, Meet, OperatorOutput, Program, Solve
 from hinge.sweeps.slots import Memory, as_entry
 from hinge.tree import WORLD

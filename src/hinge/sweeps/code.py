@@ -11,7 +11,7 @@ import numpy as np
 
 from hinge.algebra import Space
 from hinge.kernels import Kernel, Operations, count
-from hinge.sweeps.law import Law
+from hinge.sweeps.law import ForceLaw
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class DenseCall:
     stage: int
     positive: bool = False
     floored: bool = False
-    law: Law | None = None
+    law: ForceLaw | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from hinge.algebra import (
     Resistance,
     Space,
 )
-from hinge.sweeps.law import Law
+from hinge.sweeps.law import ForceLaw
 from hinge.tree import Tree
 
 Block = NDArray[Any]
@@ -140,7 +140,7 @@ class Binding(Protocol):
         ...
 
     @property
-    def law(self) -> Law:
+    def law(self) -> ForceLaw:
         """The sets in which the forces of closures and contacts lie."""
         ...
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Law:
+class ForceLaw:
     """The sets of a problem in the order of their rows: free rows, half lines, boxes, cones of three rows."""
 
     free: int = 0

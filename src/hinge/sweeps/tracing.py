@@ -21,11 +21,12 @@ from hinge.algebra import E0, Body, Leaf, One, Product, Space, Structure, World,
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.kernels import Kernel, apply
 from hinge.sweeps.at_world import AtWorld
-from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel, Family
+from hinge.sweeps.body import COORDINATES, DERIVED, HINGE, BodyKernel
 from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.code_rules import checked_code, checked_program, checked_trace
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
+from hinge.sweeps.family import Family
 from hinge.sweeps.program import (
     GATHERING,
     BlockOutput,

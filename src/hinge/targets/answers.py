@@ -7,14 +7,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.sweeps import Law
+from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import NumpyArithmetic, Rows
 from hinge.targets.cones import answer
 
 Array: TypeAlias = NDArray[Any]
 
 
-def answered(law: Law, matrix: Array, right: Array) -> Array:
+def answered(law: ForceLaw, matrix: Array, right: Array) -> Array:
     """Return λ, the residual of each row and the number of rounds (…, n, 3).
 
     The matrix is (…, n, n); the columns of `right` (…, n, 3) are the right side, a start, and bounds.

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from hinge.sweeps import Law
+from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import Arithmetic, Index, Numbers, Value, larger, smaller
 from hinge.targets.cone_sets import (
     FAR,
@@ -72,7 +72,7 @@ class Answer(NamedTuple):
 
 
 def answer(
-    m: Arithmetic, law: Law, matrix: Numbers, right: Numbers, start: Numbers, bound: Numbers
+    m: Arithmetic, law: ForceLaw, matrix: Numbers, right: Numbers, start: Numbers, bound: Numbers
 ) -> Answer:
     """Return the solution for Ω (n n), b, a start and bounds at the n places of the law.
 
@@ -89,7 +89,7 @@ class _Problem:
     """A problem, scaled; arrays have a number for each place."""
 
     def __init__(
-        self, m: Arithmetic, law: Law, a: Matrix, right: Numbers, start: Numbers, bound: Numbers
+        self, m: Arithmetic, law: ForceLaw, a: Matrix, right: Numbers, start: Numbers, bound: Numbers
     ) -> None:
         self.m, self.law, self.a, self.b, self.bound = m, law, a, right, bound
         self.count = a.triples

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.sweeps import Call, Code, DenseCall, Law, Slot
+from hinge.sweeps import Call, Code, DenseCall, ForceLaw, Slot
 from hinge.targets.cones import answer
 from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
@@ -198,7 +198,7 @@ class InMemory:
             for slot, x in zip(slots, row, strict=True):
                 self.keep(slot.index, x)
 
-    def _answer(self, c: DenseCall, law: Law) -> None:
+    def _answer(self, c: DenseCall, law: ForceLaw) -> None:
         """Write the answer to a law: its rows in triples, those that fill a triple units."""
         w, order = self.w, law.places
         n = len(order)
