@@ -20,7 +20,7 @@ from hinge.spatial import Array
 LEGS = ("FL", "FR", "HL", "HR")
 THIGH, SHANK = 0.209, 0.195
 DURATION, STEP, DROP, FRICTION = 5.0, 1e-3, 0.1, 0.8
-#: When it begins to trot, and how long its steps take to grow [s]; the gait's period [s], stride and lift [m].
+#: When it begins to trot, and how long steps take to grow [s]; the gait's period [s], stride and lift [m].
 BEGIN, GROW, PERIOD, STRIDE, LIFT = 1.0, 0.5, 0.4, 0.1, 0.05
 #: Stiffness [N m/rad] and damping [N m s/rad] of all joints.
 STIFF, DAMP = 100.0, 2.5

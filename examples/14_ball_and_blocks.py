@@ -1,9 +1,9 @@
 """A ball that begins to roll, a block on a slope, and a block that rocks: contacts with closed forms.
 
-A ball that is thrown along the ground slides first and rolls when friction has taken 2/7 of its speed. A block
-slides on slopes steeper than its friction, with g (sin α − μ cos α), and not on others. A block that rocks
-from edge to edge loses at each blow what Housner (1963) says: its speed is multiplied by 1 − ³⁄₂ sin² α, where
-tan α is its width by its height. Nothing here is an event: steps go over all of it
+A ball that is thrown along the ground slides first and rolls when friction has taken 2/7 of its speed. A
+block slides on slopes steeper than its friction, with g (sin α − μ cos α), and not on others. A block that
+rocks from edge to edge loses at each blow what Housner (1963) says: its speed is multiplied by
+1 − ³⁄₂ sin² α, where tan α is its width by its height. Nothing here is an event: steps go over all of it
 (`simulate(…, integrator="stepping")`); `hinge.collide` is a blow alone.
 """
 

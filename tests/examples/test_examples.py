@@ -24,6 +24,10 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "10_catching": None,  # tests/dynamics/test_live.py
     "11_two_arms": ((), "squeezing moves nothing."),
     "12_four_bar_knee": ((), "the leg flies as it must."),
+    "13_trotting": ((), "it stands and trots."),
+    "14_ball_and_blocks": ((), "they roll, slide and rock as they must."),
+    "15_squeeze": ((), "it holds, slips and falls as it must."),
+    "16_many_falls": None,  # below
     "demo": None,  # below
 }
 
@@ -55,6 +59,14 @@ def test_the_demonstration_keeps_a_run_and_a_picture(tmp_path, capsys):
     assert f"play {path}" in shown and "Energy is kept." in shown
     assert hinge.load_run(path).robot.name == "panda"
     assert (tmp_path / "new" / "panda.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_many_fall_and_are_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert run("16_many_falls")(60, tmp_path / "falls.png") == 0
+    assert "they fall, and energy is lost." in capsys.readouterr().out
+    assert (tmp_path / "falls.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
