@@ -248,7 +248,7 @@ class BodyKernel:
             case Product() if e.factors[0] in self.memory.program.columns:
                 found = self._stored_columns(e)
             case Product():
-                found = self._applied(e.factors[0], self.value(product(*e.factors[1:])))
+                found = self._applied(e.factors[0], product(*e.factors[1:]))
             case Inverse() if is_symmetric(e.argument):
                 found = self._inverse(self.value(e.argument))
             case Inverse():
@@ -296,10 +296,12 @@ class BodyKernel:
         assert isinstance(x, Leaf)
         return self.at(factor_of(x), self.body)
 
-    def _applied(self, letter: Expr, x: Block) -> Block:
+    def _applied(self, letter: Expr, x: Expr) -> Block:
         """Return letter · x."""
         factors = self._factors(letter)
-        return _times(self.value(letter), x) if factors is None else solved(factors, x)
+        return (
+            _times(self.value(letter), self.value(x)) if factors is None else solved(factors, self.value(x))
+        )
 
     def congruence(self, letter: Leaf, x: Block) -> Block:
         """Return xᵀ letter x for columns x; by half of the factors of an inverse."""
