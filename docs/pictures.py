@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from runpy import run_path
+from tempfile import TemporaryDirectory
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -14,6 +16,7 @@ from hinge.algebra import H, M, phi, psi
 from hinge.targets import plot_blocks, random_system
 
 IMAGES = Path(__file__).with_name("images")
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def blocks() -> None:
@@ -61,7 +64,22 @@ def stewart() -> None:
     view.plot_strip(run, instants=4, plane="xz").savefig(IMAGES / "stewart.png", dpi=100)
 
 
+def trot() -> None:
+    """Draw a quadruped that is dropped, stands and trots: the run of an example."""
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/trot.npz"
+        run_path(str(EXAMPLES / "13_trotting.py"))["main"](path)
+        run = hinge.load_run(path)
+    times = [0.0, 0.16, 0.9, 1.7, 1.8, 1.9]
+    view.plot_strip(run, instants=times, plane="xz").savefig(IMAGES / "trot.png", dpi=100)
+
+
+def falls() -> None:
+    """Draw many falls: an example."""
+    run_path(str(EXAMPLES / "16_many_falls.py"))["main"](4096, IMAGES / "falls.png")
+
+
 if __name__ == "__main__":
     mpl.use("Agg")
-    for draw in (blocks, energy, chaos, strip, stewart):
+    for draw in (blocks, energy, chaos, strip, stewart, trot, falls):
         draw()

@@ -13,7 +13,7 @@ from hinge.spatial import Array, Transform
 from hinge.view.forces import LONGEST, Arrows
 
 #: Which share of forces is drawn to scale; arrows of others, such as those of blows, have a bounded length.
-TO_SCALE = 0.95
+TO_SCALE = 0.75
 #: The length of a cone relative to the robot's size, and the number of its edges.
 CONE, EDGES = 0.5 * LONGEST, 16
 
