@@ -29,10 +29,8 @@ class FixedLoop:
         ops, self.last = rule.ops(moving.plant, moving.law, frozenset(job.signals)), NEXT
         if moving.project:
             ops, self.last = [*ops, *moving.plant.projection(NEXT, CLOSED)], CLOSED
-        copies, self.records = (
-            dict(zip(("q", "qd"), self.last, strict=True)),
-            {"q": job.kept_q, "qd": job.kept_qd},
-        )
+        copies: dict[str, str] = {"q": self.last[0], "qd": self.last[1]}
+        self.records = {"q": job.kept_q, "qd": job.kept_qd}
         self.kept = [(job.kept_q, job.q), (job.kept_qd, job.qd)]
         if moving.plant.stepping:
             job.arrays |= start_of(job)
