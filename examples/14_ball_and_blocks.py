@@ -45,9 +45,9 @@ def block(size: tuple[float, float, float], friction: float) -> hinge.Robot:
     return hinge.on_ground(b.build(), [f"corner{k}" for k in range(4)], friction=friction)
 
 
-def stepped(robot: hinge.Robot, q: Array, qd: Array, t: float, **more: Array) -> Run:
+def stepped(robot: hinge.Robot, q: Array, qd: Array, t: float, gravity: Array | None = None) -> Run:
     """Return a run over contacts."""
-    return hinge.simulate(robot, q, qd, t=t, dt=STEP, integrator="stepping", **more)
+    return hinge.simulate(robot, q, qd, t=t, dt=STEP, integrator="stepping", gravity=gravity)
 
 
 def rolling() -> float:

@@ -83,10 +83,10 @@ def main(count: int = 4096, path: Path = Path("many_falls.png")) -> int:
     motors = np.ones(robot.nv)
     motors[robot.joint("root_joint").qd_slice] = 0.0
     stance = quadruped_stance(robot)
-    law, given = PD(stance, STIFF * motors, DAMP * motors), {"dt": STEP, "integrator": "stepping"}
-    hinge.simulate(robot, q[:2], t=STEP, control=law, **given)  # compiles
+    law = PD(stance, STIFF * motors, DAMP * motors)
+    hinge.simulate(robot, q[:2], t=STEP, dt=STEP, control=law, integrator="stepping")  # compiles
     began = time.perf_counter()
-    run = hinge.simulate(robot, q, t=DURATION, control=law, record=RECORD, **given)
+    run = hinge.simulate(robot, q, t=DURATION, dt=STEP, control=law, integrator="stepping", record=RECORD)
     taken = time.perf_counter() - began
     contacts = run.contacts
     assert contacts is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,7 @@ def grounded(robot: Robot, arguments: argparse.Namespace) -> Robot:
                 raise CommandLineError(f"--{name}: expected --ground with it; leave it out, or give both")
         return robot
     mu = FRICTION if arguments.friction is None else arguments.friction
-    numbers = {"friction": mu, "restitution": arguments.restitution or 0.0}
+    numbers: dict[str, Any] = {"friction": mu, "restitution": arguments.restitution or 0.0}
     try:
         if arguments.touch is not None:
             return on_ground(robot, arguments.touch, **numbers)

@@ -46,7 +46,8 @@ def save_run(run: Run, path: str | Path) -> Path:
         )
     if path.suffix == ".npz":
         with replaced(path) as file:
-            np.savez_compressed(file, head=np.array(head), t=run.t, **_rows(run))
+            rows: dict[str, Any] = _rows(run)
+            np.savez_compressed(file, head=np.array(head), t=run.t, **rows)
         return path
     pa, parquet = _extra("pyarrow"), _extra("pyarrow.parquet")
     table = pa.Table.from_pydict(_columns(run)).replace_schema_metadata({"hinge": head})

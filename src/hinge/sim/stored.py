@@ -147,7 +147,10 @@ class Head:
         expect(pushed.keys() <= known, "external forces at frames of the robot", list(pushed))
         if pushed:
             found["external"] = {n: _block(x, (6,), self.batch, n) for n, x in pushed.items()}
-        shapes = {"inertias": (len(robot.bodies), 10), "placements": (len(robot.bodies), 7)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "inertias": (len(robot.bodies), 10),
+            "placements": (len(robot.bodies), 7),
+        }
         shapes |= {"rotors": (robot.nv,), "friction": (robot.nv, 3)}
         shapes |= dict.fromkeys(CONTACT_PARAMETERS, (len(robot.contacts),))
         given: dict[str, Any] = found.get("parameters") or {}
