@@ -100,3 +100,23 @@ def test_a_dataset_has_names_of_contacts(run):
     assert found.contact_forces.dims == ("state", "time", "contact", "axis")
     assert list(found.contact.values) == ["ball"]
     assert_array_equal(found.contact_residual, run.contacts.residual)
+
+
+def test_a_ball_that_rolls_keeps_its_energy():
+    """Its velocity along axes that turn must keep its length, however fast these turn."""
+    qd = np.array([[0, 10.0, 0, 1.0, 0, 0], [0, 60.0, 0, 6.0, 0, 0]])
+    rolled = hinge.simulate(ball(), START[1], qd, t=0.5, dt=1e-3, integrator="stepping", record=100)
+    np.testing.assert_allclose(rolled.kinetic_energy, rolled.kinetic_energy[:, :1] + np.zeros(6), rtol=1e-13)
+    np.testing.assert_allclose(rolled.q[:, -1, 4], [0.5, 3.0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [hinge.model.joints.Free(), hinge.model.joints.Planar((0, 1, 0))])
+def test_velocities_turn_back_as_axes_turn(kind):
+    rng, h = np.random.default_rng(0), 0.3
+    q, v = kind.random(rng, (), *kind.limits()), rng.standard_normal(kind.nv)
+    after = kind.normalized(q + h * kind.rate(q, v))
+    turn = kind.placement(after).rotation.T @ kind.placement(q).rotation
+    s = kind.subspace(q)
+    np.testing.assert_allclose((s @ kind.turned(v, h * v))[3:], turn @ (s @ v)[3:], atol=1e-12)
+    small = 1e-6
+    np.testing.assert_allclose((v - kind.turned(v, small * v)) / small, kind.turning(v), atol=1e-5)

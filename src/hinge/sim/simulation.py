@@ -201,6 +201,7 @@ def _joined(first: Touched | None, later: Touched | None) -> Touched | None:
     return Touched(
         np.concatenate([first.forces, later.forces[..., 1:, :, :]], axis=-3),
         np.concatenate([first.residual, later.residual[..., 1:]], axis=-1),
+        np.concatenate([first.joints, later.joints[..., 1:, :]], axis=-2),
     )
 
 

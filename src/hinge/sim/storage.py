@@ -114,6 +114,7 @@ def to_xarray(run: Run) -> Any:
     if run.contacts is not None:
         data["contact_forces"] = ([*batch, "time", "contact", "axis"], run.contacts.forces)
         data["contact_residual"] = ([*batch, "time"], run.contacts.residual)
+        data["joint_forces"] = ([*batch, "time", "dof"], run.contacts.joints)
         names |= {"contact": [c.name for c in run.robot.contacts], "axis": list(AXES)}
     return xr.Dataset(
         data,
@@ -151,6 +152,7 @@ def _labels(robot: Robot, touched: bool) -> dict[str, list[str]]:
     if touched:
         found["forces"] = [f"{c.name}:{axis}" for c in robot.contacts for axis in AXES]
         found["residual"] = ["contacts"]
+        found["joints"] = qd
     return found
 
 
@@ -161,12 +163,13 @@ def _rows(run: Run) -> dict[str, Array]:
         forces = run.contacts.forces
         found["forces"] = forces.reshape(*forces.shape[:-2], 3 * forces.shape[-2])
         found["residual"] = run.contacts.residual[..., None]
+        found["joints"] = run.contacts.joints
     return found
 
 
-def _touched(forces: Array, residual: Array) -> Touched:
+def _touched(forces: Array, residual: Array, joints: Array) -> Touched:
     """Return what `_rows` made rows of."""
-    return Touched(forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3), residual[..., 0])
+    return Touched(forces.reshape(*forces.shape[:-1], forces.shape[-1] // 3, 3), residual[..., 0], joints)
 
 
 def _columns(run: Run) -> dict[str, Any]:

@@ -181,6 +181,7 @@ _SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "record": (_is_count, "a count"),
     "passive": (_is_a(bool), "true or false"),
     "project": (_is_a(bool), "true or false"),
+    "limits": (_is_a(bool), "true or false"),
     "rtol": (_is_share, "a number from 0 to 1"),
     "atol": (_is_share, "a number from 0 to 1"),
     "parameters": (_is_a(dict), "an object"),

@@ -56,13 +56,13 @@ class Planar(JointType):
     def turning(self, qd: Array) -> Array:
         """Return ω × v in the plane."""
         w, x, y = qd[..., 0], qd[..., 1], qd[..., 2]
-        return stack([0.0 * w, -(w * y), w * x])
+        return stack(0.0 * w, -(w * y), w * x)
 
     def turned(self, qd: Array, angle: Array) -> Array:
         """Return the velocity in the plane, turned back by the angle."""
         c, s = np.cos(angle[..., 0]), np.sin(angle[..., 0])
         w, x, y = qd[..., 0], qd[..., 1], qd[..., 2]
-        return stack([w, c * x + s * y, c * y - s * x])
+        return stack(w, c * x + s * y, c * y - s * x)
 
     def subspace(self, q: Array) -> Array:
         """Return the turn about the axis and the shifts along the plane."""
