@@ -21,7 +21,7 @@ from hinge.dynamics.expressions import CLOSURES
 from tests.dynamics.contact_states import EVERY
 
 STATES, JUDGED, IMPACTS, DT = 4000, 60, 10_000, 1e-3
-#: Largest residual that counts as solved, the share of states that must have it, and bounds of what is measured.
+#: Largest residual that counts as solved, the share of states that must have it, and bounds of the rest.
 SMALL, SHARE_SOLVED, BOUND, DEFINITE, SINGULAR, ENERGY = 1e-9, 0.99, 1e-7, 1e-9, 1e-8, 1e-10
 
 BIAS = Parts({"bias": CLOSURES["closure_bias"]}, touch="normals")
