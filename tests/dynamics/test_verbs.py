@@ -135,8 +135,12 @@ CLOSED = (
 )  # fmt: skip
 
 
+#: Verbs of robots with contacts, judged in test_contact.
+CONTACT = ("gap", "contact_jacobian", "contact_frames", "contact_dynamics", "contact_step", "collide")
+
+
 def test_no_verb_is_forgotten():
-    elsewhere = (*FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID, *FLOATING, *PASSIVE, *CLOSED)
+    elsewhere = (*FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID, *FLOATING, *PASSIVE, *CLOSED, *CONTACT)
     assert {*CASES, *elsewhere} == set(_verbs()) and len(CASES) >= 18
     assert set(_verbs()) <= set(hinge.__all__)
 

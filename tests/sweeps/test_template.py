@@ -14,7 +14,7 @@ from hinge.model import Builder, joints
 from hinge.pipeline import derive
 from hinge.robots import chain, quadruped, random_tree
 from hinge.spatial import Inertia, rotation
-from hinge.sweeps import Call, body, trace
+from hinge.sweeps import Call, body, family, trace
 from hinge.targets import NumpyProgram
 from tests.sweeps.expressions import forward, mass, node
 from tests.sweeps.models import model, random_inertia
@@ -41,9 +41,9 @@ def traced(monkeypatch):
     seen = Counter()
     whole = body.BodyKernel.__init__
 
-    def counting(self, memory, at, near):
+    def counting(self, memory, at, near, *more):
         seen[at.stage] += 1
-        whole(self, memory, at, near)
+        whole(self, memory, at, near, *more)
 
     monkeypatch.setattr(body.BodyKernel, "__init__", counting)
     return seen
@@ -71,7 +71,7 @@ def alike():
 def test_a_replayed_body_is_a_traced_body(e, monkeypatch):
     program = derive(e).program
     shared = trace(program, alike())
-    monkeypatch.setattr(body.Family, "_surroundings", lambda self, body, near, column: (body, column))
+    monkeypatch.setattr(family.Family, "_surroundings", lambda self, body, near, column: (body, column))
     apart = trace(program, alike())
     assert shared.slots == apart.slots and len(shared.calls) == len(apart.calls)
     for one, other in zip(shared.calls, apart.calls, strict=True):

@@ -509,8 +509,8 @@ class PlanarChain:
             return np.concatenate(b)
         if x is soa.A:
             return np.zeros((self.size(Body, body), 0))
-        if x is soa.tau_j:
-            raise UnboundLeafError("the chain has no springs")
+        if x in (soa.tau_j, soa.c_j, soa.d_c):
+            raise UnboundLeafError("the chain has no springs, limits or axes that turn")
         assert body == 2
         if x is soa.Q:
             assert needs[0].shape == (6, 6)

@@ -33,6 +33,10 @@ WITHOUT = {
     "closure_rows": "lists names, it computes nothing; explain closure_jacobian",
     "internal_forces": "is a projection by numbers; explain closure_jacobian",
     "squeeze": "is a product with closure_jacobian; explain that",
+    **dict.fromkeys(
+        ("gap", "contact_jacobian", "contact_frames", "contact_dynamics", "contact_step", "collide"),
+        "answers a law of contact, beside expressions; explain closed_dynamics, whose expressions these are",
+    ),
     "grasp_report": "reads forces off, it has no expression; explain closed_dynamics",
 }
 #: Verbs of robots with closures.

@@ -139,7 +139,7 @@ class PlainRunner:
             found += int(fresh.sum())
             if (step + 1) % stretch.every == 0:
                 for name, x in stretch.records.items():
-                    x[:, begin] = buffers[name].reshape(len(x), -1)  # a number a state has no axis
+                    x[:, begin] = buffers[name].reshape(len(x), x.shape[-1])  # a number a state has no axis
                 begin += 1
         return found
 

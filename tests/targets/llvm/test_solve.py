@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hinge.sweeps import DenseCall, ForceLaw
 from hinge.targets.floored import floored_solve
 from hinge.targets.llvm.solve import (
     is_written_out,
@@ -243,6 +244,11 @@ def test_floors_go_with_the_scale_of_each_unknown(kind, n):
 
 
 def test_large_solves_are_loops():
-    assert is_written_out(6, 50) and not is_written_out(7, 1)
-    assert is_written_out(18, 1, floored=True) and not is_written_out(24, 1, floored=True)
-    assert not is_written_out(12, 12, floored=True)
+    def written(n, width, **more):
+        right = np.zeros((n, width), dtype=object)
+        return is_written_out(DenseCall(np.zeros((n, n), dtype=object), right, right, 0, **more))
+
+    assert written(6, 50) and not written(7, 1)
+    assert written(18, 1, floored=True) and not written(24, 1, floored=True)
+    assert not written(12, 12, floored=True)
+    assert not written(3, 3, law=ForceLaw(cone=1))
