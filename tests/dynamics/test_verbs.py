@@ -124,7 +124,11 @@ def _verbs():
     """Yield the names of the room that are functions of a robot and its configuration."""
     for name in dynamics.__all__:
         thing = getattr(dynamics, name)
-        if inspect.isroutine(thing) and list(inspect.signature(thing).parameters)[:2] == ["robot", "q"]:
+        if (
+            name != "at_joints_of"
+            and inspect.isroutine(thing)
+            and list(inspect.signature(thing).parameters)[:2] == ["robot", "q"]
+        ):
             yield name
 
 

@@ -196,7 +196,7 @@ def test_a_run_ends_where_its_closures_come_apart():
     """Semi-implicit steps of 1 ms are too long for a crank that falls through its dead centres."""
     robot = robots.slider_crank()
     run = hinge.simulate(robot, *started(robot), t=10.0, integrator="semi-implicit")
-    assert any(x in run.endings[0].reason for x in ("closures came apart", "not finite"))
+    assert "closures came apart" in run.endings[0].reason
     assert np.nanmax(np.abs(hinge.closure_error(robot, run.q[run.t < run.endings[0].t]))) < 1e-6
 
 

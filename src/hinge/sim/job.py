@@ -333,8 +333,11 @@ class Job:
                 self.moving.plant.closing("closure_error", stage).run(rows)[stage.own("closure_error")]
             )
             apart = size.max(-1, initial=0.0) > (OPEN if self.dtype == np.float64 else 10 * OPEN_SINGLE)
-        for k in np.flatnonzero(apart.any(-1) & self.alive):
-            self.end(k, self.times[apart[k].argmax()], APART)
+        for k in np.flatnonzero(apart.any(-1)):
+            when = self.times[apart[k].argmax()]
+            if when < self.ends[k]:  # also where it was not finite in the end
+                self.left += self.reasons.pop(int(k), None) is not None
+                self.end(k, when, APART)
 
     def _forces(self, times: Array, q: Array, qd: Array) -> Array:
         """Return the forces (states, T, nv) of the law at states (states, T, …)."""
