@@ -50,7 +50,9 @@ from hinge.targets.triples import (
 )
 
 #: The step of the projection, and what makes a singular Jacobian regular.
-RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 3, 1e-9
+RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, 1e-9
+#: How much closer the interior-point method goes where Newton's does not end from where it stopped.
+CLOSER = 1e-2
 #: Rounds of Newton's method, of each search for a step length in it, and of the interior-point method.
 NEWTON_ROUNDS, SEARCH_ROUNDS, INTERIOR_ROUNDS = 6, 3, 30
 #: A state is solved when |f| is below the first; the interior-point method stops at the second.
@@ -102,6 +104,7 @@ class _Problem:
         self.slack, self.other = m.array(n), m.array(n)
         self.ds, self.dt, self.k = m.array(n), m.array(n), m.array(n)
         self.gap, self.failed, self.rho = m.array(1), m.array(1), m.array(1)
+        self.inner, self.enough = m.array(n), m.array(1)
         self.solved_at, self.interior_at = SOLVED[m.dtype]
         self.rho[0] = RHO
         self.all = m.chosen(self.count, lambda _: self.rho[0] > 0.0)
@@ -192,14 +195,15 @@ class _Problem:
         self.rounds[0], self.worst[0], self.live[0] = 0.0, inf, 1.0
         self.fill(self.best, 0.0)
         self.fill(self.left, self.worst[0])
-        first, still = m.array(1), m.array(1)
-        first[0], still[0], self.rho[0] = 1.0, 1.0, RHO
+        turn, still = m.array(1), m.array(1)
+        turn[0], still[0], self.failed[0] = 0.0, 1.0, 0.0
+        self.rho[0], self.enough[0] = RHO, self.interior_at / CLOSER
         for _ in m.rounds(TURNS, still):
+            self._interior(turn[0] <= 1.0)
             self._newton()
             still[0] = m.where(self.worst[0] > self.solved_at, 1.0, 0.0)
-            self.failed[0] = still[0] * first[0]
-            self._interior()
-            first[0], self.rho[0] = 0.0, self.rho[0] * LONGER
+            self.failed[0], turn[0] = still[0], turn[0] + 1.0
+            self.rho[0], self.enough[0] = self.rho[0] * LONGER, self.enough[0] * CLOSER
         for t in m.loop(0, self.count):
             for k in range(3):
                 at = t * 3 + k
@@ -324,19 +328,27 @@ class _Problem:
 
     # The interior-point method.
 
-    def _interior(self) -> None:
+    def _interior(self, begins: Value) -> None:
+        """Go to within `enough` of the solution where Newton's method failed, on from where it stopped before."""
         m = self.m
         self.live[0] = self.failed[0]
         for kind, t in self.each():
-            b = self.get(self.b, t)
-            keep = self.failed[0] > 0.0
-            start, slack, other = interior_start(m, kind, b)
+            start, slack, other = interior_start(m, kind, self.get(self.b, t))
+            kept = [self.get(x, t) for x in (self.inner, self.slack, self.other)]
+            chosen = [
+                [m.where(begins, x, y) for x, y in zip(new, old, strict=True)]
+                for new, old in zip((start, slack, other), kept, strict=True)
+            ]
             now = self.get(self.x, t)
-            self.put(self.x, t, [m.where(keep, x, y) for x, y in zip(start, now, strict=True)])
-            self.put(self.slack, t, slack)
-            self.put(self.other, t, other)
+            self.put(
+                self.x, t, [m.where(self.failed[0] > 0.0, x, y) for x, y in zip(chosen[0], now, strict=True)]
+            )
+            self.put(self.slack, t, chosen[1])
+            self.put(self.other, t, chosen[2])
         for _ in m.rounds(INTERIOR_ROUNDS, self.live):
             self._interior_step()
+        for t in m.loop(0, self.count):
+            self.put(self.inner, t, self.get(self.x, t))
 
     def _interior_step(self) -> None:
         m, law = self.m, self.law
@@ -350,7 +362,7 @@ class _Problem:
             self.gap[0] = self.gap[0] + pairing(kind, x, s, o, self._c(t, kind))
         self.gap[0] = self.gap[0] * (1.0 / max(law.degree, 1))
         worst = larger(m, error[0], self.gap[0])
-        usable = (worst < FAR * FAR) & (worst > self.interior_at)  # neither of NaN
+        usable = (worst < FAR * FAR) & (worst > self.enough[0])  # neither of NaN
         self.live[0] = m.where(usable, self.live[0], 0.0)
         self.rounds[0] = self.rounds[0] + self.live[0]
         for t in m.loop(0, self.count):
