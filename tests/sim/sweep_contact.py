@@ -41,7 +41,6 @@ def _stands(seconds: float) -> int:
     settled = hinge.simulate(robot, pose, None, t=5.0, dt=DT, control=law, integrator="stepping", record=0)
     start = settled.q[-1], settled.qd[-1]
     run = hinge.simulate(robot, *start, t=seconds, dt=DT, control=law, integrator="stepping", record=100)
-    legs = ("FL", "FR", "HL", "HR")
     feet = [
         hinge.forward_kinematics(robot, run.q, f"{leg}_foot").position for leg in ("FL", "FR", "HL", "HR")
     ]
@@ -62,7 +61,14 @@ def _falls(count: int) -> int:
     for k in range(0, count, BATCH):
         some = slice(k, min(k + BATCH, count))
         run = hinge.simulate(
-            robot, q[some], qd[some], t=SECONDS, dt=DT, control=holding(robot, pose), integrator="stepping", record=5
+            robot,
+            q[some],
+            qd[some],
+            t=SECONDS,
+            dt=DT,
+            control=holding(robot, pose),
+            integrator="stepping",
+            record=5,
         )  # fmt: skip
         assert run.contacts is not None
         e = energy(robot, pose, run.q, run.qd)
@@ -84,7 +90,8 @@ def _falls(count: int) -> int:
             f"  {what:18} median, 99 %, largest "
             + " ".join(f"{v:9.1e}" for v in np.quantile(x, [0.5, 0.99, 1]))
         )
-    print(f"  falls at rest: {int((speed <= REST).sum())}, deeper than {DEPTH:g} m: {int((depth > DEPTH).sum())}, "
+    print(f"  falls at rest: {int((speed <= REST).sum())}, "
+          f"deeper than {DEPTH:g} m: {int((depth > DEPTH).sum())}, "
           f"with more energy than at the start: {int((above > GAINED).sum())}; "
           f"residuals above 1e-9: {(residual > 1e-9).mean():.2%}")  # fmt: skip
     return (

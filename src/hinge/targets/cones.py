@@ -329,7 +329,7 @@ class _Problem:
     # The interior-point method.
 
     def _interior(self, begins: Value) -> None:
-        """Go to within `enough` of the solution where Newton's method failed, on from where it stopped before."""
+        """Go to within `enough` of the solution where Newton's method failed, on from where it stopped."""
         m = self.m
         self.live[0] = self.failed[0]
         for kind, t in self.each():
