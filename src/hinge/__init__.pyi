@@ -173,6 +173,26 @@ from hinge.dynamics import (
     centroidal_momentum_bias as centroidal_momentum_bias,
 )
 
+# Dynamics: derivatives
+from hinge.dynamics import (
+    derivative as derivative,
+    inverse_dynamics_derivatives as inverse_dynamics_derivatives,
+    forward_dynamics_derivatives as forward_dynamics_derivatives,
+    jvp as jvp,
+    vjp as vjp,
+    gradient as gradient,
+    second_derivatives as second_derivatives,
+    velocity_derivatives as velocity_derivatives,
+    acceleration_derivatives as acceleration_derivatives,
+    jacobian_derivatives as jacobian_derivatives,
+    mass_matrix_derivatives as mass_matrix_derivatives,
+    coriolis_matrix as coriolis_matrix,
+    centroidal_momentum_derivatives as centroidal_momentum_derivatives,
+    Derivatives as Derivatives,
+    Push as Push,
+    Pull as Pull,
+)
+
 # Dynamics: inertias from motion
 from hinge.dynamics import (
     inertial_regressor as inertial_regressor,

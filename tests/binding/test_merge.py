@@ -26,16 +26,17 @@ from hinge.algebra import (
     a_m,
     b,
     b_m,
+    hides_fixed_bodies,
     logdet,
     phi,
     psi,
     psik,
     psip,
     qd,
+    stand_beside,
     tau,
 )  # fmt: skip
-from hinge.binding import Needs, bind, hides_fixed_bodies
-from hinge.binding.merge import stand_beside
+from hinge.binding import Needs, bind
 from hinge.dynamics.expressions import CATALOGUE, FORWARD_DYNAMICS, mass
 from hinge.errors import ArgumentError
 from hinge.model import Builder, joints, random_configuration

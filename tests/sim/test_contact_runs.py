@@ -117,6 +117,6 @@ def test_velocities_turn_back_as_axes_turn(kind):
     after = kind.normalized(q + h * kind.rate(q, v))
     turn = kind.placement(after).rotation.T @ kind.placement(q).rotation
     s = kind.subspace(q)
-    np.testing.assert_allclose((s @ kind.turned(v, h * v))[3:], turn @ (s @ v)[3:], atol=1e-12)
+    np.testing.assert_allclose((s @ kind.turned_velocity(v, h * v))[3:], turn @ (s @ v)[3:], atol=1e-12)
     small = 1e-6
-    np.testing.assert_allclose((v - kind.turned(v, small * v)) / small, kind.turning(v), atol=1e-5)
+    np.testing.assert_allclose((v - kind.turned_velocity(v, small * v)) / small, kind.turning(v), atol=1e-5)

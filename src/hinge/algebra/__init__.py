@@ -2,16 +2,18 @@
 
 from hinge.algebra import appendix, letters
 from hinge.algebra.card import Ask, Card, Carries, Role
+from hinge.algebra.configuration import Configuration, q
+from hinge.algebra.derived_letters import ad, along, bar, partial, turned, value
+from hinge.algebra.differentiation import context_of, derivative
+from hinge.algebra.exact import Coefficient, Number, simplest
 from hinge.algebra.expression import (
     STANDARD,
     Adjoint,
-    Coefficient,
     Expr,
     Identity,
     Inverse,
     Leaf,
     LogDet,
-    Number,
     Product,
     Root,
     Structure,
@@ -23,11 +25,12 @@ from hinge.algebra.expression import (
     logdet,
     product,
     root,
-    simplest,
     zero,
 )
 from hinge.algebra.frame_free import is_frame_free
+from hinge.algebra.hiding import hides_fixed_bodies, stand_beside
 from hinge.algebra.letters import *
+from hinge.algebra.origin import Context, Origin
 from hinge.algebra.polynomials import (
     InverseOf,
     Letter,
@@ -53,6 +56,7 @@ from hinge.algebra.polynomials import (
 from hinge.algebra.positive import is_positive
 from hinge.algebra.printing import LATEX, PYTHON, TEXT, UNICODE, Style
 from hinge.algebra.reach import all_letters, letters_of
+from hinge.algebra.rest import at_rest, bias_cancels, is_bias, shows_acceleration
 from hinge.algebra.sharing import common_terms, depth, subterms, with_names
 from hinge.algebra.space import (
     Active,
@@ -83,7 +87,9 @@ __all__ = [
     "Card",
     "Carries",
     "Coefficient",
+    "Configuration",
     "Constraint",
+    "Context",
     "Expr",
     "Identity",
     "Inverse",
@@ -96,6 +102,7 @@ __all__ = [
     "Node",
     "Number",
     "One",
+    "Origin",
     "Parameter",
     "Passive",
     "Placement",
@@ -112,15 +119,24 @@ __all__ = [
     "Word",
     "World",
     "Zero",
+    "ad",
     "adjoint_word",
     "all_letters",
+    "along",
     "appendix",
+    "at_rest",
+    "bar",
+    "bias_cancels",
     "combined",
     "common_terms",
+    "context_of",
     "depth",
+    "derivative",
     "factored",
+    "hides_fixed_bodies",
     "identity",
     "inverted",
+    "is_bias",
     "is_frame_free",
     "is_positive",
     "leaf",
@@ -133,12 +149,18 @@ __all__ = [
     "logdet",
     "no_inverse",
     "outer_polynomial",
+    "partial",
     "polynomial",
     "product",
+    "q",
     "root",
+    "shows_acceleration",
     "simplest",
+    "stand_beside",
     "substituted",
     "subterms",
+    "turned",
+    "value",
     "with_names",
     "word_expression",
     "word_order",

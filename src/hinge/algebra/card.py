@@ -37,6 +37,9 @@ class Role(Enum):
     MOVES = auto()
     #: A gain, zero at a fixed hinge: K.
     GAIN = auto()
+    #: Made by differentiation of an expression that hides bodies on fixed joints: what stands beside it hides
+    #: them too, since a robot with merged bodies is a robot.
+    VARIES = auto()
     #: Shows single bodies.
     NONE = auto()
 
@@ -65,7 +68,8 @@ class Card:
     `gives` and `takes` are the kinds of its range and domain; `role` is its role beside φ; `positive` means
     no negative eigenvalues. `weight` is its weight in the order of words: letters to be eliminated weigh
     more. `at_rest` is an expression of the letter in terms that do not depend on the origins of the bodies'
-    frames. The value of an operator that is `given` is an argument of calls.
+    frames. The value of an operator that is `given` is an argument of calls. A letter that is `hinged` is a
+    function of the joint's own q.
     """
 
     gives: Carries = Carries.UNKNOWN
@@ -76,6 +80,7 @@ class Card:
     asks: frozenset[Ask] = frozenset()
     at_rest: Any = None
     given: bool = False
+    hinged: bool = False
 
     def __repr__(self) -> str:
         given = [f for f in fields(self) if getattr(self, f.name) != f.default]

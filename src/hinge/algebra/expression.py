@@ -19,16 +19,14 @@ import weakref
 from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
-from numbers import Rational, Real
-from typing import Any, TypeAlias, final
+from typing import Any, final
 
 from hinge.algebra.card import PLAIN, Card
+from hinge.algebra.exact import Coefficient, Number, exact
+from hinge.algebra.origin import Origin
 from hinge.algebra.printing import ATOM, LATEX, MARKED, PRODUCT, PYTHON, SUM, TEXT, UNICODE, Style
 from hinge.algebra.space import One, Space
 from hinge.errors import ArgumentError, SpaceError
-
-Number: TypeAlias = int | float | Fraction
-Coefficient: TypeAlias = int | Fraction
 
 
 class Structure(Enum):
@@ -79,15 +77,15 @@ class Expr:
         return linear((-1, self))
 
     def __mul__(self, factor: Number) -> Expr:
-        return linear((_exact(factor), self))
+        return linear((exact(factor), self))
 
     __rmul__ = __mul__
 
     def __truediv__(self, divisor: Number) -> Expr:
-        exact = _exact(divisor)
-        if exact == 0:
+        number = exact(divisor)
+        if number == 0:
             raise ArgumentError(f"{self}: divided by zero")
-        return linear((1 / Fraction(exact), self))
+        return linear((1 / Fraction(number), self))
 
     def written(self, style: Style) -> tuple[str, int]:
         """Return the text and how tightly it binds."""
@@ -159,7 +157,8 @@ class Leaf(_Frozen):
     """A named operator or vector. Made by `leaf`."""
 
     __slots__ = (
-        "card", "latex_name", "meaning", "name", "needs", "self_adjoint", "structure", "unicode_name",
+        "card", "latex_name", "meaning", "name", "needs", "origin", "self_adjoint", "structure",
+        "unicode_name",
     )  # fmt: skip
     name: str
     structure: Structure
@@ -169,6 +168,7 @@ class Leaf(_Frozen):
     meaning: str
     needs: tuple[Expr, ...]
     card: Card
+    origin: Origin | None
 
     @property
     def T(self) -> Expr:
@@ -184,6 +184,8 @@ class Leaf(_Frozen):
         return text, MARKED if "^" in text or "⁻" in text else ATOM
 
     def _constructor(self) -> str:
+        if self.origin is not None:
+            return self.origin.call(self.needs)
         options = [
             f"{word}={value!r}"
             for word, value, usual in (
@@ -355,13 +357,14 @@ def leaf(
     meaning: str = "",
     needs: tuple[Expr, ...] = (),
     card: Card = PLAIN,
+    origin: Origin | None = None,
 ) -> Leaf:
     """Return the leaf of this name.
 
     `structure` is its block structure (default: a vector when the domain is One, else dense). `needs`
     lists the vectors at a body that a leaf with a formula is a function of, such as the velocity. `card`
     has further facts, which the letters of the algebra state; a letter of your own is known by its values
-    in the bodies' own frames.
+    in the bodies' own frames. `origin` says how differentiation made it.
     """
     if not name.isidentifier():
         raise ArgumentError(f"name: expected a Python identifier, so that repr evaluates back, got {name!r}")
@@ -373,7 +376,7 @@ def leaf(
     return _cons(
         Leaf, range_, domain, name=name, structure=kind, self_adjoint=self_adjoint,
         unicode_name=unicode or name, latex_name=latex or unicode or name, meaning=meaning, needs=needs,
-        card=card,
+        card=card, origin=origin,
     )  # fmt: skip
 
 
@@ -463,7 +466,7 @@ def linear(*terms: tuple[Any, Expr]) -> Expr:
         for inner, part in e.terms if isinstance(e, Sum) else ((1, e),):
             if not isinstance(part, Zero):
                 found[part] = found.get(part, 0) + c * inner
-    kept = tuple((_exact(c), e) for e, c in found.items() if c != 0)
+    kept = tuple((exact(c), e) for e, c in found.items() if c != 0)
     if not kept:
         return zero(first.range, first.domain)
     if len(kept) == 1 and kept[0][0] == 1:
@@ -483,18 +486,3 @@ def _operand(one: Expr, other: Any, symbol: str) -> Expr:
         f"{one} {symbol} …: expected an expression, got {type(other).__name__}. Numbers scale with *; arrays "
         "are given when a compiled expression is called"
     )
-
-
-def _exact(factor: Any) -> Coefficient:
-    if isinstance(factor, bool) or not isinstance(factor, Real):
-        raise TypeError(f"*: expected a number, got {type(factor).__name__}; operators compose with @")
-    try:
-        exact = Fraction(factor) if isinstance(factor, Rational) else Fraction(float(factor))
-    except (ValueError, OverflowError):
-        raise ArgumentError(f"factor: expected a finite number, got {factor}") from None
-    return simplest(exact)
-
-
-def simplest(q: Fraction) -> Coefficient:
-    """Return a rational number as an int where it is one."""
-    return q.numerator if q.denominator == 1 else q

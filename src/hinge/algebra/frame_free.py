@@ -24,10 +24,11 @@ def is_frame_free(e: Expr) -> bool:
     One that leads from or to the Body space does not. Vectors of other spaces are in frames of their own,
     those of the nodes or of the world, whatever those of the bodies are.
     """
-    return Body not in (e.range, e.domain) and _carried(e) is not None
+    return Body not in (e.range, e.domain) and carried(e) is not None
 
 
-def _carried(e: Expr) -> Carried:
+def carried(e: Expr) -> Carried:
+    """Return what an operator gives and takes, or None if its value depends on the bodies' frames."""
     match e:
         case Leaf():
             return _at(e, e.card.gives, e.card.takes)
@@ -38,7 +39,7 @@ def _carried(e: Expr) -> Carried:
         case Sum():
             return _of_sum(e)
         case Inverse():
-            inside = _carried(e.argument)
+            inside = carried(e.argument)
             return inside and (inside[1], inside[0])
         case _:
             hidden = isinstance(e, LogDet) and not is_frame_free(e.argument)
@@ -51,7 +52,7 @@ def _at(e: Expr, gives: Carries, takes: Carries) -> tuple[Carries, Carries]:
 
 
 def _of_product(e: Product) -> Carried:
-    parts = [_carried(f) for f in e.factors]
+    parts = [carried(f) for f in e.factors]
     for left, right in pairwise(parts):
         if left is None or right is None or left[1] is not right[0] or left[1] is Carries.UNKNOWN:
             return None
@@ -62,9 +63,9 @@ def _of_product(e: Product) -> Carried:
 def _of_sum(e: Sum) -> Carried:
     """Return the kind that all terms share; an identity has the kind of its argument."""
     terms = [t for _, t in e.terms]
-    others = {_carried(t) for t in terms if not isinstance(t, Identity)}
+    others = {carried(t) for t in terms if not isinstance(t, Identity)}
     if len(others) != 1:
-        return None if others else _carried(terms[0])
+        return None if others else carried(terms[0])
     found = next(iter(others))
     has_identity = any(isinstance(t, Identity) for t in terms)
     return None if has_identity and found is not None and found[0] is not found[1] else found

@@ -72,7 +72,7 @@ def letter(name: str, to: Space, domain: Space, meaning: str, card: Card | None 
 # fmt: off
 # What a robot and its state give.
 H = letter("H", Joint, Body, "hinge map, (2.16), (3.5)",
-           Card(NUMBER, FORCE, SEES), structure=DIAGONAL)
+           Card(NUMBER, FORCE, SEES, hinged=True), structure=DIAGONAL)
 M = letter("M", Body, Body, "link spatial inertias, (2.15), (3.6)",
            Card(FORCE, MOTION, HAS, positive=True, weight=60, asks=INERTIA),
            structure=DIAGONAL, self_adjoint=True)
@@ -187,9 +187,9 @@ Dri = letter("Dri", Joint, Joint, "the inverse of D½",
 
 # Hybrid dynamics: the hinge map split into rows whose force and whose acceleration is given.
 Hp = letter("Hp", Passive, Body, "passive rows of the hinge map",
-            Card(NUMBER, FORCE, SEES, asks=SPLIT), structure=DIAGONAL, unicode="Hₚ", latex="H_p")
+            Card(NUMBER, FORCE, SEES, asks=SPLIT, hinged=True), structure=DIAGONAL, unicode="Hₚ", latex="H_p")
 Ha = letter("Ha", Active, Body, "active rows of the hinge map",
-            Card(NUMBER, FORCE, SEES, asks=SPLIT), structure=DIAGONAL, unicode="Hₐ", latex="H_a")
+            Card(NUMBER, FORCE, SEES, asks=SPLIT, hinged=True), structure=DIAGONAL, unicode="Hₐ", latex="H_a")
 # fmt: on
 passive = _articulated(Hp, "p", "of the passive hinges")
 Pp, Dp, Dip, Gp, Kp = passive.P, passive.D, passive.Di, passive.G, passive.K
@@ -230,11 +230,11 @@ x_n = letter("x_n", Node, One, "given velocities of the nodes",
 _V = phi.T @ H.T @ qd
 _force_at_rest, _node_at_rest = leaf("force_at_rest", Body, One), leaf("acceleration_at_rest", Node, One)
 a = letter("a", Body, One, "bias accelerations, (2.19), (2.32)",
-           Card(MOTION, NUMBER, MOVES), needs=(E.T @ _V, qd))
+           Card(MOTION, NUMBER, MOVES, hinged=True), needs=(E.T @ _V, qd))
 b = letter("b", Body, One, "bias forces, (2.23)",
            Card(FORCE, NUMBER, HAS, asks=INERTIA, at_rest=_force_at_rest - M @ phi.T @ a), needs=(_V,))
 tau_j = letter("tau_j", Joint, One, "forces of the joints' own springs, dampers and friction",
-               Card(NUMBER, NUMBER, asks=frozenset({Ask.OWN_FORCES})), needs=(qd,),
+               Card(NUMBER, NUMBER, asks=frozenset({Ask.OWN_FORCES}), hinged=True), needs=(qd,),
                unicode="τⱼ", latex=r"\tau_j")
 c_j = letter("c_j", Joint, One, "turning of hinge velocities whose axes bodies carry: their rates less these "
              "leave velocities constant", Card(NUMBER, NUMBER), needs=(qd,), unicode="cⱼ", latex="c_j")
@@ -298,7 +298,8 @@ A0 = letter("A0", World, One, "acceleration of a base that moves in a given way,
             Card(MOTION, NUMBER), unicode="α₀", latex=r"\alpha_0")
 _V_moving = phi.T @ (H.T @ qd + E0.T @ V0)
 a_m = letter("a_m", Body, One, "bias accelerations on a base that moves, (2.19), (2.32)",
-             Card(MOTION, NUMBER, MOVES), needs=(E.T @ _V_moving + E0.T @ V0, qd), unicode="aₘ", latex="a_m")
+             Card(MOTION, NUMBER, MOVES, hinged=True), needs=(E.T @ _V_moving + E0.T @ V0, qd),
+             unicode="aₘ", latex="a_m")
 b_m = letter("b_m", Body, One, "bias forces on a base that moves, (2.23)",
              Card(FORCE, NUMBER, HAS, asks=INERTIA, at_rest=_force_at_rest - M @ phi.T @ a_m),
              needs=(_V_moving,), unicode="bₘ", latex="b_m")

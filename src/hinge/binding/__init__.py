@@ -6,7 +6,6 @@ from hinge.binding.constants import of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise
-from hinge.binding.merge import hides_fixed_bodies
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
@@ -30,7 +29,6 @@ __all__ = [
     "asks_of",
     "bind",
     "choose_frames",
-    "hides_fixed_bodies",
     "jointwise",
     "largest",
     "of_this_package",

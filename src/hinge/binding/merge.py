@@ -11,29 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
-from hinge.algebra import (
-    Adjoint,
-    Body,
-    Expr,
-    Leaf,
-    Role,
-    inverted,
-    leaf_of,
-    outer_polynomial,
-)
 from hinge.binding.frames import Place
 from hinge.tree import WORLD, Tree
-
-#: What may meet in the Body space, each with whether it is an adjoint: what sees bodies that move, φ or ψ,
-#: what bodies have; and the adjoints of both, the other way round.
-_BESIDE = {
-    ((Role.SEES, False), (Role.GATHERS, False)),
-    ((Role.GATHERS, False), (Role.HAS, False)),
-    ((Role.GATHERS, False), (Role.GAIN, False)),
-    ((Role.GATHERS, True), (Role.MOVES, False)),
-}
 
 
 def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...], tuple[int, ...]]:
@@ -54,29 +34,3 @@ def merged(tree: Tree, places: Sequence[Place]) -> tuple[Tree, tuple[Place, ...]
             parents.append(WORLD if parent == WORLD else carrier[parent])
         carrier.append(at)
     return Tree(tuple(parents)), tuple(kept), tuple(carrier)
-
-
-def hides_fixed_bodies(*expressions: Expr) -> bool:
-    """Tell whether merging bodies on fixed joints leaves the values of expressions unchanged."""
-    return all(map(_hides, dict.fromkeys(part for e in expressions for part in (e, *inverted(e)))))
-
-
-def _hides(e: Expr) -> bool:
-    if Body in (e.range, e.domain):
-        return False
-    words = outer_polynomial(e).terms
-    return all(
-        left.domain is not Body or stand_beside(left, right)
-        for word in words
-        for left, right in pairwise(word)
-    )
-
-
-def stand_beside(left: Expr, right: Expr) -> bool:
-    """Tell whether two letters may meet in the Body space without showing bodies on fixed joints."""
-    return (_mark(left), _mark(right)) in _BESIDE or (_mark(right.T), _mark(left.T)) in _BESIDE
-
-
-def _mark(letter: Expr) -> tuple[Role, bool]:
-    assert isinstance(letter, Leaf | Adjoint)
-    return leaf_of(letter).card.role, isinstance(letter, Adjoint)

@@ -58,8 +58,10 @@ from hinge.algebra import (
 )
 from hinge.binding.joint_forces import PassiveNumbers, passive_force
 from hinge.binding.limits import nearer_limit
+from hinge.binding.partials import varied
 from hinge.binding.steps import Chain, Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
+from hinge.kernels import duals, fresh_level, rates
 from hinge.model.joints import JointType
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
 from hinge.sweeps import Block, unit_block, zeros
@@ -282,6 +284,39 @@ class RobotSite:
                 found[5, axial.slide] = axial.pitch
         return found if self.last is None else self.last @ found
 
+    def hinge_rates(self, hinge: Block) -> list[Block]:
+        """Return the rates of the values of `hinge` along each degree of freedom."""
+        return [self._hinge_rate(hinge, k) for k in range(self.kind.type.nv)]
+
+    def _hinge_rate(self, hinge: Block, k: int) -> Block:
+        """Return the rate along one velocity; for a motion along an axis no sine is computed again.
+
+        Else the outer frame moves with s, a column of S: δX = −ad(s) X, so that δE = −ω× E and δr = Eᵀ v.
+        """
+        kind, axial = self.kind.type, self.kind.type.axial
+        n, found = kind.nq, zeros(len(hinge))
+        unit = zeros(kind.nv)
+        unit[k] = 1.0
+        found[:n] = kind.rate(hinge[:n], unit)
+        if axial is not None:
+            if axial.turn == k:
+                found[n], found[n + 1] = -hinge[n + 1], hinge[n]
+            if axial.pitched and axial.slide == k:
+                found[-1] = axial.pitch
+            return found
+        turn, s = hinge[n : n + 9].reshape(3, 3), hinge[n + 12 :].reshape(6, kind.nv)[:, k]
+        found[n : n + 9] = -(skew(s[:3]) @ turn).ravel()
+        found[n + 9 : n + 12] = turn.T @ s[3:]
+        level = fresh_level()
+        moved = kind.subspace(duals(hinge[:n], found[:n], level))
+        found[n + 12 :] = rates(np.asarray(moved, dtype=object), level).ravel()
+        return found
+
+    @property
+    def spans(self) -> list[slice]:
+        """Where the spatial vector of the body stands in its block."""
+        return [slice(0, 6)]
+
     # Operators.
 
     def value(self, leaf: Leaf, hinge: Block) -> Block | None:
@@ -357,6 +392,8 @@ class RobotSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the body."""
+        if leaf.origin is not None:
+            return varied(self, leaf, hinge, needs)
         formulas: dict[Leaf, Callable[..., Block]] = {
             a_n: self._node_bias,
             v_n: _centripetal,
@@ -415,6 +452,11 @@ class RobotSite:
             alone = self._with_body(self._together(unit))
             found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
+
+    def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
+        """Return M α or b for each of the parameters alone."""
+        still = zeros(self.size)
+        return self._regressor(needs[0], still) if leaf is M else self._regressor(still, needs[0])
 
     def _node_bias(self, v: Block) -> Block:
         """Return [0; ω × (ω × r)] at each node in its axes, a(0) of (2.27)."""

@@ -10,6 +10,8 @@ from hinge.dynamics import (
     contact,
     contact_axes,
     contact_forms,
+    derivatives,
+    differentials,
     embedding,
     estimation,
     expressions,
@@ -28,6 +30,7 @@ from hinge.dynamics import (
     operational,
     own_forces,
     payloads,
+    sensitivities,
     verbs,
 )
 from hinge.dynamics.arguments import *
@@ -39,6 +42,8 @@ from hinge.dynamics.compiler import *
 from hinge.dynamics.contact import *
 from hinge.dynamics.contact_axes import *
 from hinge.dynamics.contact_forms import *
+from hinge.dynamics.derivatives import *
+from hinge.dynamics.differentials import *
 from hinge.dynamics.embedding import *
 from hinge.dynamics.estimation import *
 from hinge.dynamics.expressions import *
@@ -57,6 +62,7 @@ from hinge.dynamics.moving import *
 from hinge.dynamics.operational import *
 from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
+from hinge.dynamics.sensitivities import *
 from hinge.dynamics.verbs import *
 
 __all__: list[str] = []
@@ -69,6 +75,8 @@ __all__ += compiler.__all__
 __all__ += contact.__all__
 __all__ += contact_axes.__all__
 __all__ += contact_forms.__all__
+__all__ += derivatives.__all__
+__all__ += differentials.__all__
 __all__ += embedding.__all__
 __all__ += estimation.__all__
 __all__ += expressions.__all__
@@ -87,4 +95,5 @@ __all__ += moving.__all__
 __all__ += operational.__all__
 __all__ += own_forces.__all__
 __all__ += payloads.__all__
+__all__ += sensitivities.__all__
 __all__ += verbs.__all__

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import Expr, Leaf, One, Space, closed, f_ext, g, letters_of, x_n
-from hinge.binding import RobotBinding, hides_fixed_bodies
+from hinge.algebra import Expr, Leaf, One, Space, closed, f_ext, g, hides_fixed_bodies, letters_of, x_n
+from hinge.binding import RobotBinding
 from hinge.dynamics.arguments import WHY, precision, shaped
 from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector, refuse_endless
 from hinge.errors import ArgumentError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hinge.algebra import Expr, is_frame_free, placements
-from hinge.binding import Needs, asks_of, hides_fixed_bodies
+from hinge.algebra import Expr, hides_fixed_bodies, is_frame_free, placements
+from hinge.binding import Needs, asks_of
 from hinge.pipeline import depends_on_origins
 
 

@@ -6,6 +6,7 @@ each operation.
 """
 
 from hinge.kernels.counting import Operations, count
+from hinge.kernels.dual import Dual, duals, fresh_level, on_duals, rates, value_of
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
 from hinge.kernels.ops import OPS, Op, on_arrays, on_floats
@@ -18,6 +19,7 @@ __all__ = [
     "RUN",
     "TABLES",
     "TRACED",
+    "Dual",
     "Graph",
     "Instruction",
     "Kernel",
@@ -29,11 +31,16 @@ __all__ = [
     "Value",
     "apply",
     "count",
+    "duals",
     "finish",
+    "fresh_level",
     "on_arrays",
+    "on_duals",
     "on_floats",
+    "rates",
     "split",
     "table",
     "uniform",
+    "value_of",
     "verify",
 ]

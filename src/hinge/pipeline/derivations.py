@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves
+from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves, letters_of
 from hinge.pipeline.expressions import Expressions, determined, named, written
 from hinge.pipeline.shipped import dumped, frozen_search, key, row_of
 from hinge.rules import (
@@ -25,6 +25,10 @@ from hinge.rules import (
 )
 from hinge.sweeps import Cost, Program, cost, lower
 
+#: Derivatives have many words, and weighing a form takes long: so many forms are followed, which lead from an
+#: inverse of the mass matrix to sweeps.
+SHORT = 2
+
 
 @dataclass(frozen=True)
 class DerivationLine:
@@ -41,7 +45,8 @@ class Derivation:
     """Expressions brought into their cheapest form, with the steps that led there.
 
     `blocks` are block-diagonal operators whose blocks are shown beside the expressions, as they stand.
-    `definitions` say what letters such as κ stand for.
+    `definitions` say what letters such as κ stand for; `computed` are the derivations of vectors that
+    derivatives have as letters.
     """
 
     given: Mapping[str, Expr]
@@ -52,6 +57,7 @@ class Derivation:
     holds_on: str = "trees"
     blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
     definitions: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
+    computed: Mapping[Leaf, Derivation] = field(default_factory=dict[Leaf, "Derivation"])
 
     @property
     def expressions(self) -> Mapping[str, Expr]:
@@ -62,7 +68,11 @@ class Derivation:
     def program(self) -> Program:
         """The fused sweeps."""
         return lower(
-            self.expressions, inverses=self.inverses, blocks=self.blocks, definitions=self.definitions
+            self.expressions,
+            inverses={**_inverses_of(self.computed), **self.inverses},
+            blocks=self.blocks,
+            definitions=self.definitions,
+            forms=_forms_of(self.computed),
         )
 
     @property
@@ -75,7 +85,7 @@ class Derivation:
 
     def _written(self) -> list[str]:
         """Return the steps as lines, those inside inverses first."""
-        out = [line for d in self.inner for line in d._written()]
+        out = [line for d in (*self.inner, *self.computed.values()) for line in d._written()]
         for number, line in enumerate(self.lines):
             source = f"  [{line.source}]" if line.source else ""
             out.append(f"step {number}: {line.name}{source}" if number else "given")
@@ -130,7 +140,10 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
 
 
 def _searched(start: _Start) -> Found[Cost]:
-    moves = moves_for({x for e in start.loaded.values() for x in leaves(e)}, start.theory.holds_on)
+    letters = {x for e in start.loaded.values() for x in leaves(e)}
+    moves = moves_for(letters, start.theory.holds_on)
+    if any(x.origin is not None for x in letters):
+        return search(start.state, moves, start.cost, limit=SHORT)
     found = search(start.state, moves, start.cost)
     # The shipped table alone: it takes no inverse for granted that may not exist.
     normal = search(start.state, moves, start.cost, normal=start.theory.root.normal, limit=1)
@@ -157,6 +170,7 @@ class _Start:
     state: tuple[Polynomial, ...]
     theory: Theory
     lines: tuple[DerivationLine, ...]
+    computed: Mapping[Leaf, Derivation]
 
     @classmethod
     def of(cls, given: Mapping[str, Expr], *, serial: bool = False) -> _Start:
@@ -175,7 +189,8 @@ class _Start:
             p, theory = theory.multiplied_out(rest)
             state.append(APPENDIX.normal(p) if has_appendix_letters(leaves(rest)) else p)
         determinants = {n: d for n, (d, _) in parts.items()}
-        return cls(given, loaded, definitions, determinants, tuple(state), theory, tuple(lines))
+        computed = _computed(loaded.values())
+        return cls(given, loaded, definitions, determinants, tuple(state), theory, tuple(lines), computed)
 
     def forms(self, state: Sequence[Polynomial]) -> dict[str, Expr]:
         return {
@@ -183,8 +198,9 @@ class _Start:
         }
 
     def cost(self, state: Sequence[Polynomial]) -> Cost:
-        forms, inverses = self.forms(state), _inverses(self.theory)
-        return cost(lower(forms, inverses=inverses, definitions=self.definitions))
+        inverses = {**_inverses_of(self.computed), **_inverses(self.theory)}
+        forms = _forms_of(self.computed)
+        return cost(lower(self.forms(state), inverses=inverses, definitions=self.definitions, forms=forms))
 
     def line(
         self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
@@ -196,8 +212,23 @@ class _Start:
         weighed += len(self.lines)
         holds_on, definitions = self.theory.holds_on, self.definitions
         return Derivation(
-            self.given, tuple(lines), weighed, inverses, inner, holds_on, definitions=definitions
-        )
+            self.given, tuple(lines), weighed, inverses, inner, holds_on, definitions=definitions,
+            computed=self.computed,
+        )  # fmt: skip
+
+
+def _computed(expressions: Iterable[Expr]) -> dict[Leaf, Derivation]:
+    """Return the derivations of vectors that expressions, or what these are functions of, have as letters."""
+    found = {x for x in letters_of(expressions) if x.origin is not None and x.origin.kind == "value"}
+    return {x: _derive(((x.name, x.needs[0]),)) for x in sorted(found, key=lambda x: x.name)}
+
+
+def _forms_of(computed: Mapping[Leaf, Derivation]) -> dict[Leaf, Expr]:
+    return {x: next(iter(d.expressions.values())) for x, d in computed.items()}
+
+
+def _inverses_of(computed: Mapping[Leaf, Derivation]) -> dict[Leaf, Expr]:
+    return {x: e for d in computed.values() for x, e in d.inverses.items()}
 
 
 def _inner(theory: Theory) -> tuple[Derivation, ...]:

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from hinge.algebra import STANDARD, Expr, Leaf, Polynomial
+from hinge.algebra import STANDARD, Expr, Leaf, Polynomial, leaf_of
 from hinge.rules import Found, SearchStep, read_number, read_word, written_word
 from hinge.sweeps import Cost
 
@@ -30,7 +30,8 @@ def frozen_search(items: Items, start: Sequence[Polynomial], unknown: Iterable[L
     row = _table().get(key(items))
     if row is None:
         return None
-    letters = {**STANDARD, **{x.name: x for x in unknown}}
+    own = {leaf_of(x) for p in start for word in p.terms for x in word}
+    letters = {**STANDARD, **{x.name: x for x in (*own, *unknown)}}
     steps = tuple(
         SearchStep(
             s["name"],

@@ -154,7 +154,7 @@ class Stepping(SemiImplicitEuler):
         """Return q moved with the new velocities, and these along the axes at the end."""
         h = x["h"][0]
         v = x["qd"] + h * x["qdd"]
-        return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": kind.turned(v, h * v)}
+        return {"q": kind.normalized(x["q"] + h * kind.rate(x["q"], v)), "qd": kind.turned_velocity(v, h * v)}
 
 
 @dataclass(frozen=True)

@@ -85,10 +85,12 @@ class Equations:
 
     `meets` are formulas at the world, of values at all bodies, and the variables that they need. `columns`
     are operators that stand for columns which are stored at the bodies: their product with a vector at the
-    world needs no sweep. `measures` are told beside an answer to a law, by the answer.
+    world needs no sweep. `forms` are the forms in which vectors are computed that derivatives have as
+    letters. `measures` are told beside an answer to a law, by the answer.
     """
 
     inverses: Mapping[Leaf, Expr]
+    forms: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
     values: dict[Leaf, Expr | None] = field(default_factory=dict[Leaf, Expr | None])
     needs: dict[Leaf, tuple[Expr, ...]] = field(default_factory=dict[Leaf, tuple[Expr, ...]])
     solves: dict[Leaf, DenseSolve] = field(default_factory=dict[Leaf, DenseSolve])
@@ -151,7 +153,11 @@ class Equations:
 
     def formula(self, x: Leaf) -> None:
         """Add a leaf that is a function of the motion at its body, and the vectors that it needs."""
-        if not x.needs or x in self.needs or x in self.meets:
+        if not x.needs or x in self.values or x in self.meets:
+            return
+        if x.origin is not None and x.origin.kind == "value":
+            self.values[x] = zero(x.range, One)  # it is known while its own value is built
+            self.values[x] = self.vector(polynomial(self.forms.get(x, x.needs[0]), no_inverse))
             return
         wholes = [n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs]
         if not has_blocks_at_bodies(x.range):

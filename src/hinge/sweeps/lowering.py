@@ -60,14 +60,15 @@ def lower(
     inverses: Mapping[Leaf, Expr] | None = None,
     blocks: Mapping[str, Expr] | None = None,
     definitions: Mapping[Leaf, Expr] | None = None,
+    forms: Mapping[Leaf, Expr] | None = None,
 ) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
     `inverses` maps letters without closed form to the operators that they invert; `blocks` are block-diagonal
     operators that are returned as blocks besides the outputs; `definitions` are definitions of block-diagonal
-    letters besides those of the algebra.
+    letters besides those of the algebra; `forms` are the forms of values that are held.
     """
-    system = Equations(dict(inverses or {}))
+    system = Equations(dict(inverses or {}), dict(forms or {}))
     _answer(system, outputs)
     found = tuple(_output(system, name, e) for name, e in outputs.items())
     operators = _dense_operators(system)

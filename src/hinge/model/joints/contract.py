@@ -164,7 +164,7 @@ class JointType(ABC):
         """
         return 0.0 * qd
 
-    def turned(self, qd: Array, angle: Array) -> Array:
+    def turned_velocity(self, qd: Array, angle: Array) -> Array:
         """Return velocities qd, along the axes at the start of a step, along those at its end.
 
         `angle` (…, nv) is qd times the step; the turn is that of `normalized` after a step of `rate`.

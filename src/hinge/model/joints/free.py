@@ -47,7 +47,7 @@ class Free(JointType):
         w, v = qd[..., :3], qd[..., 3:]
         return np.concatenate([0.0 * w, cross(w, v)], axis=-1)
 
-    def turned(self, qd: Array, angle: Array) -> Array:
+    def turned_velocity(self, qd: Array, angle: Array) -> Array:
         """Return v turned back by the rotation that a step of the quaternion makes, tan ½θ = ½ |angle|."""
         half, v = 0.5 * angle[..., :3], qd[..., 3:]
         once = cross(half, v)

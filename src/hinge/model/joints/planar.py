@@ -58,7 +58,7 @@ class Planar(JointType):
         w, x, y = qd[..., 0], qd[..., 1], qd[..., 2]
         return stack(0.0 * w, -(w * y), w * x)
 
-    def turned(self, qd: Array, angle: Array) -> Array:
+    def turned_velocity(self, qd: Array, angle: Array) -> Array:
         """Return the velocity in the plane, turned back by the angle."""
         c, s = np.cos(angle[..., 0]), np.sin(angle[..., 0])
         w, x, y = qd[..., 0], qd[..., 1], qd[..., 2]

@@ -1,0 +1,184 @@
+"""The letters that differentiation makes, at a body: cross products, held values and partial derivatives.
+
+A partial derivative evaluates the formula of its letter on dual numbers, once for each direction of what it
+is taken by. Along the joint's own q the numbers of `hinge` vary; a site says how by `hinge_rates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from hinge.algebra import Leaf, Letter, Origin, inertias, leaf_of
+from hinge.errors import UnboundLeafError
+from hinge.kernels import duals, fresh_level, rates
+from hinge.spatial import skew
+from hinge.sweeps import Block, zeros
+
+
+class Varied(Protocol):
+    """A site whose letters have derivatives."""
+
+    @property
+    def spans(self) -> Sequence[slice]:
+        """Where the spatial vectors of bodies stand in a block of the Body space."""
+        ...
+
+    @property
+    def expressed(self) -> str:
+        """The axes in which nodes are shown."""
+        ...
+
+    def value(self, leaf: Leaf, hinge: Block) -> Block | None:
+        """Return the block of an operator that the model gives."""
+        ...
+
+    def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the motion at the body."""
+        ...
+
+    def hinge_rates(self, hinge: Block) -> Sequence[Block]:
+        """Return the rates of the values of `hinge` along each degree of freedom."""
+        ...
+
+    def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
+        """Return a letter that is linear in the inertial parameters, for each of them alone."""
+        ...
+
+
+def varied(site: Varied, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
+    """Return the block of a letter that differentiation has made."""
+    origin = leaf.origin
+    assert origin is not None
+    match origin.kind:
+        case "ad":
+            return _by_spans(_spans(site, leaf, needs[0]), needs[0], _ad)
+        case "bar":
+            return _by_spans(_spans(site, leaf, needs[0]), needs[0], _bar)
+        case "turned":
+            return _turned(site.expressed, needs[0], force=origin.slot == "force")
+        case "along":
+            return _along(site, origin, hinge, needs)
+        case "partial":
+            return _partial(site, origin, hinge, needs)
+        case "value":
+            raise AssertionError(f"{leaf}: a held value is an equation of the sweeps")
+
+
+def _spans(site: Varied, leaf: Leaf, x: Block) -> Sequence[slice]:
+    """Return where spatial vectors stand in x: those of bodies, or one for each node."""
+    if leaf.range.name == "Body":
+        return site.spans
+    return [slice(k, k + 6) for k in range(0, len(x) // 6 * 6, 6)]
+
+
+def _by_spans(spans: Iterable[slice], x: Block, block: Callable[[Block], Block]) -> Block:
+    """Return a block-diagonal matrix; entries that are no spatial vectors, as those of rotors, are zero."""
+    found = zeros(len(x), len(x))
+    for at in spans:
+        found[at, at] = block(x[at])
+    return found
+
+
+def _ad(x: Block) -> Block:
+    """Return [ω× 0; v× ω×], Featherstone (2.31)."""
+    found = zeros(6, 6)
+    found[:3, :3] = found[3:, 3:] = skew(x[:3])
+    found[3:, :3] = skew(x[3:])
+    return found
+
+
+def _bar(f: Block) -> Block:
+    """Return −[n× f×; f× 0]: x ↦ x ×* f."""
+    found = zeros(6, 6)
+    found[:3, :3] = -skew(f[:3])
+    found[:3, 3:] = found[3:, :3] = -skew(f[3:])
+    return found
+
+
+def _turned(expressed: str, r: Block, *, force: bool) -> Block:
+    """Return for each node what Q does to r per motion of the node; see `_Rules._shown`."""
+
+    def block(x: Block) -> Block:
+        if expressed == "body":
+            return zeros(6, 6)
+        if expressed == "world":
+            return -_bar(x) if force else _ad(x)
+        found = zeros(6, 6)
+        found[:3, :3], found[3:, :3] = skew(x[:3]), skew(x[3:])
+        return found
+
+    return _by_spans([slice(k, k + 6) for k in range(0, len(r), 6)], r, block)
+
+
+def _evaluated(site: Varied, of: Letter, hinge: Block, needs: Sequence[Block], *, applied: bool) -> Block:
+    """Return a letter, or an operator or its adjoint applied to the first of `needs`."""
+    base = leaf_of(of)
+    rest = needs[1:] if applied else needs
+    found = None if base.needs else site.value(base, hinge)
+    if found is None:
+        found = site.formula(base, hinge, rest)
+    if not applied:
+        return found
+    return _times(found if of is base else found.T, needs[0])
+
+
+def _partial(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -> Block:
+    slot = origin.slot
+    if slot is inertias:
+        return site.per_parameter(leaf_of(origin.of), needs)
+    if isinstance(slot, Leaf):
+        raise UnboundLeafError(f"{origin.of}: its derivative by {slot} is not supported")
+    if slot is None:
+        ways = [(rate, None) for rate in site.hinge_rates(hinge)]
+    else:
+        k = slot + origin.applied
+        ways = [(None, (k, n)) for n in range(len(needs[k]))]
+    like = _evaluated(site, origin.of, hinge, needs, applied=origin.applied)
+    columns = [_rate(site, origin, hinge, needs, way) for way in ways]
+    return np.stack(columns, axis=1) if columns else zeros(len(like), 0)
+
+
+def _rate(
+    site: Varied,
+    origin: Origin,
+    hinge: Block,
+    needs: Sequence[Block],
+    way: tuple[Block | None, tuple[int, int] | None],
+) -> Block:
+    """Return the rate of a letter along one direction: of the joint, or of one entry of one need."""
+    level = fresh_level()
+    along, entry = way
+    given = list(needs)
+    if along is not None:
+        hinge = duals(hinge, along, level)
+    if entry is not None:
+        k, n = entry
+        unit = zeros(len(needs[k]))
+        unit[n] = 1.0
+        given[k] = duals(needs[k], unit, level)
+    found = _evaluated(site, origin.of, hinge, given, applied=origin.applied)
+    return rates(np.asarray(found, dtype=object), level)
+
+
+def _along(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -> Block:
+    """Return Σ ∂Z/∂qₖ xₖ of an operator Z."""
+    total: Block | None = None
+    base = leaf_of(origin.of)
+    for rate, x in zip(site.hinge_rates(hinge), needs[0], strict=True):
+        level = fresh_level()
+        block = site.value(base, duals(hinge, rate, level))
+        assert block is not None
+        part = rates(block, level) * x
+        total = part if total is None else total + part
+    if total is None:
+        block = site.value(base, hinge)
+        assert block is not None
+        total = zeros(*block.shape)
+    return total if origin.of is base else total.T
+
+
+def _times(x: Block, y: Block) -> Block:
+    return zeros(x.shape[0]) if x.shape[-1] == 0 else x @ y

@@ -1,0 +1,203 @@
+"""Changes along directions, and gradients: derivatives in sweeps of linear cost, without their matrices.
+
+With D the operator that `derivative` returns, a change along x is D x and a gradient Dᵀ c: forward and
+reverse mode are the same expression and its adjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from hinge.algebra import Expr, Leaf, One, Zero, context_of, f_ext, g, leaf, letters_of, value
+from hinge.algebra import derivative as algebraic
+from hinge.algebra import q as configuration
+from hinge.binding import Expressed
+from hinge.dynamics.cached import compiled
+from hinge.dynamics.derivatives import VALUE, checked_names, one_expression, thing
+from hinge.dynamics.expressions import Parts
+from hinge.dynamics.function import Compiled
+from hinge.errors import ArgumentError
+from hinge.model import Robot, checked_robot
+from hinge.spatial import Array, ArrayLike
+
+__all__ = ["Pull", "Push", "gradient", "jvp", "second_derivatives", "vjp"]
+
+
+class _Differential:
+    """A vector expression with its derivative applied: what `jvp` and `vjp` return."""
+
+    def __init__(
+        self,
+        what: str | Expr | Parts,
+        robot: Robot,
+        wrt: Iterable[str] | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        e = one_expression(what)
+        if e.domain is not One or e.range is One:
+            raise ArgumentError(
+                f"what: expected a vector, got {e}: {e.range} ← {e.domain}; see hinge.gradient"
+            )
+        inputs = {x.name: x for x in letters_of([e]) if x.domain is One and not x.needs and x is not g}
+        if f_ext.name in inputs and not options.get("nodes"):
+            inputs.pop(f_ext.name)
+        self.expression, self.robot = e, checked_robot(robot)
+        self.arrays = sorted(inputs, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
+        self.wrt = checked_names(["q", *self.arrays] if wrt is None else wrt, ["q", *self.arrays])
+        self.compiled: Compiled = compiled(self.robot, self._parts(inputs), **options)
+
+    def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
+        raise NotImplementedError
+
+    @property
+    def shown(self) -> Expr:
+        """The value as an output: a letter that is computed once where it is a solve."""
+        return value(self.expression, context=context_of(self.expression))
+
+    def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
+        return algebraic(self.expression, configuration if name == "q" else inputs[name])
+
+    def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
+        """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
+        if len(arrays) != len(self.arrays):
+            wanted = ", ".join(["q", *self.arrays])
+            raise TypeError(
+                f"{type(self).__name__.lower()}: expected the arrays {wanted}, got {1 + len(arrays)}"
+            )
+        return dict(zip(self.arrays, arrays, strict=True))
+
+
+#: The order of arrays in a call; others follow by name.
+_ORDER = ("qd", "qdd", "tau")
+
+
+class Push(_Differential):
+    """f(q, …, q=dq, qd=dqd …) → (value, change along the directions)."""
+
+    def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
+        total: Expr | None = None
+        for n in self.wrt:
+            D = self._by(n, inputs)
+            part = D @ leaf(f"d_{n}", D.domain, One, unicode=f"δ{n}", meaning=f"a change of {n}")
+            total = part if total is None else total + part
+        assert total is not None
+        return Parts({VALUE: self.shown, "change": total})
+
+    def __call__(self, q: ArrayLike, *arrays: ArrayLike, **directions: ArrayLike) -> tuple[Array, Array]:
+        """Return the value and its change; a direction that is not given is zero."""
+        unknown = [n for n in directions if n.removeprefix("d_") not in self.wrt]
+        if unknown:
+            raise ArgumentError(f"{unknown[0]}: expected directions d_{', d_'.join(self.wrt)}, got this one")
+        given: dict[str, Any] = self.given(arrays)
+        for n in self.wrt:
+            along = directions.get(f"d_{n}")
+            size = self.robot.nv if n == "q" else np.shape(given[n])[-1]
+            given[f"d_{n}"] = np.zeros(size) if along is None else along
+        found = self.compiled.evaluate(q, {n: z for n, z in given.items() if self.compiled.takes(n)})
+        return found[VALUE], found["change"]
+
+
+class Pull(_Differential):
+    """f(q, …, c) → (value, {"q": ∂(cᵀ value)/∂q, …})."""
+
+    def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
+        c = leaf("c", self.expression.range, One, meaning="weights of the value")
+        grads = {f"by_{n}": self._by(n, inputs).T @ c for n in self.wrt}
+        return Parts({VALUE: self.shown, **grads})
+
+    def __call__(self, q: ArrayLike, *arrays_and_c: ArrayLike) -> tuple[Array, dict[str, Array]]:
+        """Return the value and the gradients of cᵀ value, c the last argument."""
+        if not arrays_and_c:
+            raise TypeError(f"pull: expected the arrays {', '.join(['q', *self.arrays, 'c'])}, got one")
+        *arrays, c = arrays_and_c
+        given = {**self.given(arrays), "c": c}
+        found = self.compiled.evaluate(q, {n: z for n, z in given.items() if self.compiled.takes(n)})
+        return found[VALUE], {n: found[f"by_{n}"] for n in self.wrt}
+
+
+def jvp(
+    what: str | Expr | Parts,
+    robot: Robot,
+    wrt: Iterable[str] | None = None,
+    *,
+    nodes: Sequence[str] = (),
+    expressed: Expressed = "body",
+) -> Push:
+    """Return the change of a verb or of a vector expression along directions, as a function: forward mode.
+
+    `push = jvp("forward_dynamics", robot)`; `push(q, qd, tau, d_q=…, d_qd=…)` gives the value and its change
+    (…, n) along these directions, each of the length of qd, in sweeps of linear cost. `wrt` names what may
+    vary, all arrays unless given; `nodes` and `expressed` as in `compile`.
+    """
+    return Push(what, robot, wrt, {"nodes": nodes, "expressed": expressed})
+
+
+def vjp(
+    what: str | Expr | Parts,
+    robot: Robot,
+    wrt: Iterable[str] | None = None,
+    *,
+    nodes: Sequence[str] = (),
+    expressed: Expressed = "body",
+) -> Pull:
+    """Return the gradients of cᵀ value of a verb or of a vector expression, as a function: reverse mode.
+
+    `pull = vjp("forward_dynamics", robot)`; `pull(q, qd, tau, c)` gives the value and a dict of gradients by
+    name, each (…, nv), in sweeps of linear cost: it is the adjoint of the operator that `derivative` returns.
+    """
+    return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed})
+
+
+def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[str] = ()) -> Compiled:
+    """Return the gradient of a number, such as "kinetic_energy", as a function of arrays: (…, nv).
+
+    The gradient of the potential energy is `gravity_force`.
+    """
+    if what == "potential_energy":
+        return compiled(robot, "gravity_force")
+    e = one_expression(what)
+    if (e.range, e.domain) != (One, One):
+        raise ArgumentError(
+            f"what: expected a number, such as 'kinetic_energy', got {e.range} ← {e.domain}; see hinge.vjp"
+        )
+    return compiled(robot, _gradient_parts(e, wrt), nodes)
+
+
+@cache
+def _gradient_parts(e: Expr, wrt: str) -> Parts:
+    return Parts({"gradient": algebraic(e, thing(wrt)).T})
+
+
+def second_derivatives(
+    what: str | Expr,
+    robot: Robot,
+    q: ArrayLike,
+    *arrays: ArrayLike,
+    c: ArrayLike,
+    wrt: Sequence[str] = ("q", "qd"),
+) -> dict[tuple[str, str], Array]:
+    """Return the second derivatives of cᵀ value, blocks (…, nv, nv) by pairs of names.
+
+    Directions are constant in the joints' velocity coordinates, so that the block ("q", "q") is symmetric for
+    joints whose q is a vector only: for balls and free joints it differs by the bracket of their group.
+    """
+    e = one_expression(what)
+    pull = vjp(e, robot, wrt)
+    f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt))
+    given = {**pull.given(arrays), "c": c}
+    found = f.evaluate(q, {n: z for n, z in given.items() if f.takes(n)})
+    missing = {(m, n) for m in pull.wrt for n in pull.wrt if f"{m}_{n}" not in found}
+    batch = next(iter(found.values())).shape[:-2] if found else ()
+    nothing = np.zeros((*batch, robot.nv, robot.nv))
+    return {(m, n): nothing if (m, n) in missing else found[f"{m}_{n}"] for m in pull.wrt for n in pull.wrt}
+
+
+@cache
+def _hessian_parts(e: Expr, wrt: tuple[str, ...]) -> Parts:
+    c = leaf("c", e.range, One, meaning="weights of the value")
+    found = {f"{m}_{n}": algebraic(algebraic(e, thing(m)).T @ c, thing(n)) for m in wrt for n in wrt}
+    return Parts({n: z for n, z in found.items() if not isinstance(z, Zero)})

@@ -1,0 +1,142 @@
+"""Derivatives of kinematics, of the mass matrix and of the momentum; the Coriolis matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from hinge.algebra import H, M, ad, along, bar, phi, qd, x
+from hinge.algebra import derivative as algebraic
+from hinge.algebra import q as configuration
+from hinge.binding import Expressed
+from hinge.dynamics.cached import compiled, one_name
+from hinge.dynamics.derivatives import VALUE, Derivatives, as_derivatives, derivative_parts
+from hinge.dynamics.expressions import VERBS, J, Parts, mass
+from hinge.dynamics.views import refuse_massless
+from hinge.model import Robot, as_configuration, checked_robot
+from hinge.spatial import Array, ArrayLike, cross
+
+__all__ = [
+    "acceleration_derivatives",
+    "centroidal_momentum_derivatives",
+    "coriolis_matrix",
+    "jacobian_derivatives",
+    "mass_matrix_derivatives",
+    "velocity_derivatives",
+]
+
+
+def velocity_derivatives(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
+) -> Derivatives:
+    """Return the spatial velocity of a frame (…, 6) and its derivatives by q and qd, each (…, 6, nv)."""
+    return _of_frame("velocities", "velocity", ("q", "qd"), robot, q, {"qd": qd}, frame, expressed)
+
+
+def acceleration_derivatives(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str, *, expressed: Expressed = "body"
+) -> Derivatives:
+    """Return the spatial acceleration of a frame (…, 6) and its derivatives by q, qd and qdd: (…, 6, nv)."""
+    vectors = {"qd": qd, "qdd": qdd}
+    return _of_frame("accelerations", "acceleration", ("q", "qd", "qdd"), robot, q, vectors, frame, expressed)
+
+
+def _of_frame(
+    verb: str,
+    of: str,
+    wrt: tuple[str, ...],
+    robot: Robot,
+    q: ArrayLike,
+    vectors: Mapping[str, ArrayLike],
+    frame: str,
+    expressed: Expressed,
+) -> Derivatives:
+    f = compiled(checked_robot(robot), derivative_parts(verb, wrt), [one_name(frame)], expressed)
+    found = f.evaluate(q, vectors)
+    found[VALUE] = found[VALUE][..., 0, :]
+    return as_derivatives(of, robot)(found)
+
+
+def jacobian_derivatives(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
+    """Return the kinematic Hessian of a frame (…, 6, nv, nv): the derivative of column j by q along k."""
+    f = compiled(checked_robot(robot), _JACOBIAN, [one_name(frame)], expressed)
+    units, state = _each_direction(f.robot, q)
+    found = f.evaluate(state, {"x": units})["hessian"]
+    return np.moveaxis(found, -3, -2)
+
+
+_JACOBIAN = Parts({"hessian": algebraic(J @ x, configuration)})
+
+
+def _each_direction(robot: Robot, q: ArrayLike) -> tuple[Array, Array]:
+    """Return unit vectors (nv, nv) and configurations (…, 1, nq) beside them."""
+    state = as_configuration(robot, q)
+    return np.eye(robot.nv), state[..., None, :]
+
+
+# The mass matrix.
+
+
+def mass_matrix_derivatives(robot: Robot, q: ArrayLike, *, along: ArrayLike | None = None) -> Array:
+    """Return the derivative of the mass matrix: (…, nv, nv) along rates (…, nv), or (…, nv, nv, nv) by q.
+
+    With the rates qd it is 𝓜̇. The last index of the whole is that of q. Jain and Rodriguez' sensitivities.
+    """
+    f = compiled(checked_robot(robot), _SENSITIVITY)
+    if along is not None:
+        return f.evaluate(q, {"x": along}, called={"x": "along"})["change"]
+    units, state = _each_direction(f.robot, q)
+    return np.moveaxis(f.evaluate(state, {"x": units})["change"], -3, -1)
+
+
+_SENSITIVITY = Parts({"change": algebraic(mass, configuration, along=x)})
+_V = phi.T @ H.T @ qd
+_turn = ad(_V, context="merged")
+#: 2B of a body: −V̂ᵀ M − M V̂ + bar(M V), with B V = −V̂ᵀ M V and the rate of M as its symmetric part.
+_twice_b = -(_turn.T @ M) - M @ _turn + bar(M @ _V, context="merged")
+_coriolis = (
+    H @ phi @ (M @ phi.T @ (_turn @ H.T + along(H, qd, context="merged").T) + _twice_b @ phi.T @ H.T / 2)
+)
+_CORIOLIS = Parts({"coriolis_matrix": _coriolis})
+
+
+def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Return C (…, nv, nv) with C q̇ the `coriolis_force` and 𝓜̇ − 2 C skew.
+
+    C = H φ (M φᵀ (V̂ Hᵀ + Ṡ) + B φᵀ Hᵀ) with 2B = −V̂ᵀ M − M V̂ + bar(M V); for joints whose q is a vector it is
+    that of the Christoffel symbols.
+    """
+    f = compiled(checked_robot(robot), _CORIOLIS)
+    return f.evaluate(q, {"qd": qd})["coriolis_matrix"]
+
+
+def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Derivatives:
+    """Return the `centroidal_momentum` (…, 6) and its derivatives by q and qd, each (…, 6, nv)."""
+    refuse_massless(checked_robot(robot))
+    found = compiled(robot, _MOMENTUM).evaluate(q, {"qd": qd})
+    inertia, total = found["inertia"], found["momentum"]
+    m = inertia[..., 3, 3, None]
+    c = np.stack([inertia[..., 2, 4], inertia[..., 0, 5], inertia[..., 1, 3]], axis=-1) / m
+    by_q, by_qd = _moved(found["by_q"], c), _moved(found["by_qd"], c)
+    shift = np.swapaxes(found["by_qd"][..., 3:, :], -1, -2) / m[..., None]  # (…, nv, 3): the rates of c
+    by_q[..., :3, :] -= np.swapaxes(cross(shift, total[..., None, 3:]), -1, -2)
+    return Derivatives("momentum", {"momentum": _moved(total[..., None], c)[..., 0], "q": by_q, "qd": by_qd})
+
+
+def _moved(columns: Array, c: Array) -> Array:
+    """Return columns [h; p] about c: [h − c × p; p]."""
+    found = columns.copy()
+    p = np.swapaxes(columns[..., 3:, :], -1, -2)
+    found[..., :3, :] -= np.swapaxes(cross(np.broadcast_to(c[..., None, :], p.shape), p), -1, -2)
+    return found
+
+
+_whole = VERBS["centroidal_momentum"].expressions
+_MOMENTUM = Parts(
+    {
+        **_whole,
+        "by_q": algebraic(_whole["momentum"], configuration),
+        "by_qd": algebraic(_whole["momentum"], qd),
+    }
+)
