@@ -15,6 +15,7 @@ from hinge.algebra import (
     Body,
     Coefficient,
     Expr,
+    Joint,
     Leaf,
     LogDet,
     One,
@@ -169,6 +170,8 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
             return found
     if symmetric and "both" not in ways:
         p = upward_part(p)
+    if not symmetric and {"up", "down"} <= ways <= {"up", "down", "none"} and p.range is p.domain is Joint:
+        return _both_sides(system, name, p)
     transposed = not symmetric and ways <= {"down", "none"} and p.domain is not World
     if transposed:
         p = p.T
@@ -176,6 +179,15 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
     unit = Polynomial(source, One, {(system.column_source(source),): 1})
     value = system.vector(p @ unit)
     return OperatorOutput(name, _variable(system, name, value), source, transposed, symmetric)
+
+
+def _both_sides(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
+    """Return an operator whose words go one way each: its columns towards the base, and rows likewise."""
+    unit = Polynomial(p.domain, One, {(system.column_source(p.domain),): 1})
+    down = Polynomial(p.range, p.domain, {w: c for w, c in p.terms.items() if way(w) == "down"})
+    variable = _variable(system, name, system.vector(upward_part(p) @ unit))
+    below = _variable(system, f"{name}_below", system.vector(down.T @ unit))
+    return OperatorOutput(name, variable, p.domain, below=below)
 
 
 def _gram(system: Equations, name: str, word: Word, c: Coefficient) -> OperatorOutput | None:
@@ -207,7 +219,7 @@ def way(word: Word) -> str:
 
 
 def upward_part(p: Polynomial) -> Polynomial:
-    """Return the blocks of a self-adjoint operator on the diagonal and towards the base.
+    """Return the blocks of an operator on the diagonal and towards the base, each word of which goes one way.
 
     A word that carries down has blocks below, and on the diagonal those of the word with its
     propagations replaced by I and its steps by 0.
