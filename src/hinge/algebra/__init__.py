@@ -3,7 +3,8 @@
 from hinge.algebra import appendix, letters
 from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.configuration import Configuration, q
-from hinge.algebra.derived_letters import ad, along, bar, partial, turned, value
+from hinge.algebra.covariant import CovariantDynamics
+from hinge.algebra.derived_letters import ad, along, bar, composite, definition_of, partial, turned, value
 from hinge.algebra.differentiation import context_of, derivative
 from hinge.algebra.exact import Coefficient, Number, simplest
 from hinge.algebra.expression import (
@@ -90,6 +91,7 @@ __all__ = [
     "Configuration",
     "Constraint",
     "Context",
+    "CovariantDynamics",
     "Expr",
     "Identity",
     "Inverse",
@@ -129,7 +131,9 @@ __all__ = [
     "bias_cancels",
     "combined",
     "common_terms",
+    "composite",
     "context_of",
+    "definition_of",
     "depth",
     "derivative",
     "factored",

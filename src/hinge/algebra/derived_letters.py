@@ -7,6 +7,7 @@
                operator that depends on such, applied to a vector
     along      the rate of an operator's blocks along joint rates
     turned     what a turn of the nodes does to vectors that are shown in other axes
+    composite  C = Z + E C Eᵀ of a block-diagonal Z: the blocks of all bodies that a body carries, added up
 
 Names come from what a letter is made of, so that they are the same in every process.
 """
@@ -19,10 +20,11 @@ from typing import Any
 from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.expression import Adjoint, Expr, Leaf, Structure, leaf
 from hinge.algebra.frame_free import carried
-from hinge.algebra.letters import inertias
+from hinge.algebra.letters import DEFINITIONS, E, M, R, inertias
 from hinge.algebra.origin import Context, Origin
-from hinge.algebra.polynomials import Letter, leaf_of
-from hinge.algebra.space import Joint, Node, One, Space
+from hinge.algebra.polynomials import Letter, leaf_of, leaves, no_inverse, polynomial
+from hinge.algebra.space import Body, Joint, Node, One, Space
+from hinge.errors import ArgumentError
 
 #: Longer texts of what a letter is made of are shortened in its name.
 LONGEST = 14
@@ -88,6 +90,31 @@ def along(letter: Letter, x: Expr, *, context: Context = "own frames") -> Leaf:
                  card.asks, hinged=card.hinged)  # fmt: skip
 
 
+def composite(Z: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return C = Z + E C Eᵀ of a block-diagonal operator on bodies: Z of each body and of all that it carries.
+
+    φ Z φᵀ = φ C + C φᵀ − C, whether Z is self-adjoint or not. That of M is R.
+    """
+    if Z is M:
+        return R
+    if (Z.range, Z.domain) != (Body, Body) or any(x.structure is not Structure.DIAGONAL for x in leaves(Z)):
+        raise ArgumentError(
+            f"Z: expected a block-diagonal operator Body ← Body, of letters such as M and ad(…), got {Z}"
+        )
+    found = carried(Z)
+    gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
+    p = polynomial(Z, no_inverse)
+    return _made(Origin("composite", Z, context=context), Body, Body, (), gives, takes,
+                 f"⟨{_short(Z)}⟩", f"the composite of {_short(Z)}", self_adjoint=p.T.key == p.key)  # fmt: skip
+
+
+def definition_of(x: Leaf) -> Expr | None:
+    """Return what defines a letter: an expression, in which a letter that has a recursion stands itself."""
+    if x.origin is not None and x.origin.kind == "composite":
+        return x.origin.of + E @ x @ E.T
+    return DEFINITIONS.get(x)
+
+
 def _made(
     origin: Origin,
     range_: Space,
@@ -100,6 +127,7 @@ def _made(
     asks: frozenset[Ask] = frozenset(),
     *,
     hinged: bool = False,
+    self_adjoint: bool = False,
 ) -> Leaf:
     if origin.context == "own frames":
         gives = takes = Carries.UNKNOWN
@@ -112,6 +140,7 @@ def _made(
         range_,
         domain,
         structure,
+        self_adjoint=self_adjoint,
         unicode=unicode,
         meaning=meaning,
         needs=needs,

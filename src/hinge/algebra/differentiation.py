@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from hinge.algebra.configuration import Configuration, q
-from hinge.algebra.derived_letters import ad, along, bar, partial, turned, value
+from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, turned, value
 from hinge.algebra.expression import (
     Adjoint,
     Expr,
@@ -211,7 +211,7 @@ class _Rules:
             return self._cross(x, r)
         if base is Q:
             return self._shown(x, r)
-        if base in DEFINITIONS and base is not phi:
+        if base is not phi and definition_of(base) is not None:
             return self._defined(x, r)
         if self.displaced is not None and base in (phi, E, E0):
             return self._propagated(x, r) @ self.displaced
@@ -315,7 +315,7 @@ class _OperatorRules:
         operator = _operator_of(x)
         if operator is not None:
             return -(x @ self.of(operator) @ x)
-        if x in DEFINITIONS or x.needs:
+        if x.needs or definition_of(x) is not None:
             raise ArgumentError(f"{x}: has no derivative along joint rates; apply it to a vector first")
         return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
 
