@@ -7,6 +7,8 @@
                operator that depends on such, applied to a vector
     along      the rate of an operator's blocks along joint rates
     turned     what a turn of the nodes does to vectors that are shown in other axes
+    coriolis   2B of a motion: bar(M V) − ad(V)ᵀ M − M ad(V)
+    block      a block-diagonal operator, computed once
     composite  C = Z + E C Eᵀ of a block-diagonal Z: the blocks of all bodies that a body carries, added up
 
 Names come from what a letter is made of, so that they are the same in every process.
@@ -21,7 +23,7 @@ from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.expression import Adjoint, Expr, Leaf, Structure, leaf
 from hinge.algebra.frame_free import carried
 from hinge.algebra.letters import DEFINITIONS, E, M, R, inertias
-from hinge.algebra.origin import Context, Origin
+from hinge.algebra.origin import DEFINED, Context, Origin
 from hinge.algebra.polynomials import Letter, leaf_of, leaves, no_inverse, polynomial
 from hinge.algebra.space import Body, Joint, Node, One, Space
 from hinge.errors import ArgumentError
@@ -90,6 +92,16 @@ def along(letter: Letter, x: Expr, *, context: Context = "own frames") -> Leaf:
                  card.asks, hinged=card.hinged)  # fmt: skip
 
 
+def coriolis(V: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return 2B = bar(M V) − ad(V)ᵀ M − M ad(V), how the forces of a motion change with the velocity.
+
+    Of a rigid body it is [T 0; −2p× 0], p the momentum.
+    """
+    short = _short(V)
+    return _made(Origin("coriolis", context=context), V.range, V.range, (V,), Carries.FORCE, Carries.MOTION,
+                 f"2B({short})", f"⟪M {short}⟫ − ⟦{short}⟧ᵀ M − M ⟦{short}⟧")  # fmt: skip
+
+
 def composite(Z: Expr, *, context: Context = "own frames") -> Leaf:
     """Return C = Z + E C Eᵀ of a block-diagonal operator on bodies: Z of each body and of all that it carries.
 
@@ -108,10 +120,18 @@ def composite(Z: Expr, *, context: Context = "own frames") -> Leaf:
                  f"⟨{_short(Z)}⟩", f"the composite of {_short(Z)}", self_adjoint=p.T.key == p.key)  # fmt: skip
 
 
+def block(Z: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return a block-diagonal operator as a letter of its own, computed once at each body."""
+    found = carried(Z)
+    gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
+    return _made(Origin("block", Z, context=context), Z.range, Z.domain, (), gives, takes,
+                 f"[{_short(Z)}]", f"{_short(Z)}")  # fmt: skip
+
+
 def definition_of(x: Leaf) -> Expr | None:
     """Return what defines a letter: an expression, in which a letter that has a recursion stands itself."""
-    if x.origin is not None and x.origin.kind == "composite":
-        return x.origin.of + E @ x @ E.T
+    if x.origin is not None and x.origin.kind in DEFINED:
+        return x.origin.of + E @ x @ E.T if x.origin.kind == "composite" else x.origin.of
     return DEFINITIONS.get(x)
 
 

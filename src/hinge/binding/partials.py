@@ -63,8 +63,8 @@ def varied(site: Varied, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Bl
             return _by_spans(_spans(site, leaf, needs[0]), needs[0], _bar)
         case "coriolis":
             return site.coriolis(needs[0])
-        case "composite":
-            raise AssertionError(f"{leaf}: a composite is an equation of the sweeps")
+        case "composite" | "block":
+            raise AssertionError(f"{leaf}: a block with a definition is an equation of the sweeps")
         case "turned":
             return _turned(site.expressed, needs[0], force=origin.slot == "force")
         case "along":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hinge.algebra import (
+    DEFINED,
     DEFINITIONS,
     E0,
     V0,
@@ -154,7 +155,7 @@ class Equations:
 
     def formula(self, x: Leaf) -> None:
         """Add a leaf that is a function of the motion at its body, and the vectors that it needs."""
-        if x.origin is not None and x.origin.kind == "composite":
+        if x.origin is not None and x.origin.kind in DEFINED:
             for inside in leaves_in_order(x.origin.of):
                 self.formula(inside)
         if not x.needs or x in self.values or x in self.meets:

@@ -44,7 +44,9 @@ from hinge.sweeps.program import (
     EDGES,
     BlockOutput,
     Direction,
+    Factors,
     OperatorOutput,
+    ProductOutput,
     Program,
     ProgramOutput,
     ScalarOutput,
@@ -62,16 +64,22 @@ def lower(
     blocks: Mapping[str, Expr] | None = None,
     definitions: Mapping[Leaf, Expr] | None = None,
     forms: Mapping[Leaf, Expr] | None = None,
+    products: Mapping[str, Factors] | None = None,
 ) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
     `inverses` maps letters without closed form to the operators that they invert; `blocks` are block-diagonal
     operators that are returned as blocks besides the outputs; `definitions` are definitions of block-diagonal
-    letters besides those of the algebra; `forms` are the forms of values that are held.
+    letters besides those of the algebra; `forms` are the forms of values that are held; `products` are the
+    outputs that are multiplied out of others, as matrices.
     """
     system = Equations(dict(inverses or {}), dict(forms or {}))
     _answer(system, outputs)
-    found = tuple(_output(system, name, e) for name, e in outputs.items())
+    made: dict[Expr, OperatorOutput] = {}
+    found = tuple(
+        _multiplied(system, name, products[name], made) if products and name in products else _output(system, name, e)
+        for name, e in outputs.items()
+    )
     operators = _dense_operators(system)
     system.factor()
     _share(system)
@@ -116,6 +124,16 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
     if e.range is World and p.T.key == p.key and all(_is_world_block(w) for w in p.terms):
         return WorldOutput(name, system.variable(World, name))
     return columns(system, name, p)
+
+
+def _multiplied(
+    system: Equations, name: str, by: Factors, made: dict[Expr, OperatorOutput]
+) -> ProductOutput:
+    """Return a product of operators, each of which is computed once for all products."""
+    for k, e in enumerate(by.factors):
+        if e not in made:
+            made[e] = columns(system, f"{name}_{k + 1}", polynomial(e, no_inverse))
+    return ProductOutput(name, tuple(made[e] for e in by.factors), by.negative, by.mirror)
 
 
 def _blocks(system: Equations, name: str, e: Expr) -> BlockOutput:

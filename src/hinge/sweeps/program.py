@@ -169,7 +169,29 @@ class BlockOutput:
     variable: Leaf
 
 
-ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | BlockOutput
+@dataclass(frozen=True)
+class ProductOutput:
+    """An output that is a product of operators, each as a matrix, multiplied from the right.
+
+    `negative`: less the product. `mirror`: it is self-adjoint, and one half is computed.
+    """
+
+    name: str
+    factors: tuple[OperatorOutput, ...]
+    negative: bool = False
+    mirror: bool = False
+
+
+@dataclass(frozen=True)
+class Factors:
+    """An operator as a product of others, which are computed first, as matrices; see `ProductOutput`."""
+
+    factors: tuple[Expr, ...]
+    negative: bool = False
+    mirror: bool = False
+
+
+ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | BlockOutput | ProductOutput
 
 
 @dataclass(frozen=True)
@@ -370,6 +392,8 @@ def output_variables(o: ProgramOutput) -> tuple[Leaf, ...]:
     """Return the variables that an output reads."""
     if isinstance(o, ScalarOutput):
         return tuple(v for _, *pair in o.products for v in pair) + tuple(v for _, v in o.determinants)
+    if isinstance(o, ProductOutput):
+        return tuple(v for f in o.factors for v in f.variables)
     return o.variables if isinstance(o, OperatorOutput) else (o.variable,)
 
 
@@ -406,6 +430,9 @@ def read_off(o: ProgramOutput) -> str:
             return f" = {o.variable}"
         case BlockOutput():
             return f": blocks {o.variable}"
+        case ProductOutput():
+            parts = [f"{f.variable}[·]{'ᵀ' if f.transposed else ''}" for f in o.factors]
+            return f" = {'−' if o.negative else ''}{' '.join(parts)}, as matrices"
         case ScalarOutput():
             parts = [f"{_factor(c)}Σₖ {x}(k)ᵀ {y}(k)" for c, x, y in o.products]
             parts += [f"{_factor(c)}Σₖ log det {x}(k)" for c, x in o.determinants]
