@@ -184,18 +184,30 @@ class CovariantDynamics:
     def _block(self, Z: Expr) -> Leaf:
         return block(Z, context=self.context)
 
+    @cached_property
+    def twice(self) -> Leaf:
+        """The letter 2B."""
+        return coriolis(self.V, context=self.context)
+
+    @cached_property
+    def forces(self) -> Expr:
+        """F, with B V for −V̂ᵀ M V, which is the same: ad(V) V = 0 and bar(M V) V = −ad(V)ᵀ M V."""
+        moved = M @ self.A + self.twice @ self.V / 2
+        return phi @ (moved if self.load is None else moved - self.load)
+
     def _split(self, forces: Expr, motions: Expr) -> Expr:
         """Return H φ (2B φᵀ forces + M φᵀ motions), each word of which goes one way."""
-        made = composite(coriolis(self.V, context=self.context), context=self.context)
+        made = composite(self.twice, context=self.context)
         parts = [H @ (phi @ C + C @ phi.T - C) @ x for C, x in ((made, forces), (R, motions))]
         return parts[0] + parts[1]
 
     @cached_property
     def columns_by_q(self) -> Expr:
         """∂τ/∂q with composites."""
-        turned = H @ (phi - identity(Body)) @ self.F_bar @ H.T
+        F = self.forces
+        turned = H @ (phi - identity(Body)) @ self._bar(F) @ H.T
         moved = self._split(self._block(self.Psi), self._block(self.Psi_2))
-        return moved + turned + self._partial(H, None, self.F)
+        return moved + turned + self._partial(H, None, F)
 
     @cached_property
     def columns_by_qd(self) -> Expr:

@@ -22,7 +22,6 @@ from hinge.algebra import (
     H,
     Leaf,
     Letter,
-    M,
     Polynomial,
     a,
     a_m,
@@ -48,7 +47,7 @@ from hinge.pipeline import Derivation, DerivationLine, derive
 from hinge.sweeps import Factors
 
 SOURCES = "Carpentier and Mansard 2018; Singh, Russo and Wensing 2022"
-COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = −V̂ᵀ M V"
+COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = B V"
 SPLIT = "composites: φ Z φᵀ = φ C + C φᵀ − C"
 PRODUCT = "∂FD = −𝓜⁻¹ ∂ID, and 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K), as matrices"
 #: Outputs with closed forms, and what each is the derivative by.
@@ -89,7 +88,7 @@ class Forms:
         """The steps to the form that is computed."""
         names = [n for n in CLOSED if n in self.given]
         if self.of == "inverse_dynamics":
-            tau = self.motion.tau - tau_j if self.passive else self.motion.tau
+            tau = H @ self.motion.forces - tau_j if self.passive else H @ self.motion.forces
             closed = {n: self._closed(n) for n in names}
             split = {n: self._columns(n) for n in names}
             return self._steps({VALUE: tau, **closed}, {VALUE: tau, **split}, {})
@@ -123,7 +122,7 @@ class Forms:
     def _covariant(self, found: Derivation) -> Derivation:
         """Return the derivation of the accelerations with covariant letters in place of a and b."""
         rate = self.motion.V_hat @ H.T @ qd + self.motion.s
-        force = -(self.motion.V_hat.T @ M @ self.motion.V)
+        force = self.motion.twice @ self.motion.V / 2
         by = {x: polynomial(e, no_inverse) for x, e in ((a, rate), (a_m, rate), (b, force), (b_m, force))}
 
         def meaning(letter: Letter) -> Polynomial | None:

@@ -6,8 +6,8 @@ reverse mode are the same expression and its adjoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,15 @@ class _Differential:
     def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
         raise NotImplementedError
 
+    def _finished(self, found: Any) -> Any:
+        """Return what a call returns, given the results of the program."""
+        raise NotImplementedError
+
+    @cached_property
+    def _entry(self) -> Callable[..., Any]:
+        """The way of plain arrays into the code, in the order of the program."""
+        return self.compiled.entry_for(finish=self._finished)
+
     @property
     def shown(self) -> Expr:
         """The value as an output: a letter that is computed once where it is a solve."""
@@ -97,7 +106,9 @@ class Push(_Differential):
             along = directions.get(f"d_{n}")
             size = self.robot.nv if n == "q" else np.shape(given[n])[-1]
             given[f"d_{n}"] = np.zeros(size) if along is None else along
-        found = self.compiled.evaluate(q, {n: z for n, z in given.items() if self.compiled.takes(n)})
+        return self._entry(q, *(given[n] for n in self.compiled.vectors))
+
+    def _finished(self, found: Any) -> tuple[Array, Array]:
         return found[VALUE], found["change"]
 
 
@@ -111,12 +122,23 @@ class Pull(_Differential):
 
     def __call__(self, q: ArrayLike, *arrays_and_c: ArrayLike) -> tuple[Array, dict[str, Array]]:
         """Return the value and the gradients of cᵀ value, c the last argument."""
-        if not arrays_and_c:
-            raise TypeError(f"pull: expected the arrays {', '.join(['q', *self.arrays, 'c'])}, got one")
-        *arrays, c = arrays_and_c
-        given = {**self.given(arrays), "c": c}
-        found = self.compiled.evaluate(q, {n: z for n, z in given.items() if self.compiled.takes(n)})
-        return found[VALUE], {n: found[f"by_{n}"] for n in self.wrt}
+        if len(arrays_and_c) != len(self._places):
+            wanted = ", ".join(["q", *self.arrays, "c"])
+            raise TypeError(f"pull: expected the arrays {wanted}, got {1 + len(arrays_and_c)}")
+        return self._entry(q, *[arrays_and_c[k] for k in self._taken])
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where the arrays of a call stand after q."""
+        return {n: k for k, n in enumerate([*self.arrays, "c"])}
+
+    @cached_property
+    def _taken(self) -> list[int]:
+        return [self._places[n] for n in self.compiled.vectors]
+
+    def _finished(self, found: Any) -> tuple[Array, dict[str, Array]]:
+        value_of, *grads = found.values()
+        return value_of, dict(zip(self.wrt, grads, strict=True))
 
 
 def jvp(
