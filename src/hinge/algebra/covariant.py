@@ -4,14 +4,14 @@ With V̂ = ad(V) and so on,
 
     V = φᵀ (Hᵀ q̇ + E₀ᵀ V₀)    A = φᵀ (Hᵀ q̈ + V̂ Hᵀ q̇ + s + E₀ᵀ g)    f = M A − V̂ᵀ M V − B fₓ    τ = H φ f
 
-where s = ∂(Hᵀ q̇)/∂q q̇ is the rate of the hinge map, zero for most joints. No origin of a frame shows in any of
-these, so every letter is the same vector in all frames, and its cross product goes along with a change of
-frames: ad(Eᵀ x) Eᵀ = Eᵀ ad(x). From that and bar(φ f) = f̄ + E bar(φ f) Eᵀ the derivatives follow in closed form,
+where s = ∂(Hᵀ q̇)/∂q q̇ is the rate of the hinge map, zero for most joints. All of these are the same vectors
+in all frames, and cross products go along with a change of frames: ad(Eᵀ x) Eᵀ = Eᵀ ad(x). From that and
+bar(φ f) = f̄ + E bar(φ f) Eᵀ the derivatives follow in closed form,
 
     ∂τ/∂q = H φ (2B φᵀ Ψ + M φᵀ Ψ₂) + H (φ − 1) F̄ Hᵀ      ∂τ/∂q̇ = H φ (2B φᵀ Hᵀ + M φᵀ (Ψ + V̂ Hᵀ))
     Ψ = V̂λ Hᵀ,  Ψ₂ = Âλ Hᵀ + V̂λ Ψ,  2B = −V̂ᵀ M − M V̂ + bar(M V),  F̄ = bar(φ f)
 
-with V̂λ and Âλ of the parents: Carpentier and Mansard (2018); Singh, Russo and Wensing (2022). Joints whose
+with V̂λ and Âλ of the parents: Carpentier and Mansard (2018); Singh, Russell and Wensing (2022). Joints whose
 hinge map depends on q have more terms, partial derivatives of it, which are there too.
 """
 

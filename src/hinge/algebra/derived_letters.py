@@ -18,14 +18,17 @@ from hashlib import blake2b
 from typing import Any
 
 from hinge.algebra.card import Ask, Card, Carries, Role
-from hinge.algebra.expression import Adjoint, Expr, Leaf, Structure, leaf
+from hinge.algebra.expression import Adjoint, Expr, Leaf, Product, Structure, Sum, leaf
 from hinge.algebra.frame_free import carried
-from hinge.algebra.letters import DEFINITIONS, E, M, R, inertias
+from hinge.algebra.letters import DEFINITIONS, E0, E, M, R, inertias, phi
 from hinge.algebra.origin import Context, Origin
-from hinge.algebra.polynomials import Letter, leaf_of, leaves, no_inverse, polynomial
+from hinge.algebra.polynomials import Letter, degree, leaf_of, leaves, no_inverse, polynomial
 from hinge.algebra.space import Body, Joint, Node, One, Space
 from hinge.errors import ArgumentError
 
+#: Weights of cross products in the order of words. Those of what propagation gives stay; those of what it is
+#: given, and of parents, are eliminated; composites weigh what R does.
+LEAST, COMPOSITE, PARENT, LOCAL = 1, R.card.weight, 30, 100
 #: Longer texts of what a letter is made of are shortened in its name.
 LONGEST = 14
 
@@ -33,13 +36,13 @@ LONGEST = 14
 def ad(x: Expr, *, context: Context = "own frames") -> Leaf:
     """Return y ↦ x × y for a vector of motions x."""
     return _made(Origin("ad", context=context), x.range, x.range, (x,), Carries.MOTION, Carries.MOTION,
-                 f"⟦{_short(x)}⟧", f"{x} ×")  # fmt: skip
+                 f"⟦{_short(x)}⟧", f"{x} ×", order=(_weight(x, phi.T, LEAST), 1))  # fmt: skip
 
 
 def bar(f: Expr, *, context: Context = "own frames") -> Leaf:
     """Return y ↦ y ×* f for a vector of forces f."""
     return _made(Origin("bar", context=context), f.range, f.range, (f,), Carries.FORCE, Carries.MOTION,
-                 f"⟪{_short(f)}⟫", f"×* {f}")  # fmt: skip
+                 f"⟪{_short(f)}⟫", f"×* {f}", order=(_weight(f, phi, COMPOSITE), 1))  # fmt: skip
 
 
 def value(e: Expr, *, context: Context = "own frames") -> Leaf:
@@ -91,7 +94,7 @@ def along(letter: Letter, x: Expr, *, context: Context = "own frames") -> Leaf:
 
 
 def composite(Z: Expr, *, context: Context = "own frames") -> Leaf:
-    """Return C = Z + E C Eᵀ of a block-diagonal operator on bodies: Z of each body and of all that it carries.
+    """Return C = Z + E C Eᵀ of a block-diagonal operator on bodies: Z of a body and of all that it carries.
 
     φ Z φᵀ = φ C + C φᵀ − C, whether Z is self-adjoint or not. That of M is R.
     """
@@ -103,9 +106,10 @@ def composite(Z: Expr, *, context: Context = "own frames") -> Leaf:
         )
     found = carried(Z)
     gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
-    p = polynomial(Z, no_inverse)
+    p, short = polynomial(Z, no_inverse), _short(Z)
     return _made(Origin("composite", Z, context=context), Body, Body, (), gives, takes,
-                 f"⟨{_short(Z)}⟩", f"the composite of {_short(Z)}", self_adjoint=p.T.key == p.key)  # fmt: skip
+                 f"⟨{short}⟩", f"the composite of {short}", self_adjoint=p.T.key == p.key,
+                 order=(COMPOSITE, max(map(degree, p.terms), default=0)))  # fmt: skip
 
 
 def definition_of(x: Leaf) -> Expr | None:
@@ -128,11 +132,12 @@ def _made(
     *,
     hinged: bool = False,
     self_adjoint: bool = False,
+    order: tuple[int, int] = (1, 0),
 ) -> Leaf:
     if origin.context == "own frames":
         gives = takes = Carries.UNKNOWN
     role = Role.VARIES if origin.context == "merged" else Role.NONE
-    card = Card(gives, takes, role, asks=asks, hinged=hinged)
+    card = Card(gives, takes, role, asks=asks, hinged=hinged, weight=order[0], degree=order[1])
     structure = Structure.VECTOR if domain is One else Structure.DIAGONAL
     name = f"{origin.kind}_{_digest(origin, needs)}"
     return leaf(
@@ -147,6 +152,15 @@ def _made(
         card=card,
         origin=origin,
     )
+
+
+def _weight(x: Expr, propagation: Expr, propagated: int) -> int:
+    """Return the weight of a cross product with x in the order of words."""
+    terms = [t for _, t in x.terms] if isinstance(x, Sum) else [x]
+    first = [t.factors[0] if isinstance(t, Product) else t for t in terms]
+    if E.T in first:
+        return PARENT
+    return propagated if len(first) == 1 and first[0] in (propagation, E0.T) else LOCAL
 
 
 def _digest(origin: Origin, needs: tuple[Expr, ...]) -> str:

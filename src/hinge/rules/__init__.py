@@ -3,8 +3,18 @@
 The identities of the papers, nearly four hundred, are in `hinge.rules.identities`, loaded on demand.
 """
 
-from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete
+from hinge.rules.completion import (
+    Axiom,
+    Completed,
+    CompletionError,
+    ContradictionError,
+    DegreeError,
+    Rule,
+    Use,
+    complete,
+)
 from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
+from hinge.rules.graded import DERIVATIVES, THEORIES, deciding_theory
 from hinge.rules.loads import with_load
 from hinge.rules.moves import HYBRID_MOVES, LOADED_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
@@ -16,7 +26,6 @@ from hinge.rules.theory import (
     LOADED,
     ROOTS,
     SERIAL,
-    THEORIES,
     TREE,
     Theory,
     equation,
@@ -28,6 +37,7 @@ from hinge.rules.theory import (
 
 __all__ = [
     "APPENDIX",
+    "DERIVATIVES",
     "HYBRID",
     "HYBRID_MOVES",
     "LOADED",
@@ -43,6 +53,7 @@ __all__ = [
     "CompletionError",
     "ContradictionError",
     "Decision",
+    "DegreeError",
     "Found",
     "Move",
     "Rule",
@@ -51,6 +62,7 @@ __all__ = [
     "Use",
     "complete",
     "decide",
+    "deciding_theory",
     "determinant_steps",
     "equation",
     "has_appendix_letters",
