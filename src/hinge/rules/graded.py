@@ -218,7 +218,8 @@ def _about(letters: frozenset[Leaf], most: int) -> Theory:
     for x in momenta[:1]:
         places[MOMENTUM] = x
     rest += [a for f in forces[1:] for a in f.axioms()] + [a for x in momenta[1:] for a in skew(x)]
-    rest += [a for x in known for a in _by_linearity(x, motions, forces)]
+    bars = [*(x for f in forces for x in (f.own, f.total)), *momenta]
+    rest += [a for x in known for a in _by_linearity(x, motions, bars)]
     composites = {x: definition_of(x) for x in known if _kind(x) == "composite"}
     rest += definition_axioms({x: e for x, e in composites.items() if e is not None})
     return DERIVATIVES[most - 1].renamed(places).extended(tuple(rest))
@@ -270,7 +271,7 @@ def _momenta(letters: Iterable[Leaf]) -> list[Leaf]:
     return _distinct(x for x in letters if _kind(x) == "bar" and _vector(x) not in known)
 
 
-def _sums(motions: Iterable[Motion], forces: Iterable[Force]) -> Iterator[tuple[Leaf, Expr]]:
+def _sums(motions: Iterable[Motion], bars: Iterable[Leaf]) -> Iterator[tuple[Leaf, Expr]]:
     """Yield cross products, and what these are in terms of the letters of motions and forces."""
     for m in motions:
         (x,), context = m.own.needs, _context(m.own)
@@ -280,15 +281,14 @@ def _sums(motions: Iterable[Motion], forces: Iterable[Force]) -> Iterator[tuple[
         yield ad(r, context=context), m.own - m.parent + start
         yield ad(r - base, context=context), m.own - m.parent
         yield ad(E.T @ x, context=context), m.parent - start
-    for f in forces:
-        yield from ((x, x) for x in (f.own, f.total))
+    yield from ((x, x) for x in bars)
 
 
-def _by_linearity(x: Leaf, motions: Iterable[Motion], forces: Iterable[Force]) -> tuple[Axiom, ...]:
+def _by_linearity(x: Leaf, motions: Iterable[Motion], bars: Iterable[Leaf]) -> tuple[Axiom, ...]:
     """Return what a cross product is in terms of others, unless it is one of theirs."""
     if _kind(x) not in ("ad", "bar"):
         return ()
-    for known, e in _sums(motions, forces):
+    for known, e in _sums(motions, bars):
         if _vector(known) == _vector(x):
             return () if e is x else equation("linearity of cross products", x, e, "definition")
     return at_roots(x) if all(_first(t) is E0.T for _, t in _terms(x.needs[0])) else ()
