@@ -4,7 +4,19 @@ from hinge.algebra import appendix, letters
 from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.configuration import Configuration, q
 from hinge.algebra.covariant import CovariantDynamics
-from hinge.algebra.derived_letters import ad, along, bar, composite, definition_of, partial, turned, value
+from hinge.algebra.derived_letters import (
+    ad,
+    along,
+    bar,
+    block,
+    composite,
+    coriolis,
+    definition_of,
+    in_cross_products,
+    partial,
+    turned,
+    value,
+)
 from hinge.algebra.differentiation import context_of, derivative
 from hinge.algebra.exact import Coefficient, Number, simplest
 from hinge.algebra.expression import (
@@ -31,7 +43,7 @@ from hinge.algebra.expression import (
 from hinge.algebra.frame_free import is_frame_free
 from hinge.algebra.hiding import hides_fixed_bodies, stand_beside
 from hinge.algebra.letters import *
-from hinge.algebra.origin import Context, Origin
+from hinge.algebra.origin import DEFINED, Context, Origin
 from hinge.algebra.polynomials import (
     InverseOf,
     Letter,
@@ -77,6 +89,7 @@ from hinge.algebra.space import (
 )
 
 __all__ = [
+    "DEFINED",
     "LATEX",
     "PYTHON",
     "STANDARD",
@@ -130,10 +143,12 @@ __all__ = [
     "at_rest",
     "bar",
     "bias_cancels",
+    "block",
     "combined",
     "common_terms",
     "composite",
     "context_of",
+    "coriolis",
     "definition_of",
     "degree",
     "depth",
@@ -141,6 +156,7 @@ __all__ = [
     "factored",
     "hides_fixed_bodies",
     "identity",
+    "in_cross_products",
     "inverted",
     "is_bias",
     "is_frame_free",

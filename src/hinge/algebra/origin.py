@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 #: What a derived letter is: x× on motions, f ↦ x ×* f, a vector that is computed apart, a partial derivative,
-#: and the same along a direction; `turned` is what a turn of a node's axes does, `composite` the sum over all
-#: that a body carries.
-Kind: TypeAlias = Literal["ad", "bar", "value", "partial", "along", "turned", "composite"]
+#: and the same along a direction; `turned` is what a turn of a node's axes does. `composite` is the sum over
+#: all that a body carries, `block` a block that is computed once, `coriolis` 2B of a motion.
+Kind: TypeAlias = Literal[
+    "ad", "bar", "value", "partial", "along", "turned", "composite", "block", "coriolis"
+]  # fmt: skip
 #: Where derived letters may be evaluated: in the bodies' own frames, in any frames, or in any frames with
 #: bodies on fixed joints merged. It is that of the expression that was differentiated.
 Context: TypeAlias = Literal["own frames", "any frames", "merged"]
+#: The kinds of letters that stand for an expression of blocks, which `Origin.of` is.
+DEFINED = ("composite", "block")
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,8 @@ class Origin:
 
     def call(self, needs: Sequence[Any]) -> str:
         """Return the call that makes the letter again; see `derived_letters`."""
-        if self.kind == "composite":
-            return f"composite({self.of!r}, context={self.context!r})"
+        if self.kind in DEFINED:
+            return f"{self.kind}({self.of!r}, context={self.context!r})"
         parts = [repr(needs[0])] if self.of is None else [repr(self.of), repr(self.slot)]
         parts += [repr(needs[0])] if self.applied else []
         parts += ["force=True"] if self.slot == "force" else []

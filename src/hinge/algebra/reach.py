@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from hinge.algebra.derived_letters import definition_of
 from hinge.algebra.expression import Expr, Leaf
 from hinge.algebra.letters import ANSWERED
+from hinge.algebra.origin import DEFINED
 from hinge.algebra.polynomials import leaves
 
 
@@ -28,7 +29,7 @@ def _meaning(x: Leaf) -> tuple[Expr, ...]:
 
 def _inside(x: Leaf) -> tuple[Expr, ...]:
     """Return what a letter is a function of; that of a composite is in its blocks."""
-    return (x.origin.of,) if x.origin is not None and x.origin.kind == "composite" else x.needs
+    return (x.origin.of,) if x.origin is not None and x.origin.kind in DEFINED else x.needs
 
 
 def _reached(expressions: Iterable[Expr], inside: Callable[[Leaf], Iterable[Expr]]) -> set[Leaf]:

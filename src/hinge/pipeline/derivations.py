@@ -23,7 +23,7 @@ from hinge.rules import (
     theory_of,
     with_load,
 )
-from hinge.sweeps import Cost, Program, cost, lower
+from hinge.sweeps import Cost, Factors, Program, cost, lower
 
 #: Derivatives have many words, and weighing a form takes long: so many forms are followed, which lead from an
 #: inverse of the mass matrix to sweeps.
@@ -46,7 +46,7 @@ class Derivation:
 
     `blocks` are block-diagonal operators whose blocks are shown beside the expressions, as they stand.
     `definitions` say what letters such as κ stand for; `computed` are the derivations of vectors that
-    derivatives have as letters.
+    derivatives have as letters; `products` are outputs that are multiplied out of others, as matrices.
     """
 
     given: Mapping[str, Expr]
@@ -58,6 +58,7 @@ class Derivation:
     blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
     definitions: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
     computed: Mapping[Leaf, Derivation] = field(default_factory=dict[Leaf, "Derivation"])
+    products: Mapping[str, Factors] = field(default_factory=dict[str, Factors])
 
     @property
     def expressions(self) -> Mapping[str, Expr]:
@@ -73,6 +74,7 @@ class Derivation:
             blocks=self.blocks,
             definitions=self.definitions,
             forms=_forms_of(self.computed),
+            products=self.products,
         )
 
     @property

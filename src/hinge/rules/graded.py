@@ -42,6 +42,7 @@ from hinge.algebra import (
     bar,
     definition_of,
     degree,
+    in_cross_products,
     leaf,
     leaves,
     linear,
@@ -177,20 +178,22 @@ def deciding_theory(*expressions: Expr) -> Theory:
     """Return the smallest theory that decides about expressions, with cross products if they have such."""
     theory = theory_of(*expressions)
     found = _all_leaves(expressions)
-    if theory is not TREE or not any(_kind(x) in ("ad", "bar", "composite") for x in found):
+    if theory is not TREE or not any(x.card.degree or _meaning(x) for x in found):
         return theory
     most = max((degree(w) for e in expressions for w in outer_polynomial(e).terms), default=1)
     return _about(frozenset(found), min(max(most, 1), HIGHEST))
 
 
 def _all_leaves(expressions: Iterable[Expr]) -> set[Leaf]:
-    """Return the letters of expressions, and of the blocks of composites."""
+    """Return the letters of expressions, and those of what derived letters stand for."""
     found: set[Leaf] = set()
     todo = list(expressions)
     while todo:
         new = leaves(todo.pop()) - found
         found |= new
-        todo += [x.origin.of for x in new if x.origin is not None and x.origin.kind == "composite"]
+        todo += [
+            e for x in new if x.origin is not None for e in (definition_of(x), in_cross_products(x)) if e
+        ]
     return found
 
 
@@ -220,8 +223,7 @@ def _about(letters: frozenset[Leaf], most: int) -> Theory:
     rest += [a for f in forces[1:] for a in f.axioms()] + [a for x in momenta[1:] for a in skew(x)]
     bars = [*(x for f in forces for x in (f.own, f.total)), *momenta]
     rest += [a for x in known for a in _by_linearity(x, motions, bars)]
-    composites = {x: definition_of(x) for x in known if _kind(x) == "composite"}
-    rest += definition_axioms({x: e for x, e in composites.items() if e is not None})
+    rest += definition_axioms({x: e for x in known if (e := _meaning(x)) is not None})
     return DERIVATIVES[most - 1].renamed(places).extended(tuple(rest))
 
 

@@ -41,6 +41,7 @@ from hinge.algebra import (
     Zero,
     appendix,
     definition_of,
+    in_cross_products,
     leaves,
     linear,
 )
@@ -193,7 +194,7 @@ class System:
                     f"{x}: expected blocks of one size at all bodies; write E instead of S Δφ"
                 )
             return np.kron(self._towards_base(), np.eye(max(self.blocks(Body), default=0)))
-        meaning = MEANING.get(x) or definition_of(x)
+        meaning = MEANING.get(x) or definition_of(x) or in_cross_products(x)
         if meaning is not None:
             return self._derived(x, meaning)
         crossed = CROSSED.get(x.origin.kind) if x.origin is not None else None
