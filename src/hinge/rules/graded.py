@@ -191,10 +191,13 @@ def _all_leaves(expressions: Iterable[Expr]) -> set[Leaf]:
     while todo:
         new = leaves(todo.pop()) - found
         found |= new
-        todo += [
-            e for x in new if x.origin is not None for e in (definition_of(x), in_cross_products(x)) if e
-        ]
+        todo += [e for x in new if (e := _meaning(x)) is not None]
     return found
+
+
+def _meaning(x: Leaf) -> Expr | None:
+    """Return what a letter stands for that differentiation has made."""
+    return None if x.origin is None else definition_of(x) or in_cross_products(x)
 
 
 def _kind(x: Leaf) -> str:
