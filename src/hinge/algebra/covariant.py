@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hinge.algebra.derived_letters import ad, bar, block, composite, coriolis, partial
+from hinge.algebra.derived_letters import ad, bar, partial
 from hinge.algebra.expression import Adjoint, Expr, Leaf, identity, zero
-from hinge.algebra.letters import E0, E, H, M, R, g, phi, qd, qdd
+from hinge.algebra.letters import E0, E, H, M, g, phi, qd, qdd
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter
 from hinge.algebra.space import Body, One
@@ -169,35 +169,8 @@ class CovariantDynamics:
         return H @ phi @ inside + turned + self._partial(H, None, self.F)
 
     @cached_property
-    def Psi_dot(self) -> Expr:
-        """Ψ + V̂ Hᵀ, and what the rate of the hinge map adds."""
-        rate = self._hinge(qd)
-        return self.V_parent @ H.T + self.V_hat @ H.T + rate + self._partial(rate, 0, qd)
-
-    @cached_property
     def by_qd(self) -> Expr:
         """∂τ/∂q̇ in closed form."""
-        return H @ phi @ (self.twice_B @ phi.T @ H.T + M @ phi.T @ self.Psi_dot)
-
-    # The same with composites: φ Z φᵀ = φ C + C φᵀ − C, so that each word goes one way.
-
-    def _block(self, Z: Expr) -> Leaf:
-        return block(Z, context=self.context)
-
-    def _split(self, forces: Expr, motions: Expr) -> Expr:
-        """Return H φ (2B φᵀ forces + M φᵀ motions), each word of which goes one way."""
-        made = composite(coriolis(self.V, context=self.context), context=self.context)
-        parts = [H @ (phi @ C + C @ phi.T - C) @ x for C, x in ((made, forces), (R, motions))]
-        return parts[0] + parts[1]
-
-    @cached_property
-    def columns_by_q(self) -> Expr:
-        """∂τ/∂q with composites."""
-        turned = H @ (phi - identity(Body)) @ self.F_bar @ H.T
-        moved = self._split(self._block(self.Psi), self._block(self.Psi_2))
-        return moved + turned + self._partial(H, None, self.F)
-
-    @cached_property
-    def columns_by_qd(self) -> Expr:
-        """∂τ/∂q̇ with composites."""
-        return self._split(H.T, self._block(self.Psi_dot))
+        rate = self._hinge(qd)
+        moved = self.V_parent @ H.T + self.V_hat @ H.T + rate + self._partial(rate, 0, qd)
+        return H @ phi @ (self.twice_B @ phi.T @ H.T + M @ phi.T @ moved)

@@ -3,6 +3,7 @@
 The identities of the papers, nearly four hundred, are in `hinge.rules.identities`, loaded on demand.
 """
 
+from hinge.rules.closing import closing
 from hinge.rules.completion import (
     Axiom,
     Completed,
@@ -60,6 +61,7 @@ __all__ = [
     "SearchStep",
     "Theory",
     "Use",
+    "closing",
     "complete",
     "decide",
     "deciding_theory",

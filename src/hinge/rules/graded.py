@@ -208,7 +208,7 @@ def _kind(x: Leaf) -> str:
 def _about(letters: frozenset[Leaf], most: int) -> Theory:
     """Return the theory up to a degree about these letters: the pattern, and what it has no place for."""
     known = sorted(letters, key=lambda x: x.name)
-    motions, forces, momenta = _motions(known), _forces(known), _momenta(known)
+    motions, forces, momenta = motions_of(known), forces_of(known), _momenta(known)
     places: dict[Leaf, Leaf] = {}
     rest: list[Axiom] = []
     free = [VELOCITY, ACCELERATION]
@@ -243,7 +243,7 @@ def _distinct(letters: Iterable[Leaf]) -> list[Leaf]:
     return list({_vector(x): x for x in letters}.values())
 
 
-def _motions(letters: Iterable[Leaf]) -> list[Motion]:
+def motions_of(letters: Iterable[Leaf]) -> list[Motion]:
     """Return the motions that letters are about: φᵀ r, or Eᵀ φᵀ r with what the base gives."""
     found: list[Leaf] = []
     for x in letters:
@@ -266,25 +266,37 @@ def _from_base(r: Expr) -> Expr:
     return linear((1, zero(Body, One)), *((c, t) for c, t in _terms(r) if _first(t) is E0.T))
 
 
-def _forces(letters: Iterable[Leaf]) -> list[Force]:
+def forces_of(letters: Iterable[Leaf]) -> list[Force]:
+    """Return the forces whose sums towards the base letters are about."""
     sums = _distinct(x for x in letters if _kind(x) == "bar" and _first(x.needs[0]) is phi)
     return [Force(bar(_after_first(x.needs[0]), context=_context(x)), x) for x in sums]
 
 
 def _momenta(letters: Iterable[Leaf]) -> list[Leaf]:
-    known = {_vector(x) for f in _forces(letters) for x in (f.own, f.total)}
+    known = {_vector(x) for f in forces_of(letters) for x in (f.own, f.total)}
     return _distinct(x for x in letters if _kind(x) == "bar" and _vector(x) not in known)
+
+
+def across(m: Motion) -> Iterator[tuple[Leaf, Expr]]:
+    """Yield cross products with what a motion gains at each body, and how much they exceed own − parent."""
+    r, context = _after_first(m.own.needs[0]), _context(m.own)
+    yield ad(r - _from_base(r), context=context), zero(Body, Body)
+    if m.start is not None:
+        yield ad(r, context=context), m.start
+
+
+def same_vector(x: Leaf, y: Leaf) -> bool:
+    """Tell whether two cross products are with the same vector, multiplied out."""
+    return _vector(x) == _vector(y)
 
 
 def _sums(motions: Iterable[Motion], bars: Iterable[Leaf]) -> Iterator[tuple[Leaf, Expr]]:
     """Yield cross products, and what these are in terms of the letters of motions and forces."""
     for m in motions:
         (x,), context = m.own.needs, _context(m.own)
-        r = _after_first(x)
-        base, start = _from_base(r), zero(Body, Body) if m.start is None else m.start
+        start = zero(Body, Body) if m.start is None else m.start
         yield from ((y, y) for y in m.letters if y is not None)
-        yield ad(r, context=context), m.own - m.parent + start
-        yield ad(r - base, context=context), m.own - m.parent
+        yield from ((y, m.own - m.parent + more) for y, more in across(m))
         yield ad(E.T @ x, context=context), m.parent - start
     yield from ((x, x) for x in bars)
 
@@ -294,7 +306,7 @@ def _by_linearity(x: Leaf, motions: Iterable[Motion], bars: Iterable[Leaf]) -> t
     if _kind(x) not in ("ad", "bar"):
         return ()
     for known, e in _sums(motions, bars):
-        if _vector(known) == _vector(x):
+        if same_vector(known, x):
             return () if e is x else equation("linearity of cross products", x, e, "definition")
     return at_roots(x) if all(_first(t) is E0.T for _, t in _terms(x.needs[0])) else ()
 
