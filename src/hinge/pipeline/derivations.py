@@ -29,7 +29,7 @@ from hinge.sweeps import Cost, Factors, Program, cost, lower
 #: Derivatives have many words, and weighing a form takes long: so many forms are followed, which lead from an
 #: inverse of the mass matrix to sweeps.
 SHORT = 2
-#: Closed forms are weighed for derivatives of at most so many words: those of second derivatives have hundreds,
+#: Closed forms are weighed for derivatives of at most so many words. Second derivatives have hundreds,
 #: and weighing one takes seconds.
 CLOSABLE = 100
 
