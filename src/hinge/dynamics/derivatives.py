@@ -8,8 +8,8 @@ is. Rows are results, columns directions. What a call names `q` is the derivativ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hinge.algebra import (
     STANDARD,
@@ -27,14 +27,20 @@ from hinge.algebra import (
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.arguments import External, external_forces
-from hinge.dynamics.cached import CALLS, compiled
+from hinge.dynamics.cached import CALLS, ROWS, compiled
 from hinge.dynamics.derivative_forms import Forms
 from hinge.dynamics.expressions import VALUE, Parts, expression
+from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import BaseMotion, base_inputs
 from hinge.dynamics.signatures import ARGUMENTS
+from hinge.dynamics.values import checked_results
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.model import Robot, checked_robot, refuse_text
 from hinge.spatial import Array, ArrayLike
+from hinge.targets import Dispatcher, dispatcher
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 __all__ = [
     "Derivatives",
@@ -52,19 +58,18 @@ LETTERS: dict[str, Leaf] = {
 class Derivatives:
     """The value of a verb and its derivatives, each an attribute: `d.q`, `d.qd` …
 
-    `of` names the value. Only what was asked for by `wrt` is there.
+    The value comes first, by its own name. Only what was asked for by `wrt` is there.
     """
 
-    def __init__(self, of: str, found: Mapping[str, Array]) -> None:
-        self.__dict__.update(found)
-        self._of = of
+    def __init__(self, found: dict[str, Array]) -> None:
+        self.__dict__ = found
 
     def __getattr__(self, name: str) -> Array:
-        there = ", ".join(n for n in self.__dict__ if not n.startswith("_"))
+        there = ", ".join(self.__dict__)
         raise AttributeError(f"{name}: is not among {there}; ask for a derivative by wrt=({name!r}, …)")
 
     def __repr__(self) -> str:
-        shapes = (f"{n} {x.shape}" for n, x in self.__dict__.items() if not n.startswith("_"))
+        shapes = (f"{n} {x.shape}" for n, x in self.__dict__.items())
         return f"Derivatives({', '.join(shapes)})"
 
 
@@ -117,6 +122,21 @@ def _name_of(by: Any) -> str:
 # Matrices.
 
 
+def _quick(f: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that goes straight into the code of robots it knows, as verbs do.
+
+    With `wrt` as it is by default and without options but `passive`, a call with plain arrays runs no Python.
+    """
+    found = dispatcher(f, ("passive",))
+    ROWS.append(found.forget)
+    _DISPATCHERS[f.__name__.removesuffix("_derivatives")] = found
+    return found.function
+
+
+_DISPATCHERS: dict[str, Dispatcher] = {}
+
+
+@_quick
 def inverse_dynamics_derivatives(
     robot: Robot,
     q: ArrayLike,
@@ -127,18 +147,20 @@ def inverse_dynamics_derivatives(
     external: External = None,
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
+    out: Mapping[str, Array] | Derivatives | None = None,
     passive: bool = False,
 ) -> Derivatives:
     """Return tau and its derivatives by what `wrt` names, each (…, nv, nv).
 
     `wrt` may name "q", "qd", "qdd" (the mass matrix), "external" (…, nv, 6 n), columns [n; f] of each
-    frame in turn, "gravity" (…, nv, 3) and "inertias" (…, nv, bodies, 10). Other arguments as in
-    `inverse_dynamics`.
+    frame in turn, "gravity" (…, nv, 3) and "inertias" (…, nv, bodies, 10). `out` are arrays for the
+    results, by name, or what an earlier call returned. Other arguments as in `inverse_dynamics`.
     """
-    how = _How(_names(wrt), external, gravity, base, passive)
+    how = _How(_names(wrt), external, gravity, base, passive, out)
     return _matrices("inverse_dynamics", robot, q, {"qd": qd, "qdd": qdd}, how)
 
 
+@_quick
 def forward_dynamics_derivatives(
     robot: Robot,
     q: ArrayLike,
@@ -149,14 +171,15 @@ def forward_dynamics_derivatives(
     external: External = None,
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
+    out: Mapping[str, Array] | Derivatives | None = None,
     passive: bool = False,
 ) -> Derivatives:
     """Return qdd and its derivatives by what `wrt` names, each (…, nv, nv): ∂FD = −𝓜⁻¹ ∂ID at q̈ = FD.
 
-    `wrt` may name "q", "qd", "tau" (𝓜⁻¹), "external", "gravity" and "inertias", as in
+    `wrt` may name "q", "qd", "tau" (𝓜⁻¹), "external", "gravity" and "inertias", and `out` is as in
     `inverse_dynamics_derivatives`; other arguments as in `forward_dynamics`.
     """
-    how = _How(_names(wrt), external, gravity, base, passive)
+    how = _How(_names(wrt), external, gravity, base, passive, out)
     return _matrices("forward_dynamics", robot, q, {"qd": qd, "tau": tau}, how)
 
 
@@ -167,6 +190,10 @@ _VERBS = {
 }
 
 
+#: What derivatives are taken by unless a call says so.
+_USUAL = {"inverse_dynamics": ("q", "qd"), "forward_dynamics": ("q", "qd", "tau")}
+
+
 class _How(NamedTuple):
     """The options of a call."""
 
@@ -175,11 +202,18 @@ class _How(NamedTuple):
     gravity: ArrayLike | None
     base: BaseMotion | None
     passive: bool
+    out: Mapping[str, Array] | Derivatives | None
 
     @property
     def is_plain(self) -> bool:
         """Whether a call takes arrays alone, so that it is known by its names."""
-        return self.external is None and self.gravity is None and self.base is None
+        return self.external is None and self.gravity is None and self.base is None and self.out is None
+
+
+@lru_cache(maxsize=256)
+def _finish(verb: str, robot: Robot, names: tuple[str, ...]) -> Callable[[Any], Derivatives]:
+    """Return what finishes the calls of a verb, the same for the same names, so that entries are shared."""
+    return as_derivatives(_VERBS[verb][0], robot, names)
 
 
 def _matrices(
@@ -196,15 +230,44 @@ def _matrices(
     _refuse(names, nodes, moving)
     parts = derivative_parts(verb, names, passive=how.passive, base=moving)
     f = compiled(checked_robot(robot), parts, nodes)
-    finish = as_derivatives(of, robot)
+    finish = _finish(verb, robot, names)
     if how.is_plain:
-        return CALLS.put(key, f.entry_for(finish=finish))(q, *vectors.values())
+        entry = f.entry_for(finish=finish)
+        if how.wrt == _USUAL[verb]:
+            _DISPATCHERS[verb].introduce(robot, entry, how.passive)
+        return CALLS.put(key, entry)(q, *vectors.values())
     given: dict[str, Any] = {**vectors, **forces}
     if how.base is not None:
         given |= base_inputs(how.base, f.robot, how.gravity, {"q": q, **given})
     elif how.gravity is not None:
         given["gravity"] = how.gravity
-    return finish(f.evaluate(q, given, called=ARGUMENTS))
+    if how.out is None:
+        return finish(f.evaluate(q, given, called=ARGUMENTS))
+    return _into(how.out, f, {of: VALUE, **{n: f"by_{n}" for n in names}}, q, given, finish)
+
+
+def _into(
+    out: Mapping[str, Array] | Derivatives,
+    f: Compiled,
+    outputs: Mapping[str, str],
+    q: ArrayLike,
+    given: Mapping[str, Any],
+    finish: Callable[[Any], Derivatives],
+) -> Derivatives:
+    """Return the results of a call in arrays of the caller; those that are shown in another form are copied."""
+    to = vars(out) if isinstance(out, Derivatives) else out
+    if not isinstance(to, Mapping) or to.keys() != outputs.keys():  # pyright: ignore[reportUnnecessaryIsInstance]
+        wanted = ", ".join(outputs)
+        got = ", ".join(map(str, to)) if isinstance(to, Mapping) else type(to).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"out: expected arrays by the names {wanted}, got {got}")
+    if not outputs.keys() & SHOWN.keys():
+        found = f.evaluate(q, given, called=ARGUMENTS, out={outputs[n]: x for n, x in to.items()})
+        return finish({n: found[n] for n in outputs.values()})
+    found = vars(finish(f.evaluate(q, given, called=ARGUMENTS)))
+    for n, x in found.items():
+        checked_results({n: to[n]}, {n: x.shape}, (), x.dtype.type)
+        to[n][...] = x
+    return Derivatives(dict(to))
 
 
 def _refuse(names: tuple[str, ...], nodes: Sequence[str], moving: bool) -> None:
@@ -225,19 +288,30 @@ def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, 
     return Parts(given, form=form)
 
 
-def as_derivatives(of: str, robot: Robot) -> Callable[[Any], Derivatives]:
-    """Return what makes of the results of a program what a verb returns, its value under the name `of`."""
-    bodies = len(robot.bodies)
+def _gravity(found: Array, robot: Robot) -> Array:
+    """Return the derivative by gravity: g is the acceleration of the world that stands for it."""
+    del robot
+    return -found[..., 3:]
+
+
+def _inertias(found: Array, robot: Robot) -> Array:
+    return found.reshape(*found.shape[:-1], len(robot.bodies), 10)
+
+
+#: Derivatives that are shown in another form than programs have them in.
+SHOWN: dict[str, Callable[[Array, Robot], Array]] = {"gravity": _gravity, "inertias": _inertias}
+
+
+def as_derivatives(of: str, robot: Robot, names: Sequence[str]) -> Callable[[Any], Derivatives]:
+    """Return what makes of the results of a program, in order, what a verb returns, its value first."""
+    keys = (of, *names)
+    special = {n: SHOWN[n] for n in names if n in SHOWN}
 
     def made(found: Mapping[str, Array]) -> Derivatives:
-        shown = {of: found[VALUE]}
-        shown |= {name.removeprefix("by_"): x for name, x in found.items() if name != VALUE}
-        if "gravity" in shown:  # g is the acceleration of the world that stands for gravity
-            shown["gravity"] = -shown["gravity"][..., 3:]
-        if "inertias" in shown:
-            whole = shown["inertias"]
-            shown["inertias"] = whole.reshape(*whole.shape[:-1], bodies, 10)
-        return Derivatives(of, shown)
+        shown = dict(zip(keys, found.values(), strict=True))
+        for n, show in special.items():
+            shown[n] = show(shown[n], robot)
+        return Derivatives(shown)
 
     return made
 
