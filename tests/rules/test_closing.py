@@ -100,7 +100,7 @@ def test_the_verbs_derive_their_form():
     assert form is not None
     names = [line.name for line in form.lines]
     assert names[0] == "given" and names[1].startswith("motions written covariantly")
-    assert names[2:] == [name for name in steps(derivative(PLAIN.tau, q), derivative(PLAIN.tau, qd))[0]]
+    assert names[2:] == steps(derivative(PLAIN.tau, q), derivative(PLAIN.tau, qd))[0]
 
 
 def test_a_letter_that_is_held_is_a_constant():
