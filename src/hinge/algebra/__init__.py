@@ -4,7 +4,19 @@ from hinge.algebra import appendix, letters
 from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.configuration import Configuration, q
 from hinge.algebra.covariant import CovariantDynamics
-from hinge.algebra.derived_letters import ad, along, bar, block, composite, coriolis, definition_of, partial, turned, value
+from hinge.algebra.derived_letters import (
+    ad,
+    along,
+    bar,
+    block,
+    composite,
+    coriolis,
+    definition_of,
+    in_cross_products,
+    partial,
+    turned,
+    value,
+)
 from hinge.algebra.differentiation import context_of, derivative
 from hinge.algebra.exact import Coefficient, Number, simplest
 from hinge.algebra.expression import (
@@ -40,6 +52,7 @@ from hinge.algebra.polynomials import (
     Word,
     adjoint_word,
     combined,
+    degree,
     factored,
     inverted,
     leaf_of,
@@ -137,11 +150,13 @@ __all__ = [
     "context_of",
     "coriolis",
     "definition_of",
+    "degree",
     "depth",
     "derivative",
     "factored",
     "hides_fixed_bodies",
     "identity",
+    "in_cross_products",
     "inverted",
     "is_bias",
     "is_frame_free",

@@ -4,14 +4,14 @@ With V̂ = ad(V) and so on,
 
     V = φᵀ (Hᵀ q̇ + E₀ᵀ V₀)    A = φᵀ (Hᵀ q̈ + V̂ Hᵀ q̇ + s + E₀ᵀ g)    f = M A − V̂ᵀ M V − B fₓ    τ = H φ f
 
-where s = ∂(Hᵀ q̇)/∂q q̇ is the rate of the hinge map, zero for most joints. No origin of a frame shows in any of
-these, so every letter is the same vector in all frames, and its cross product goes along with a change of
-frames: ad(Eᵀ x) Eᵀ = Eᵀ ad(x). From that and bar(φ f) = f̄ + E bar(φ f) Eᵀ the derivatives follow in closed form,
+where s = ∂(Hᵀ q̇)/∂q q̇ is the rate of the hinge map, zero for most joints. All of these are the same vectors
+in all frames, and cross products go along with a change of frames: ad(Eᵀ x) Eᵀ = Eᵀ ad(x). From that and
+bar(φ f) = f̄ + E bar(φ f) Eᵀ the derivatives follow in closed form,
 
     ∂τ/∂q = H φ (2B φᵀ Ψ + M φᵀ Ψ₂) + H (φ − 1) F̄ Hᵀ      ∂τ/∂q̇ = H φ (2B φᵀ Hᵀ + M φᵀ (Ψ + V̂ Hᵀ))
     Ψ = V̂λ Hᵀ,  Ψ₂ = Âλ Hᵀ + V̂λ Ψ,  2B = −V̂ᵀ M − M V̂ + bar(M V),  F̄ = bar(φ f)
 
-with V̂λ and Âλ of the parents: Carpentier and Mansard (2018); Singh, Russo and Wensing (2022). Joints whose
+with V̂λ and Âλ of the parents: Carpentier and Mansard (2018); Singh, Russell and Wensing (2022). Joints whose
 hinge map depends on q have more terms, partial derivatives of it, which are there too.
 """
 
@@ -20,9 +20,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hinge.algebra.derived_letters import ad, bar, block, composite, coriolis, partial
+from hinge.algebra.derived_letters import ad, bar, partial
 from hinge.algebra.expression import Adjoint, Expr, Leaf, identity, zero
-from hinge.algebra.letters import E0, E, H, M, R, g, phi, qd, qdd
+from hinge.algebra.letters import E0, E, H, M, g, phi, qd, qdd
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter
 from hinge.algebra.space import Body, One
@@ -169,47 +169,8 @@ class CovariantDynamics:
         return H @ phi @ inside + turned + self._partial(H, None, self.F)
 
     @cached_property
-    def Psi_dot(self) -> Expr:
-        """Ψ + V̂ Hᵀ, and what the rate of the hinge map adds."""
-        rate = self._hinge(qd)
-        return self.V_parent @ H.T + self.V_hat @ H.T + rate + self._partial(rate, 0, qd)
-
-    @cached_property
     def by_qd(self) -> Expr:
         """∂τ/∂q̇ in closed form."""
-        return H @ phi @ (self.twice_B @ phi.T @ H.T + M @ phi.T @ self.Psi_dot)
-
-    # The same with composites: φ Z φᵀ = φ C + C φᵀ − C, so that each word goes one way.
-
-    def _block(self, Z: Expr) -> Leaf:
-        return block(Z, context=self.context)
-
-    @cached_property
-    def twice(self) -> Leaf:
-        """The letter 2B."""
-        return coriolis(self.V, context=self.context)
-
-    @cached_property
-    def forces(self) -> Expr:
-        """F, with B V for −V̂ᵀ M V, which is the same: ad(V) V = 0 and bar(M V) V = −ad(V)ᵀ M V."""
-        moved = M @ self.A + self.twice @ self.V / 2
-        return phi @ (moved if self.load is None else moved - self.load)
-
-    def _split(self, forces: Expr, motions: Expr) -> Expr:
-        """Return H φ (2B φᵀ forces + M φᵀ motions), each word of which goes one way."""
-        made = composite(self.twice, context=self.context)
-        parts = [H @ (phi @ C + C @ phi.T - C) @ x for C, x in ((made, forces), (R, motions))]
-        return parts[0] + parts[1]
-
-    @cached_property
-    def columns_by_q(self) -> Expr:
-        """∂τ/∂q with composites."""
-        F = self.forces
-        turned = H @ (phi - identity(Body)) @ self._bar(F) @ H.T
-        moved = self._split(self._block(self.Psi), self._block(self.Psi_2))
-        return moved + turned + self._partial(H, None, F)
-
-    @cached_property
-    def columns_by_qd(self) -> Expr:
-        """∂τ/∂q̇ with composites."""
-        return self._split(H.T, self._block(self.Psi_dot))
+        rate = self._hinge(qd)
+        moved = self.V_parent @ H.T + self.V_hat @ H.T + rate + self._partial(rate, 0, qd)
+        return H @ phi @ (self.twice_B @ phi.T @ H.T + M @ phi.T @ moved)

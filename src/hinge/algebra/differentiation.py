@@ -15,6 +15,7 @@ y = X⁻¹ r, a letter that is computed once.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -50,12 +51,13 @@ from hinge.errors import ArgumentError
 By: TypeAlias = Configuration | Leaf
 
 
-def derivative(e: Expr, by: By, *, along: Expr | None = None) -> Expr:
+def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = ()) -> Expr:
     """Return the derivative of a vector, or of a number, by q or by a vector letter.
 
     That of a vector is an operator: its columns are the matrix, D @ x the change along x, D.T @ c the
     gradient of cᵀ e. That of a number is a row, which is shown as a vector. With `along`, joint rates, it is
-    the change of any expression along these, by q alone; an operator has no other derivative.
+    the change of any expression along these, by q alone; an operator has no other derivative. Letters that
+    are `held` are taken for constants.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Letters such as P, D and ψ, which stand for results of a recursion, have none: write an expression
@@ -65,7 +67,7 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None) -> Expr:
         raise ArgumentError(f"e: expected an expression of hinge.algebra, got {type(e).__name__}")
     if not isinstance(by, Configuration) and not (isinstance(by, Leaf) and by.domain is One):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by: expected q or a vector letter, such as qd, got {by!r}")
-    rules = _Rules(by, context_of(e))
+    rules = _Rules(by, context_of(e), frozenset(held))
     if along is not None:
         return _along(rules, e, along)
     if e.domain is not One:

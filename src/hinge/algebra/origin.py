@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 #: What a derived letter is: x× on motions, f ↦ x ×* f, a vector that is computed apart, a partial derivative,
-#: and the same along a direction; `turned` is what a turn of a node's axes does; `composite` adds up blocks of
-#: all bodies that a body carries, `block` is a block that is computed once, `coriolis` is 2B of a motion.
-Kind: TypeAlias = Literal["ad", "bar", "value", "partial", "along", "turned", "composite", "block", "coriolis"]
+#: and the same along a direction; `turned` is what a turn of a node's axes does. `composite` is the sum over
+#: all that a body carries, `block` a block that is computed once, `coriolis` 2B of a motion.
+Kind: TypeAlias = Literal[
+    "ad", "bar", "value", "partial", "along", "turned", "composite", "block", "coriolis"
+]  # fmt: skip
 #: Where derived letters may be evaluated: in the bodies' own frames, in any frames, or in any frames with
 #: bodies on fixed joints merged. It is that of the expression that was differentiated.
 Context: TypeAlias = Literal["own frames", "any frames", "merged"]
@@ -19,9 +21,9 @@ DEFINED = ("composite", "block")
 
 @dataclass(frozen=True)
 class Origin:
-    """How a letter was made: `of` is the letter that a partial derivative is of, an adjoint among them, or the
-    block-diagonal operator of a composite.
+    """How a letter was made.
 
+    `of` is the letter that a partial derivative is of, an adjoint among them; of a composite, its blocks.
     `slot` is the number of the argument that the derivative is taken by, None for the joint's own q, or the
     letter of a parameter of the model. With `applied`, `of` is an operator, which acts on the first need.
     """

@@ -1,8 +1,9 @@
 """The forms in which derivatives of dynamics are computed as matrices.
 
 With motions written covariantly the derivatives of inverse dynamics have closed forms, Carpentier and Mansard
-(2018), Singh, Russo and Wensing (2022). With composites every word of these goes one way: entries towards the
-base are columns of one sweep, and those away from it are rows of the same sweep. The derivatives of forward
+(2018), Singh, Russell and Wensing (2022), to which named identities lead. With composites every word of these
+goes one way: entries towards the base are columns of one sweep, and those away from it are rows of the same
+sweep. The derivatives of forward
 dynamics are these times −𝓜⁻¹ = −(I − H ψ K)ᵀ D⁻¹ (I − H ψ K), multiplied as matrices with their zeros.
 """
 
@@ -22,6 +23,7 @@ from hinge.algebra import (
     H,
     Leaf,
     Letter,
+    M,
     Polynomial,
     a,
     a_m,
@@ -43,12 +45,10 @@ from hinge.algebra import (
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.expressions import VALUE, mass, whiten
-from hinge.pipeline import Derivation, DerivationLine, derive
+from hinge.pipeline import Derivation, DerivationLine, closed_forms, derive
 from hinge.sweeps import Factors
 
-SOURCES = "Carpentier and Mansard 2018; Singh, Russo and Wensing 2022"
-COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = B V"
-SPLIT = "composites: φ Z φᵀ = φ C + C φᵀ − C"
+COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = −V̂ᵀ M V"
 PRODUCT = "∂FD = −𝓜⁻¹ ∂ID, and 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K), as matrices"
 #: Outputs with closed forms, and what each is the derivative by.
 CLOSED = {"by_q": configuration, "by_qd": qd}
@@ -56,7 +56,7 @@ CLOSED = {"by_q": configuration, "by_qd": qd}
 
 @dataclass(frozen=True)
 class Forms:
-    """The forms of dynamics and their derivatives, which `given` has as the rules of differentiation give them.
+    """The forms of dynamics and their derivatives; `given` has them as the rules of differentiation do.
 
     `of` is the verb, `e` its expression; `passive` and `base` are its options.
     """
@@ -75,44 +75,54 @@ class Forms:
         start, weight = (V0, A0) if self.base else (None, g)
         return CovariantDynamics(ahead, start, weight, B @ f_ext, context)
 
-    def _closed(self, name: str) -> Expr:
-        return self.motion.by_q if name == "by_q" else self.motion.by_qd
+    @cached_property
+    def _names(self) -> list[str]:
+        return [n for n in CLOSED if n in self.given]
 
-    def _columns(self, name: str) -> Expr:
-        """Return the derivative of inverse dynamics, each word of which goes one way."""
-        found = self.motion.columns_by_q if name == "by_q" else self.motion.columns_by_qd
-        return found - algebraic(tau_j, CLOSED[name]) if self.passive else found
+    @cached_property
+    def _inverse(self) -> list[DerivationLine]:
+        """The derivatives of inverse dynamics: by covariant letters, and the steps to their closed forms."""
+        y = self.motion.accelerations
+        held = [y] if isinstance(y, Leaf) else []
+        found = {n: algebraic(self.motion.tau, CLOSED[n], held=held) for n in self._names}
+        own = {n: algebraic(tau_j, CLOSED[n]) for n in self._names} if self.passive else {}
+        first, *steps = closed_forms(found) if found else (DerivationLine("", "", {}, None),)
+        return [
+            replace(line, expressions={n: e - own[n] if own else e for n, e in line.expressions.items()})
+            for line in (replace(first, name=COVARIANT), *steps)
+        ]
 
     @cached_property
     def derivation(self) -> Derivation:
         """The steps to the form that is computed."""
-        names = [n for n in CLOSED if n in self.given]
         if self.of == "inverse_dynamics":
-            tau = H @ self.motion.forces - tau_j if self.passive else H @ self.motion.forces
-            closed = {n: self._closed(n) for n in names}
-            split = {n: self._columns(n) for n in names}
-            return self._steps({VALUE: tau, **closed}, {VALUE: tau, **split}, {})
-        products = {n: Factors((whiten.T, Di @ whiten, self._columns(n)), negative=True) for n in names}
-        closed = {n: -(mass.inv() @ self._closed(n)) for n in names}
+            tau = self.motion.tau - tau_j if self.passive else self.motion.tau
+            return self._steps([_with(line, {VALUE: tau}) for line in self._inverse], {})
+        columns = self._inverse[-1].expressions
+        products = {n: Factors((whiten.T, Di @ whiten, e), negative=True) for n, e in columns.items()}
         if "by_tau" in self.given:
             products["by_tau"] = Factors((whiten.T, Di @ whiten), mirror=True)
-            closed["by_tau"] = self.given["by_tau"]
         split = {n: product(*x.factors) * (-1 if x.negative else 1) for n, x in products.items()}
-        found = self._steps(closed, split, products)
+        kept = {n: self.given[n] for n in products if n not in columns}
+        lines = [
+            replace(line, expressions={n: -(mass.inv() @ e) for n, e in line.expressions.items()})
+            for line in self._inverse
+        ]
+        last = DerivationLine(PRODUCT, "JPL 88-11 (4.16)", split, None)
+        found = self._steps([*(_with(line, kept) for line in lines), last], products)
         y = self.motion.accelerations
         assert isinstance(y, Leaf)
         return replace(found, computed={**found.computed, y: self._covariant(derive({self.of: self.e}))})
 
-    def _steps(
-        self, closed: Mapping[str, Expr], split: Mapping[str, Expr], products: Mapping[str, Factors]
-    ) -> Derivation:
-        """Return the derivation with two steps; outputs without closed forms are derived by themselves."""
-        others = {n: derive({n: e}) for n, e in self.given.items() if n not in closed and n != VALUE}
-        rest = {n: d.expressions[n] for n, d in others.items()}
+    def _steps(self, steps: list[DerivationLine], products: Mapping[str, Factors]) -> Derivation:
+        """Return the derivation with these steps; outputs that they do not have are derived by themselves."""
+        known = {VALUE, *steps[-1].expressions}
+        others = {n: derive({n: e}) for n, e in self.given.items() if n not in known}
+        rest = {VALUE: self.given[VALUE], **{n: d.expressions[n] for n, d in others.items()}}
         lines = [DerivationLine("given", "", self.given, None)]
-        for name, source, forms in ((COVARIANT, SOURCES, closed), (SPLIT, "", split)):
-            made = {VALUE: self.given[VALUE], **forms, **rest}
-            lines.append(DerivationLine(name, source, {n: made[n] for n in self.given}, None))
+        for line in steps:
+            made = {**rest, **line.expressions}
+            lines.append(replace(line, expressions={n: made[n] for n in self.given}))
         computed = {x: d for other in others.values() for x, d in other.computed.items()}
         inverses = {x: e for other in others.values() for x, e in other.inverses.items()}
         return Derivation(
@@ -122,7 +132,7 @@ class Forms:
     def _covariant(self, found: Derivation) -> Derivation:
         """Return the derivation of the accelerations with covariant letters in place of a and b."""
         rate = self.motion.V_hat @ H.T @ qd + self.motion.s
-        force = self.motion.twice @ self.motion.V / 2
+        force = -(self.motion.V_hat.T @ M @ self.motion.V)
         by = {x: polynomial(e, no_inverse) for x, e in ((a, rate), (a_m, rate), (b, force), (b_m, force))}
 
         def meaning(letter: Letter) -> Polynomial | None:
@@ -132,3 +142,8 @@ class Forms:
             n: factored(substituted(polynomial(e, no_inverse), meaning)) for n, e in found.expressions.items()
         }
         return replace(found, lines=(*found.lines, DerivationLine(COVARIANT, "", form, None)))
+
+
+def _with(line: DerivationLine, more: Mapping[str, Expr]) -> DerivationLine:
+    """Return a line that has other outputs too."""
+    return replace(line, expressions={**more, **line.expressions})
