@@ -57,10 +57,15 @@ class _Differential:
         """Return what a call returns, given the results of the program."""
         raise NotImplementedError
 
+    @property
+    def _results(self) -> tuple[str, ...]:
+        """The names of results for `_finished`, in the order of the expressions."""
+        raise NotImplementedError
+
     @cached_property
     def _entry(self) -> Callable[..., Any]:
         """The way of plain arrays into the code, in the order of the program."""
-        return self.compiled.entry_for(finish=self._finished)
+        return self.compiled.entry_for(finish=self._finished, names=self._results)
 
     @property
     def shown(self) -> Expr:
@@ -108,6 +113,10 @@ class Push(_Differential):
             given[f"d_{n}"] = np.zeros(size) if along is None else along
         return self._entry(q, *(given[n] for n in self.compiled.vectors))
 
+    @property
+    def _results(self) -> tuple[str, ...]:
+        return VALUE, "change"
+
     def _finished(self, found: Any) -> tuple[Array, Array]:
         return found[VALUE], found["change"]
 
@@ -122,23 +131,25 @@ class Pull(_Differential):
 
     def __call__(self, q: ArrayLike, *arrays_and_c: ArrayLike) -> tuple[Array, dict[str, Array]]:
         """Return the value and the gradients of cᵀ value, c the last argument."""
-        if len(arrays_and_c) != len(self._places):
+        if len(arrays_and_c) != len(self.arrays) + 1:
             wanted = ", ".join(["q", *self.arrays, "c"])
             raise TypeError(f"pull: expected the arrays {wanted}, got {1 + len(arrays_and_c)}")
-        return self._entry(q, *[arrays_and_c[k] for k in self._taken])
+        taken = self._taken
+        return self._entry(q, *(arrays_and_c if taken is None else [arrays_and_c[k] for k in taken]))
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        """Where the arrays of a call stand after q."""
-        return {n: k for k, n in enumerate([*self.arrays, "c"])}
+    def _taken(self) -> list[int] | None:
+        """Which arrays after q the program takes, in its order; None if all as they come."""
+        names = [*self.arrays, "c"]
+        found = [names.index(n) for n in self.compiled.vectors]
+        return None if found == list(range(len(names))) else found
 
-    @cached_property
-    def _taken(self) -> list[int]:
-        return [self._places[n] for n in self.compiled.vectors]
+    @property
+    def _results(self) -> tuple[str, ...]:
+        return VALUE, *self.wrt
 
     def _finished(self, found: Any) -> tuple[Array, dict[str, Array]]:
-        value_of, *grads = found.values()
-        return value_of, dict(zip(self.wrt, grads, strict=True))
+        return found.pop(VALUE), found
 
 
 def jvp(
