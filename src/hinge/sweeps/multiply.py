@@ -181,11 +181,14 @@ class Multiplication:
         *lefts, found = factors
         lying: Lying = {}
         for k, left in reversed(list(enumerate(lefts))):
-            found, lying = self._two(left, found, lying, negative=negative and not k, mirror=mirror and not k)
+            last = k == 0
+            found, lying = self._two(
+                left, found, lying, negative=negative and last, mirror=mirror and last, last=last
+            )
         return found
 
     def _two(
-        self, left: KnownBlock, right: KnownBlock, lying: Lying, *, negative: bool, mirror: bool
+        self, left: KnownBlock, right: KnownBlock, lying: Lying, *, negative: bool, mirror: bool, last: bool
     ) -> tuple[KnownBlock, Lying]:
         """Return the product of two matrices, and how its slots lie."""
         a, b = self.packs.plain(left), self.packs.plain(right)
@@ -193,7 +196,8 @@ class Multiplication:
         rows, groups = grouped(filled[0], ROWS), grouped(filled[1].T, COLUMNS)
         columns = self.packs.columns(b, groups, lying)
         found = zeros(len(a), b.shape[1])
-        nonzero = filled[0].astype(int) @ filled[1].astype(int) > 0
+        # Of a factor of the next product, zeros within tiles are computed, so that tiles are alike.
+        nonzero = filled[0].astype(int) @ filled[1].astype(int) >= (1 if last else 0)
         made: Lying = {}
         tiles: list[Tile] = []  # after all copies, so that what they store lies side by side
         for j, i in product(groups, rows):
@@ -207,9 +211,9 @@ class Multiplication:
             there, known = made.get(j, ((), ()))
             made[j] = (*there, *i), (*known, *slots)
             for (r, c), slot in zip(product(i, j), slots, strict=True):
-                if nonzero[r, c] and not (mirror and r < c):
+                if nonzero[r, c]:
                     found[r, c] = Slot(slot)
-                    if mirror:
+                    if mirror and r > c and found[c, r] == 0.0:
                         found[c, r] = Slot(slot)
         self.memory.calls += tiles
         return found, made
