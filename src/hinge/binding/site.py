@@ -297,6 +297,20 @@ class RobotSite(HingeSite):
         found[3:6] = cross(w, cross(w, h))
         return found
 
+    def coriolis(self, v: Block) -> Block:
+        """Return [T 0; −2p× 0], p = m v + ω × h and T = ω× (2I − tr I) + 2 (v · h) − 2 v hᵀ."""
+        w, u, m, h = v[:3], v[3:6], self.body[0], self.body[1:4]
+        inertia = self.inertia[:3, :3]
+        trace = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+        twice = 2.0 * h
+        found = zeros(self.size, self.size)
+        found[:3, :3] = skew(w) @ (2.0 * inertia - trace * unit_block(3)) - np.multiply.outer(u, twice)
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            found[k, k] = (skew(w) @ (2.0 * inertia))[k, k] + u[i] * twice[i] + u[j] * twice[j]
+        found[3:6, :3] = -skew(2.0 * m * u + cross(w, twice))
+        return found
+
     def _regressor(self, alpha: Block, v: Block) -> Block:
         """Return 𝒜 (n, 10 k): M α + b for each of the parameters alone, which it is linear in."""
         found = zeros(self.size, 10 * len(self.members))
