@@ -29,6 +29,9 @@ from hinge.sweeps import Cost, Factors, Program, cost, lower
 #: Derivatives have many words, and weighing a form takes long: so many forms are followed, which lead from an
 #: inverse of the mass matrix to sweeps.
 SHORT = 2
+#: Closed forms are weighed for derivatives of at most so many words. Second derivatives have hundreds,
+#: and weighing one takes seconds.
+CLOSABLE = 100
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,8 @@ class _Start:
 
     def closed(self, most: Cost) -> list[DerivationLine]:
         """Return the steps to the closed form of derivatives as matrices, if it costs less; else none."""
-        if all(p.domain is One for p in self.state):
+        words = sum(len(p.terms) for p in self.state)
+        if words > CLOSABLE or all(p.domain is One for p in self.state):
             return []
         steps = list(closing(self.state))
         found = self.cost(steps[-1][2]) if steps else most

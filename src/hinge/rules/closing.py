@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hinge.algebra import (
+    E0,
     Body,
     Carries,
     Coefficient,
     Context,
+    Expr,
     H,
     Joint,
     Leaf,
     Letter,
     M,
     Polynomial,
+    Space,
     Structure,
     Terms,
     Word,
+    Zero,
     bar,
     block,
     composite,
@@ -35,7 +39,7 @@ from hinge.algebra import (
     word_order,
 )
 from hinge.rules.graded import Motion, across, forces_of, motions_of, same_vector
-from hinge.rules.moves import COMMON, Move
+from hinge.rules.moves import Move
 
 COVARIANCE, FORCES, TWICE_B = "covariance of ad", "accumulated force", "2B of a motion"
 COMPOSITES, BLOCKS = "composite bodies", "blocks at hinges"
@@ -50,15 +54,17 @@ class Stage:
     source: str
     moves: tuple[Move, ...] = ()
     grouped: Callable[[Polynomial], Polynomial] | None = None
+    fewer: bool = False
 
     def apply(self, p: Polynomial) -> Polynomial:
-        """Return a polynomial with the step taken."""
+        """Return a polynomial with the step taken, unless it has to make fewer words and does not."""
         if self.grouped is not None:
             return self.grouped(p)
         terms: Mapping[Word, Coefficient] = p.terms
         for move in self.moves:
-            terms = move.apply(terms) or terms if terms else terms
-        return Polynomial(p.range, p.domain, terms)
+            made = move.apply(terms)
+            terms = terms if made is None else made
+        return p if self.fewer and len(terms) >= len(p.terms) else Polynomial(p.range, p.domain, terms)
 
 
 def closing(state: Sequence[Polynomial]) -> Iterator[tuple[str, str, tuple[Polynomial, ...]]]:
@@ -75,6 +81,7 @@ def closing(state: Sequence[Polynomial]) -> Iterator[tuple[str, str, tuple[Polyn
 
 def _covariance(letters: Sequence[Leaf]) -> Stage:
     motions = motions_of(letters)
+    still = [move for m in motions for move in _unchanged(m)]
     hinge = [move for m in motions for move in _turned(m, letters, at_hinge=True)]
     rest = [move for m in motions for move in _turned(m, letters, at_hinge=False)]
     roots = [
@@ -82,7 +89,7 @@ def _covariance(letters: Sequence[Leaf]) -> Stage:
         for m in motions
         if m.start is not None
     ]
-    return Stage(COVARIANCE, SINGH, (*hinge, *rest, *roots))
+    return Stage(COVARIANCE, SINGH, (*still, *hinge, *rest, *roots))
 
 
 def _turned(m: Motion, letters: Iterable[Leaf], *, at_hinge: bool) -> Iterator[Move]:
@@ -94,6 +101,12 @@ def _turned(m: Motion, letters: Iterable[Leaf], *, at_hinge: bool) -> Iterator[M
                 if at_hinge:
                     left, right = left @ H.T, right @ H.T
                 yield Move(COVARIANCE, left, right, SINGH)
+
+
+def _unchanged(m: Motion) -> Iterator[Move]:
+    """Yield x̂ φᵀ = φᵀ x̂λ for a motion that is the base's all along, such as gravity."""
+    if any(isinstance(x.needs[0], Zero) for x, _ in across(m)):
+        yield Move(COVARIANCE, m.own @ phi.T, phi.T @ m.parent, SINGH)
 
 
 def _forces(letters: Sequence[Leaf]) -> Stage:
@@ -112,21 +125,73 @@ def _twice_B(letters: Sequence[Leaf]) -> Stage:
         if momentum in letters:
             whole = coriolis(V, context=context) + m.own.T @ M + M @ m.own
             moves.append(Move(TWICE_B, momentum, whole, SINGH))
-    return Stage(TWICE_B, SINGH, tuple(moves))
+    return Stage(TWICE_B, SINGH, tuple(moves), fewer=True)
 
 
 def _composites(letters: Sequence[Leaf]) -> Stage:
-    made = [
-        (x, composite(x, context=_context(x)))
-        for x in letters
-        if x.origin is not None and x.origin.kind == "coriolis"
-    ]
-    moves = [Move("split of φ 2B φᵀ", phi @ x @ phi.T, phi @ C + C @ phi.T - C, SINGH) for x, C in made]
-    return Stage(COMPOSITES, SINGH, (*moves, COMMON[0]))
+    contexts = _contexts(letters)
+    return Stage(COMPOSITES, SINGH, grouped=lambda p: _with_composites(p, contexts[0]) if contexts else p)
+
+
+def _with_composites(p: Polynomial, context: Context) -> Polynomial:
+    """Return a polynomial with φ Z φᵀ = φ C + C φᵀ − C for sums Z of blocks between the same words."""
+    groups: dict[tuple[Word, Word], Terms] = {}
+    found: Terms = {}
+    for word, c in p.terms.items():
+        at = _gathered(word)
+        if at is None:
+            found[word] = c
+        else:
+            first, last = at
+            inside = groups.setdefault((word[:first], word[last + 1 :]), {})
+            inside[word[first + 1 : last]] = c
+    for (left, right), inside in groups.items():
+        size, Z = _scaled(inside, Body, Body)
+        C = composite(Z, context=context)
+        for middle, sign in (((phi, C), 1), ((C, phi.T), 1), ((C,), -1)):
+            word = _at_base((*left, *middle, *right))
+            found[word] = found.get(word, 0) + sign * size
+    return Polynomial(p.range, p.domain, {w: c for w, c in found.items() if c})
+
+
+def _gathered(word: Word) -> tuple[int, int] | None:
+    """Return where φ and φᵀ stand with nothing but blocks in between, or None."""
+    for first, x in enumerate(word):
+        if x is phi:
+            last = next((k for k in range(first + 1, len(word)) if not _is_block(word[k])), first)
+            if last > first + 1 and word[last] is phi.T:
+                return first, last
+    return None
+
+
+def _at_base(word: Word) -> Word:
+    """Return a word without φ beside blocks at the base: φ C E₀ᵀ = C E₀ᵀ, and the adjoint."""
+    for k in range(len(word) - 2):
+        if word[k] is phi and _is_block(word[k + 1]) and word[k + 2] is E0.T:
+            return word[:k] + word[k + 1 :]
+        if word[k] is E0 and _is_block(word[k + 1]) and word[k + 2] is phi.T:
+            return word[: k + 2] + word[k + 3 :]
+    return word
+
+
+def _is_block(x: Letter) -> bool:
+    return (x.range, x.domain) == (Body, Body) and leaf_of(x).structure is Structure.DIAGONAL
+
+
+def _scaled(terms: Terms, range_: Space, domain: Space) -> tuple[Coefficient, Expr]:
+    """Return a factor and an expression that starts with 1, whose product is the sum of words."""
+    size = terms[min(terms, key=word_order)]
+    inside = {w: simplest(Fraction(c) / size) for w, c in terms.items()}
+    return size, factored(Polynomial(range_, domain, inside))
+
+
+def _contexts(letters: Iterable[Leaf]) -> list[Context]:
+    """Return where the letters of a derivative may be evaluated, which is the same for all."""
+    return [_context(x) for x in letters if x.origin is not None and x.card.degree]
 
 
 def _blocks(letters: Sequence[Leaf]) -> Stage:
-    contexts = [_context(x) for x in letters if x.origin is not None and x.card.degree]
+    contexts = _contexts(letters)
 
     def grouped(p: Polynomial) -> Polynomial:
         return _with_blocks(p, contexts[0]) if p.domain is Joint and contexts else p
@@ -145,10 +210,8 @@ def _with_blocks(p: Polynomial, context: Context) -> Polynomial:
         if len(tails) == 1 and len(next(iter(tails))) <= 1:
             found |= {head + tail: c for tail, c in tails.items()}
             continue
-        size = tails[min(tails, key=word_order)]
-        inside = {tail: simplest(Fraction(c) / size) for tail, c in tails.items()}
-        made = block(factored(Polynomial(head[-1].domain, p.domain, inside)), context=context)
-        found[*head, made] = size
+        size, Z = _scaled(tails, Body, p.domain)
+        found[*head, block(Z, context=context)] = size
     return Polynomial(p.range, p.domain, found)
 
 
