@@ -31,7 +31,7 @@ from hinge.algebra import (
 from hinge.dynamics.derivatives import derivative_parts
 from hinge.dynamics.expressions import CATALOGUE, mass
 from hinge.pipeline import derive
-from hinge.rules import closing, decide
+from hinge.rules import closing_steps, decide
 from tests.folding import folded
 from tests.rules.test_graded import system
 
@@ -41,7 +41,7 @@ PLAIN, MOVING = CovariantDynamics(), CovariantDynamics(velocity=V0, gravity=A0, 
 def steps(*expressions):
     """Return the names of the steps, and the forms after each, the first one first."""
     start = tuple(polynomial(e, no_inverse) for e in expressions)
-    found = list(closing(start))
+    found = list(closing_steps(start))
     return [name for name, _, _ in found], [start, *(state for _, _, state in found)]
 
 

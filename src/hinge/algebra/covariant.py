@@ -27,9 +27,6 @@ from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter
 from hinge.algebra.space import Body, One
 
-_HINGE = H.T
-assert isinstance(_HINGE, Adjoint)
-
 
 @dataclass(frozen=True)
 class CovariantDynamics:
@@ -156,7 +153,9 @@ class CovariantDynamics:
 
     def _hinge(self, x: Expr) -> Leaf:
         """Return ∂(Hᵀ x)/∂q, zero where the hinge map is constant."""
-        return self._partial(_HINGE, None, x)
+        joint = H.T
+        assert isinstance(joint, Adjoint)
+        return self._partial(joint, None, x)
 
     def _partial(self, of: Letter, slot: int | None, at: Expr) -> Leaf:
         return partial(of, slot, at, context=self.context)

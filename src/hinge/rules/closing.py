@@ -34,7 +34,9 @@ from hinge.algebra import (
     coriolis,
     factored,
     leaf_of,
+    no_inverse,
     phi,
+    polynomial,
     simplest,
     word_order,
 )
@@ -67,7 +69,7 @@ class Stage:
         return p if self.fewer and len(terms) >= len(p.terms) else Polynomial(p.range, p.domain, terms)
 
 
-def closing(state: Sequence[Polynomial]) -> Iterator[tuple[str, str, tuple[Polynomial, ...]]]:
+def closing_steps(state: Sequence[Polynomial]) -> Iterator[tuple[str, str, tuple[Polynomial, ...]]]:
     """Yield the steps to the closed form of derivatives that change something: name, source and forms."""
     state = tuple(state)
     for make in _STAGES:
@@ -148,7 +150,8 @@ def _with_composites(p: Polynomial, context: Context) -> Polynomial:
     for (left, right), inside in groups.items():
         size, Z = _scaled(inside, Body, Body)
         C = composite(Z, context=context)
-        for middle, sign in (((phi, C), 1), ((C, phi.T), 1), ((C,), -1)):
+        split = polynomial(phi @ C + C @ phi.T - C, no_inverse)
+        for middle, sign in split.terms.items():
             word = _at_base((*left, *middle, *right))
             found[word] = found.get(word, 0) + sign * size
     return Polynomial(p.range, p.domain, {w: c for w, c in found.items() if c})
