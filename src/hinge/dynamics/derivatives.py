@@ -8,7 +8,7 @@ is. Rows are results, columns directions. What a call names `q` is the derivativ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hinge.algebra import (
@@ -61,8 +61,12 @@ class Derivatives:
     The value comes first, by its own name. Only what was asked for by `wrt` is there.
     """
 
-    def __init__(self, found: dict[str, Array]) -> None:
-        self.__dict__ = found
+    @classmethod
+    def of(cls, found: dict[str, Array]) -> Derivatives:
+        """Return results by name as attributes."""
+        made = _new(cls)
+        made.__dict__ = found
+        return made
 
     def __getattr__(self, name: str) -> Array:
         there = ", ".join(self.__dict__)
@@ -133,6 +137,7 @@ def _quick(f: Callable[P, R]) -> Callable[P, R]:
     return found.function
 
 
+_new = object.__new__
 _DISPATCHERS: dict[str, Dispatcher] = {}
 
 
@@ -210,12 +215,6 @@ class _How(NamedTuple):
         return self.external is None and self.gravity is None and self.base is None and self.out is None
 
 
-@lru_cache(maxsize=256)
-def _finish(verb: str, robot: Robot, names: tuple[str, ...]) -> Callable[[Any], Derivatives]:
-    """Return what finishes the calls of a verb, the same for the same names, so that entries are shared."""
-    return as_derivatives(_VERBS[verb][0], robot, names)
-
-
 def _matrices(
     verb: str, robot: Robot, q: ArrayLike, vectors: Mapping[str, ArrayLike], how: _How
 ) -> Derivatives:
@@ -230,9 +229,9 @@ def _matrices(
     _refuse(names, nodes, moving)
     parts = derivative_parts(verb, names, passive=how.passive, base=moving)
     f = compiled(checked_robot(robot), parts, nodes)
-    finish = _finish(verb, robot, names)
+    keys = (of, *names)
     if how.is_plain:
-        entry = f.entry_for(finish=finish)
+        entry = f.entry_for(finish=_finish(robot, names), names=keys)
         if how.wrt == _USUAL[verb]:
             _DISPATCHERS[verb].introduce(robot, entry, how.passive)
         return CALLS.put(key, entry)(q, *vectors.values())
@@ -241,33 +240,34 @@ def _matrices(
         given |= base_inputs(how.base, f.robot, how.gravity, {"q": q, **given})
     elif how.gravity is not None:
         given["gravity"] = how.gravity
-    if how.out is None:
-        return finish(f.evaluate(q, given, called=ARGUMENTS))
-    return _into(how.out, f, {of: VALUE, **{n: f"by_{n}" for n in names}}, q, given, finish)
+    outputs = dict(zip(keys, (VALUE, *(f"by_{n}" for n in names)), strict=True))
+    return _evaluated(f, q, given, outputs, how.out)
 
 
-def _into(
-    out: Mapping[str, Array] | Derivatives,
+def _evaluated(
     f: Compiled,
-    outputs: Mapping[str, str],
     q: ArrayLike,
     given: Mapping[str, Any],
-    finish: Callable[[Any], Derivatives],
+    outputs: Mapping[str, str],
+    out: Mapping[str, Array] | Derivatives | None,
 ) -> Derivatives:
-    """Return the results of a call in arrays of the caller; those that are shown in another form are copied."""
+    """Return the results of a call, perhaps in arrays of the caller; `outputs` are the program's names."""
+    if out is None:
+        found = f.evaluate(q, given, called=ARGUMENTS)
+        return as_derivatives({n: found[x] for n, x in outputs.items()}, f.robot)
     to = vars(out) if isinstance(out, Derivatives) else out
     if not isinstance(to, Mapping) or to.keys() != outputs.keys():  # pyright: ignore[reportUnnecessaryIsInstance]
         wanted = ", ".join(outputs)
         got = ", ".join(map(str, to)) if isinstance(to, Mapping) else type(to).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"out: expected arrays by the names {wanted}, got {got}")
     if not outputs.keys() & SHOWN.keys():
-        found = f.evaluate(q, given, called=ARGUMENTS, out={outputs[n]: x for n, x in to.items()})
-        return finish({n: found[n] for n in outputs.values()})
-    found = vars(finish(f.evaluate(q, given, called=ARGUMENTS)))
+        f.evaluate(q, given, called=ARGUMENTS, out={outputs[n]: x for n, x in to.items()})
+        return Derivatives.of({n: to[n] for n in outputs})
+    found = vars(_evaluated(f, q, given, outputs, None))  # some are shown in another form
+    checked_results(to, {n: x.shape for n, x in found.items()}, (), next(iter(found.values())).dtype.type)
     for n, x in found.items():
-        checked_results({n: to[n]}, {n: x.shape}, (), x.dtype.type)
         to[n][...] = x
-    return Derivatives(dict(to))
+    return Derivatives.of({n: to[n] for n in outputs})
 
 
 def _refuse(names: tuple[str, ...], nodes: Sequence[str], moving: bool) -> None:
@@ -302,18 +302,21 @@ def _inertias(found: Array, robot: Robot) -> Array:
 SHOWN: dict[str, Callable[[Array, Robot], Array]] = {"gravity": _gravity, "inertias": _inertias}
 
 
-def as_derivatives(of: str, robot: Robot, names: Sequence[str]) -> Callable[[Any], Derivatives]:
-    """Return what makes of the results of a program, in order, what a verb returns, its value first."""
-    keys = (of, *names)
-    special = {n: SHOWN[n] for n in names if n in SHOWN}
+def as_derivatives(found: dict[str, Array], robot: Robot) -> Derivatives:
+    """Return the results of a program, by their names, as they are shown."""
+    for n in SHOWN.keys() & found.keys():
+        found[n] = SHOWN[n](found[n], robot)
+    return Derivatives.of(found)
 
-    def made(found: Mapping[str, Array]) -> Derivatives:
-        shown = dict(zip(keys, found.values(), strict=True))
-        for n, show in special.items():
-            shown[n] = show(shown[n], robot)
-        return Derivatives(shown)
 
-    return made
+def _finish(robot: Robot, names: tuple[str, ...]) -> Callable[[dict[str, Array]], Derivatives]:
+    """Return what finishes calls, the same function for the same robot, so that entries are shared."""
+    return _shown_for(robot) if SHOWN.keys() & set(names) else Derivatives.of
+
+
+@lru_cache(maxsize=64)
+def _shown_for(robot: Robot) -> Callable[[dict[str, Array]], Derivatives]:
+    return partial(as_derivatives, robot=robot)
 
 
 def checked_names(wrt: Any, allowed: Sequence[str]) -> tuple[str, ...]:
