@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hinge.algebra.derived_letters import ad, bar, partial
+from hinge.algebra.derived_letters import ad, bar, coriolis, partial
 from hinge.algebra.expression import Adjoint, Expr, Leaf, identity, zero
 from hinge.algebra.letters import E0, E, H, M, g, phi, qd, qdd
 from hinge.algebra.origin import Context
@@ -86,6 +86,12 @@ class CovariantDynamics:
     def F(self) -> Expr:
         """The forces across the joints."""
         return phi @ self.f
+
+    @cached_property
+    def F_by_velocities(self) -> Expr:
+        """F with B V for −V̂ᵀ M V, which is the same: ad(V) V = 0 and bar(M V) V = −ad(V)ᵀ M V."""
+        moved = M @ self.A + coriolis(self.V, context=self.context) @ self.V / 2
+        return phi @ (moved if self.load is None else moved - self.load)
 
     @property
     def tau(self) -> Expr:
