@@ -38,7 +38,7 @@ ALIGNED = "alignstack(64)"
 #: than the stack pointer, by instructions that are a byte shorter. Code that does not fit the instruction
 #: cache, some 30 KB, from this many lines of text on, waits for the decoder: it takes up to a fifth less.
 #: Shape R needs its registers for addresses.
-LONG_TEXT = 4000
+LONG_TEXT = 3700
 ROOM = """\
   %few = and i64 %stop, 15
   %some = add i64 %few, 1
