@@ -81,12 +81,13 @@ class AtWorld:
                 block = self.memory.get(o.variable, i, None if o.source is World else column)
                 if block is None or (o.mirror and i > column.body):
                     continue
-                values, across = block.shown(), columns[column.body]
-                if o.mirror and i == column.body:  # both halves are the lower one
-                    values = np.where(np.tri(len(values), dtype=bool), values, values.T)
-                _put(found, values, down, across)
-                if o.mirror:
-                    _put(found, values.T, across, down)
+                across = columns[column.body]
+                for p, row in zip(down, block.shown().tolist(), strict=True):
+                    for q, value in zip(across, row, strict=True):
+                        if p >= 0 and q >= 0:
+                            found[p, q] = value
+                            if o.mirror:
+                                found[q, p] = value
         return found.T if o.transposed else found
 
     def _gram(self, o: OperatorOutput, middle: Leaf, shown: bool, stage: int) -> KnownBlock:
@@ -216,10 +217,3 @@ class AtWorld:
         matrix = given.shown() if isinstance(operator, Leaf) else given.shown().T
         home = WORLD if column is None else column.body
         return matrix[:, list(self.order(operator.domain, shown=False)[home])]
-
-
-def _put(matrix: KnownBlock, block: KnownBlock, down: Sequence[int], across: Sequence[int]) -> None:
-    """Put a block at rows and columns of a matrix; those below zero are hidden."""
-    to = [np.array(places, dtype=int) for places in (down, across)]
-    kept = [np.flatnonzero(places >= 0) for places in to]
-    matrix[np.ix_(to[0][kept[0]], to[1][kept[1]])] = block[np.ix_(*kept)]

@@ -222,6 +222,8 @@ def _source(graph: Graph, x: Any) -> Source:
 def _frontier(graph: Graph) -> set[int]:
     """Return the uniform nodes that run-time nodes read, and those that may divide by zero."""
     known, found = graph.known, set[int]()
+    if BOUND not in known:
+        return found
     for index, (node, when) in enumerate(zip(graph.nodes, known, strict=True)):
         if when == RUN and node[0] != "input":
             for i in node[1:]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from hinge.kernels import OPS, TABLES, Kernel, Op
@@ -77,22 +78,24 @@ def _output(
 @lru_cache(maxsize=1 << 12)
 def fused(kernel: Kernel) -> tuple[Step, ...]:
     """Return the steps of a kernel, where a product that one sum alone uses is part of that sum."""
-    start, instructions = len(kernel.inputs), kernel.instructions
-    uses = [0] * (start + len(instructions))
-    for i in instructions:
-        for k in i.operands:
-            uses[k] += 1
+    start = len(kernel.inputs)
+    uses = [0] * (start + len(kernel.instructions))
+    every = [(i.op, i.operands) for i in kernel.instructions if i.op != "const"]
+    for k in chain.from_iterable([operands for _, operands in every]):
+        uses[k] += 1
     for o in kernel.outputs:
         if o.value is not None:
             uses[o.value] += 1
-    steps: list[Step | None] = []
-    for number, i in enumerate(instructions, start):
-        op, operands = i.op, i.operands
-        step = Step(number, op, operands, i.constant)
+    constants = [i.constant for i in kernel.instructions if i.op == "const"]
+    steps: list[Step | None] = [Step(start + k, "const", (), c) for k, c in enumerate(constants)]
+    for number, (op, operands) in enumerate(every, start + len(constants)):
+        step = Step(number, op, operands)
         if op in ("add", "sub"):
             taken = _product(start, operands, uses, steps)
             if taken is not None:
-                step = _with_product(step, taken, instructions[taken - start].operands)
+                product = steps[taken - start]
+                assert product is not None
+                step = _with_product(step, taken, product.operands)
                 steps[taken - start] = None
         steps.append(step)
     return tuple([s for s in steps if s is not None])
