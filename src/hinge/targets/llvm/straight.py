@@ -11,7 +11,6 @@ from hinge.kernels import OPS, TABLES, Kernel, Op
 from hinge.targets.llvm.functions import CIRCLE, WRITTEN, looked_up
 from hinge.targets.llvm.text import Writer
 
-
 #: Steps that are no operations of kernels: x y + z, x y − z, z − x y.
 FUSED = ("fma", "fms", "fnma")
 
