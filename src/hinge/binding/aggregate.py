@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, c_j, tau_j
+from hinge.binding.hinge_site import Kind
 from hinge.binding.loops import LoopKind, LoopSite
-from hinge.binding.site import Expressed, Kind, RobotSite
+from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain
 from hinge.sweeps import Block, unit_block, zeros
 from hinge.tree import WORLD
@@ -137,6 +138,10 @@ class AggregateStep:
                     left[key] = left[key] + (row if j < parent else row.T)
             left[parent, parent] = left[parent, parent] + whole
         return found
+
+    def block_to_parent(self, x: Block) -> Block:
+        """Transform any block to the carrying body, as an inertia."""
+        return self.to_parent(self.to_parent(x).T).T
 
     def _outwards(self, member: int, x: Block) -> Block:
         """Transform columns of forces on a member to the carrying body."""

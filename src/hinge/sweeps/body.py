@@ -42,7 +42,7 @@ from hinge.sweeps.factor import (
     triangular_inverse,
     triangular_root,
 )
-from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
+from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, is_mirrored, operand
 from hinge.sweeps.slots import Memory, Reading, Stored
 from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.sweeps.wide import Widened
@@ -192,6 +192,8 @@ class BodyKernel:
         x = operand(edge)
         if not is_congruence(edge):
             moved = self.step.to_parent(self.value(x))
+        elif not is_mirrored(edge):
+            moved = self.step.block_to_parent(self.value(x))
         elif not self.step.factorwise:
             moved = self.step.inertia_to_parent(self.value(x))
         else:
@@ -221,7 +223,7 @@ class BodyKernel:
     def store(self, target: Expr, value: Block) -> None:
         """Store a value for this kernel and for later ones."""
         value = np.asarray(value, dtype=object)
-        symmetric = is_congruence(target) if isinstance(target, Product) else is_symmetric(target)
+        symmetric = is_mirrored(target) if isinstance(target, Product) else is_symmetric(target)
         if symmetric:
             value = _mirrored(value)
         self.made[target] = value

@@ -59,6 +59,10 @@ class Step(Protocol):
         """Return φ(parent, body) X φ(parent, body)ᵀ for a symmetric X."""
         ...
 
+    def block_to_parent(self, x: Block) -> Block:
+        """Return φ(parent, body) X φ(parent, body)ᵀ for any X."""
+        ...
+
     def compliance_to_child(self, x: Block) -> Block:
         """Return φ(parent, body)ᵀ X φ(parent, body) for a symmetric X of the parent."""
         ...
