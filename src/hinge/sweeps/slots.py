@@ -210,7 +210,8 @@ class Memory:
 
     def get(self, x: Expr, body: int, column: Column | None = None) -> Stored | None:
         """Return a value that was stored, or None."""
-        return self.table(x, column).get(body)
+        table = self.tables.get((x, column))
+        return None if table is None else table.get(body)
 
     def new_slots(self, count: int) -> range:
         """Return new slots."""

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hinge.sweeps import Code
+from hinge.kernels import count
+from hinge.sweeps import Call, Code
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
@@ -59,6 +60,8 @@ class Module:
 
 def choose_shape(code: Code) -> Shape:
     """Return the shape that is best for the size of the code."""
+    if sum(count(k).total for k in {c.kernel for c in code.calls if isinstance(c, Call)}) > MOST_HYBRID:
+        return "R"  # whatever the loops: every kernel is written once at least
     total, with_loops = code.operations().total, written(segments(code))
     if total <= (FEW if with_loops <= WORTH_LOOPS * total else MOST_UNROLLED):
         return "U"
