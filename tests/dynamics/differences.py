@@ -1,4 +1,4 @@
-"""Differences of the fourth order along `integrate`: what derivatives are compared with."""
+"""Differences of the eighth order along `integrate`: what derivatives are compared with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 import hinge
 
-STEP = 1e-3
+STEP = 1e-2
 
 
 def by_q(robot, f, q, step=STEP, *, at_once=False):
@@ -19,12 +19,16 @@ def by_vector(f, x, step=STEP, *, at_once=False):
     return _columns(lambda d: f(x + d), len(x), step, at_once)
 
 
+#: Weights of f(kh) − f(−kh), k = 1 … 4.
+_WEIGHTS = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
+
+
 def _columns(f, n, step, at_once):
     unit = np.eye(n) * step
-    every = np.concatenate([unit, -unit, 2 * unit, -2 * unit])
-    values = f(every) if at_once else np.stack([f(d) for d in every]) if n else np.zeros((0,))
-    more, less, twice, back = np.split(np.asarray(values), 4)
-    found = (8 * (more - less) - (twice - back)) / (12 * step)
+    every = np.concatenate([s * k * unit for k in range(1, 5) for s in (1, -1)])
+    values = f(every) if at_once else np.stack([f(d) for d in every])
+    parts = np.split(np.asarray(values), 8)
+    found = sum(w * (parts[2 * k] - parts[2 * k + 1]) for k, w in enumerate(_WEIGHTS)) / step
     return np.moveaxis(found, 0, -1)
 
 
