@@ -193,6 +193,20 @@ from hinge.dynamics import (
     Pull as Pull,
 )
 
+# Derivatives: configurations
+from hinge.model import (
+    integrate_derivatives as integrate_derivatives,
+    difference_derivatives as difference_derivatives,
+    IntegrateDerivatives as IntegrateDerivatives,
+    DifferenceDerivatives as DifferenceDerivatives,
+)
+
+# Derivatives: motion and steps
+from hinge.sim import (
+    linearize as linearize,
+    Linearization as Linearization,
+)
+
 # Dynamics: inertias from motion
 from hinge.dynamics import (
     inertial_regressor as inertial_regressor,

@@ -1,6 +1,6 @@
 """The laws of derivatives on robots of every kind: python -m tests.laws.sweep_derivatives [robots …].
 
-Derivatives against differences of the fourth order along `integrate`, changes against gradients, and the laws
+Derivatives against differences of high order along `integrate`, changes against gradients, and the laws
 between derivatives, with rotors, external forces, gravity, springs and friction, couplings, a moving base and
 prescribed joints. HINGE_TARGET=numpy compiles soonest.
 """
@@ -91,7 +91,11 @@ def energies(s: Subject) -> Iterator[Found]:
     wanted = s.by_q(lambda x: hinge.potential_energy(r, x))
     yield "gradient of the potential energy", off(hinge.gravity_force(r, q), wanted), BY_DIFFERENCES
     wanted = s.by_q(lambda x: hinge.kinetic_energy(r, x, qd))
-    yield "gradient of the kinetic energy", off(hinge.gradient("kinetic_energy", r)(q, qd), wanted), BY_DIFFERENCES
+    yield (
+        "gradient of the kinetic energy",
+        off(hinge.gradient("kinetic_energy", r)(q, qd), wanted),
+        BY_DIFFERENCES,
+    )
     d = hinge.compile({"by_q": hinge.derivative("gravity_force", "q")}, r)(q)
     yield "gravity by q", off(d, s.by_q(lambda x: hinge.gravity_force(r, x))), BY_DIFFERENCES
     if all(isinstance(j.type, joints.VectorJoint) for j in r.joints):

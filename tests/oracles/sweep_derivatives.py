@@ -85,7 +85,11 @@ class Pair:
             yield "velocity", speed.qd, self.rows(found[1])
             pace = hinge.acceleration_derivatives(self.robot, self.q, self.qd, self.qdd, **at)
             found = pin.getFrameAccelerationDerivatives(self.model, self.data, self.frame, theirs)
-            yield "acceleration", pace.q, self.rows(found[1]) + self.carried(axes, pace.acceleration, pace.qdd)
+            yield (
+                "acceleration",
+                pace.q,
+                self.rows(found[1]) + self.carried(axes, pace.acceleration, pace.qdd),
+            )
             for one, other in zip((pace.qd, pace.qdd), found[2:], strict=True):
                 yield "acceleration", one, self.rows(other)
             # The array that Pinocchio returns has the memory of a tensor by columns, and strides by rows.
@@ -153,6 +157,7 @@ def main(names: list[str]) -> int:
             continue
         for floating in (False, True):
             rows.append(compare(path, floating=floating))
+            print(f"{rows[-1].robot} {rows[-1].base}", file=sys.stderr, flush=True)
             forget()
     code = report(rows, COLUMNS, at_least=0 if names else 130)
     print(f"{STATES} random states each, {time.perf_counter() - start:.0f} s")

@@ -1,0 +1,199 @@
+"""Linearisation of a robot's motion, and of a step of an integrator, in the tangent space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hinge.dynamics import External, forward_dynamics_derivatives, joint_program
+from hinge.errors import ArgumentError, did_you_mean
+from hinge.kernels import duals, fresh_level, rates
+from hinge.model import (
+    Robot,
+    as_configuration,
+    as_tangent,
+    checked_robot,
+    common_batch,
+    refuse_rolling,
+    units,
+)
+from hinge.model.joints import JointType, VectorJoint
+from hinge.sim.integrators import INTEGRATORS, RungeKutta, SemiImplicitEuler, Stepping
+from hinge.spatial import Array, ArrayLike
+from hinge.sweeps import Block, symmetric_inverse
+
+
+class Linearization(NamedTuple):
+    """A (…, 2 nv, 2 nv) and B (…, 2 nv, nv): changes of (q, qd) by changes of (q, qd), and of tau."""
+
+    A: Array
+    B: Array
+
+
+def linearize(
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    dt: float | None = None,
+    *,
+    integrator: str = "semi-implicit",
+    external: External = None,
+    gravity: ArrayLike | None = None,
+    passive: bool = False,
+) -> Linearization:
+    """Return A and B of the motion near a state, δẋ = A δx + B δτ, or with `dt` of a step of an integrator.
+
+    x = (q, qd) and δx = (δq, δqd), δq along `integrate(q, δq)`, so that A is (…, 2 nv, 2 nv) whatever the
+    length of q is. Where axes turn with a body, as those of a free joint, the rate of δq has −qd × δq beside
+    δqd. A step, of "semi-implicit", "rk4" or "rk5", holds tau and external forces; its A and B are exact:
+    the chain rule through its stages. Joints that roll are refused. `external`, `gravity` and `passive` as in
+    `forward_dynamics`.
+    """
+    for u in units(checked_robot(robot)):
+        refuse_rolling(robot, u, "linearize")
+    x, v, u = as_configuration(robot, q), as_tangent(robot, qd, "qd"), as_tangent(robot, tau, "tau")
+    batch = common_batch({"q": x, "qd": v, "tau": u})
+    x, v, u = (np.broadcast_to(z, (*batch, z.shape[-1])) for z in (x, v, u))
+    step = _Step(robot, u, {"external": external, "gravity": gravity, "passive": passive})
+    if dt is None:
+        return step.continuous(x, v)
+    if not (isinstance(dt, int | float | np.floating) and np.isfinite(dt) and dt > 0):
+        raise ArgumentError(f"dt: expected a time in s above zero, or None, got {dt!r}")
+    return step.discrete(x, v, float(dt), _rows(integrator))
+
+
+def _rows(integrator: Any) -> tuple[tuple[float, ...], ...] | None:
+    """Return the rows of stages and the final weights of an explicit method; None for semi-implicit Euler."""
+    rule = INTEGRATORS.get(integrator) if isinstance(integrator, str) else integrator
+    if isinstance(rule, RungeKutta):
+        return (*rule.rows, rule.weights)
+    if isinstance(rule, SemiImplicitEuler) and not isinstance(rule, Stepping):
+        return None
+    known = [n for n, r in INTEGRATORS.items() if isinstance(r, RungeKutta)]
+    raise ArgumentError(
+        f"integrator: expected 'semi-implicit', {', '.join(map(repr, known))}, got {integrator!r}"
+        f"{did_you_mean(str(integrator), INTEGRATORS)}; other methods have no linearisation of a step"
+    )
+
+
+class _Stage(NamedTuple):
+    """A state and what it changes by: columns (…, nv, 3 nv) by δq, δqd and δτ at the start."""
+
+    q: Array
+    qd: Array
+    dq: Array
+    dqd: Array
+
+
+class _Step:
+    """Changes of the state along a step, of all directions together."""
+
+    def __init__(self, robot: Robot, tau: Array, options: Mapping[str, Any]) -> None:
+        self.robot, self.tau, self.options = robot, tau, options
+        self.batch, self.n = tau.shape[:-1], robot.nv
+
+    def accelerations(self, s: _Stage) -> tuple[Array, Array]:
+        """Return qdd and its changes."""
+        d = forward_dynamics_derivatives(self.robot, s.q, s.qd, self.tau, **self.options)
+        by_tau = np.concatenate([np.zeros((*self.batch, self.n, 2 * self.n)), d.tau], axis=-1)
+        return d.qdd, d.q @ s.dq + d.qd @ s.dqd + by_tau
+
+    def start(self, q: Array, qd: Array) -> _Stage:
+        """Return the state at the start, with unit directions."""
+        whole = np.broadcast_to(np.eye(self.n, 3 * self.n), (*self.batch, self.n, 3 * self.n))
+        return _Stage(q, qd, whole, np.roll(whole, self.n, axis=-1))
+
+    def continuous(self, q: Array, qd: Array) -> Linearization:
+        """Return A and B of the motion."""
+        first = self.start(q, qd)
+        turning = self.moved(first, [(0.0, first)], rate=True).dq
+        return self.shown(turning, self.accelerations(first)[1])
+
+    def discrete(
+        self, q: Array, qd: Array, h: float, rows: tuple[tuple[float, ...], ...] | None
+    ) -> Linearization:
+        """Return A and B of a step."""
+        first = self.start(q, qd)
+        qdd, change = self.accelerations(first)
+        if rows is None:
+            fast = _Stage(q, qd + h * qdd, first.dq, first.dqd + h * change)
+            end = self.moved(first, [(h, fast)])
+            return self.shown(end.dq, fast.dqd)
+        stages, found = [first], [(qdd, change)]
+        for k, row in enumerate(rows):
+            used = [(h * w, s) for w, s in zip(row, stages, strict=True)]
+            v = qd + sum(h * w * a for w, (a, _) in zip(row, found, strict=True))
+            dv = first.dqd + sum(h * w * c for w, (_, c) in zip(row, found, strict=True))
+            there = self.moved(first, used)
+            stages.append(_Stage(there.q, v, there.dq, dv))
+            if k + 1 < len(rows):
+                found.append(self.accelerations(stages[-1]))
+        return self.shown(stages[-1].dq, stages[-1].dqd)
+
+    def shown(self, dq: Array, dqd: Array) -> Linearization:
+        """Return the columns by the state and by tau."""
+        whole = np.concatenate([dq, dqd], axis=-2)
+        return Linearization(whole[..., : 2 * self.n], whole[..., 2 * self.n :])
+
+    def moved(self, first: _Stage, used: Sequence[tuple[float, _Stage]], *, rate: bool = False) -> _Stage:
+        """Return normalized(q + Σ h N(qₖ) vₖ) and its changes, or the rate of these with h."""
+        arrays: dict[str, Array] = {"q": first.q[..., None, :], "dq": np.swapaxes(first.dq, -1, -2)}
+        inputs: dict[str, Any] = {"q": "q", "dq": "qd"}
+        for k, (h, s) in enumerate(used):
+            arrays |= {f"q{k}": s.q[..., None, :], f"v{k}": s.qd[..., None, :], f"h{k}": np.array([h])}
+            arrays |= {f"dq{k}": np.swapaxes(s.dq, -1, -2), f"dv{k}": np.swapaxes(s.dqd, -1, -2)}
+            inputs |= {f"q{k}": "q", f"v{k}": "qd", f"h{k}": 1, f"dq{k}": "qd", f"dv{k}": "qd"}
+        formula = _rate if rate else _moved
+        program = joint_program(self.robot, formula.__name__, inputs, {"q": "q", "dq": "qd"}, formula)
+        shape = (*self.batch, 3 * self.n)
+        given = {n: np.array(np.broadcast_to(x, (*shape, x.shape[-1]))) for n, x in arrays.items()}
+        found = program(given, None)
+        return _Stage(found["q"][..., 0, :], first.qd, np.swapaxes(found["dq"], -1, -2), first.dqd)
+
+
+def _moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    """Return the configuration after the move, and its change in velocity coordinates there."""
+    level = fresh_level()
+    end = kind.normalized(_sum(kind, x, level))
+    q = _without(end, level)
+    return {"q": q, "dq": _unrate(kind, q, rates(end, level))}
+
+
+def _rate(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    """Return q, and how fast a change of q changes where the state moves on: δqd, and the turn of axes."""
+    step = fresh_level()
+    h = duals(x["h0"], [1.0], step)
+    found = _moved(kind, {**x, "h0": h})
+    return {"q": x["q"], "dq": rates(np.asarray(found["dq"], dtype=object), step)}
+
+
+def _sum(kind: JointType, x: Mapping[str, Block], level: int) -> Block:
+    """Return q + Σ h N(qₖ) vₖ on numbers with rates along the direction."""
+
+    def at(name: str) -> Block:
+        return duals(x[name], kind.rate(x[name], x[f"d{name}"]), level)
+
+    total = at("q")
+    for k in range(sum(name.startswith("h") for name in x)):
+        v = duals(x[f"v{k}"], x[f"dv{k}"], level)
+        total = total + x[f"h{k}"][0] * kind.rate(at(f"q{k}"), v)
+    return np.asarray(total, dtype=object)
+
+
+def _without(x: Block, level: int) -> Block:
+    """Return numbers without their rates of a level."""
+    found = np.empty(x.shape, dtype=object)
+    found[:] = [y.value if getattr(y, "level", None) == level else y for y in x]
+    return found
+
+
+def _unrate(kind: JointType, q: Block, dq: Block) -> Block:
+    """Return the velocity whose rate is dq: least squares, zero along a unit quaternion itself."""
+    if isinstance(kind, VectorJoint):
+        return dq
+    unit = np.eye(kind.nv).astype(object)
+    columns = np.stack([np.asarray(kind.rate(q, e), dtype=object) for e in unit], axis=-1)
+    return symmetric_inverse(columns.T @ columns) @ (columns.T @ dq)
