@@ -22,7 +22,7 @@ from hinge.algebra.frame_free import carried
 from hinge.algebra.letters import inertias
 from hinge.algebra.origin import Context, Origin
 from hinge.algebra.polynomials import Letter, leaf_of
-from hinge.algebra.space import Joint, Node, One, Space
+from hinge.algebra.space import Constraint, Joint, Node, One, Space
 
 #: Longer texts of what a letter is made of are shortened in its name.
 LONGEST = 14
@@ -59,12 +59,14 @@ def turned(r: Expr, *, context: Context = "own frames", force: bool = False) -> 
 def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Context = "own frames") -> Leaf:
     """Return the derivative of a letter by its need of number `slot`, or by the joint's own q if it is None.
 
-    An operator is applied to the vector `at`. `slot` can be a parameter of the model too.
+    An operator is applied to the vector `at`. `slot` can be a parameter of the model too. By a need that is an
+    operator, poses, it is the derivative by how what is posed is displaced in its own frame.
     """
     base = leaf_of(letter)
     needs = base.needs if at is None else (at, *base.needs)
     card, parameter = base.card, isinstance(slot, Leaf)
     source: Space = Joint if slot is None else slot.range if parameter else base.needs[slot].range
+    dense = base.range is Constraint
     gives = card.gives if isinstance(letter, Leaf) else card.takes.dual
     takes = Carries.NUMBER
     if isinstance(slot, int):
@@ -75,7 +77,7 @@ def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Conte
     asks = card.asks | ({Ask.REGRESSOR} if slot is inertias else frozenset())
     return _made(Origin("partial", letter, slot, at is not None, context), letter.range, source, needs,
                  gives, takes, f"∂({what})/∂{by}", f"the derivative of {what} by {by}", asks,
-                 hinged=card.hinged)  # fmt: skip
+                 hinged=card.hinged, dense=dense)  # fmt: skip
 
 
 def along(letter: Letter, x: Expr, *, context: Context = "own frames") -> Leaf:
@@ -100,12 +102,13 @@ def _made(
     asks: frozenset[Ask] = frozenset(),
     *,
     hinged: bool = False,
+    dense: bool = False,
 ) -> Leaf:
     if origin.context == "own frames":
         gives = takes = Carries.UNKNOWN
     role = Role.VARIES if origin.context == "merged" else Role.NONE
     card = Card(gives, takes, role, asks=asks, hinged=hinged)
-    structure = Structure.VECTOR if domain is One else Structure.DIAGONAL
+    structure = Structure.VECTOR if domain is One else Structure.DENSE if dense else Structure.DIAGONAL
     name = f"{origin.kind}_{_digest(origin, needs)}"
     return leaf(
         name,
