@@ -188,6 +188,8 @@ from hinge.dynamics import (
     mass_matrix_derivatives as mass_matrix_derivatives,
     coriolis_matrix as coriolis_matrix,
     centroidal_momentum_derivatives as centroidal_momentum_derivatives,
+    closed_dynamics_derivatives as closed_dynamics_derivatives,
+    contact_dynamics_derivatives as contact_dynamics_derivatives,
     Derivatives as Derivatives,
     Push as Push,
     Pull as Pull,
