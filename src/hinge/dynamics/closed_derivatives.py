@@ -139,9 +139,7 @@ def _answered(
 ) -> Derivatives:
     """Return the derivatives with rows that hold, ones in `mask` (…, m), of accelerations and forces."""
     (q, qd), whole = state, opened(checked_robot(robot))
-    rows = compiled(robot, _ROWS[touch]).evaluate(
-        q, {"qd": qd, "qdd": accelerations, _forces.name: forces}
-    )
+    rows = compiled(robot, _ROWS[touch]).evaluate(q, {"qd": qd, "qdd": accelerations, _forces.name: forces})
     of_forces = tuple(n for n in names if n != "tau")
     below: Any = None
     if of_forces:
