@@ -1,7 +1,7 @@
 """Derivatives of verbs against Pinocchio's on every URDF: python -m tests.oracles.sweep_derivatives.
 
-Inverse and forward dynamics, the motion of a frame in three kinds of axes, the second derivatives of its place,
-and the momentum. Names of files after the module choose among them. HINGE_TARGET=numpy compiles soonest.
+Inverse and forward dynamics, the motion of a frame in three kinds of axes, the second derivatives of its
+place, and the momentum. Names of files choose among them. HINGE_TARGET=numpy compiles soonest.
 """
 
 from __future__ import annotations
