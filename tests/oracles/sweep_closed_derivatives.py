@@ -1,6 +1,6 @@
 """Closed dynamics' derivatives against Pinocchio's: python -m tests.oracles.sweep_closed_derivatives [files].
 
-A frame far out on each robot is held in the world where it is, at a point (3 rows) or as a whole (6 rows), and
+A frame far out on each robot is held in the world where it is, at a point (3 rows) or as a whole (6 rows);
 two arms hold each other. Rates of constraints are defined with other terms that vanish where velocities fit,
 so that both sides are compared along changes of the state that keep the closures: motions, and velocities
 that go on fitting. Pinocchio 4.1's derivatives for two bodies that hold each other at a point differ from

@@ -96,5 +96,5 @@ def test_refusals(message):
 def test_joints_that_roll_are_refused():
     robot = random_tree(1, 1, ["rolling_ball"], branching=0.0)
     q = hinge.random_configuration(robot, 1)
-    with pytest.raises(ArgumentError, match="linearize is not for joint 'joint0' .* which rolls"):
+    with pytest.raises(ArgumentError, match=r"linearize is not for joint 'joint0' .* which rolls"):
         hinge.linearize(robot, q, np.zeros(3), np.zeros(3))

@@ -59,8 +59,8 @@ def turned(r: Expr, *, context: Context = "own frames", force: bool = False) -> 
 def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Context = "own frames") -> Leaf:
     """Return the derivative of a letter by its need of number `slot`, or by the joint's own q if it is None.
 
-    An operator is applied to the vector `at`. `slot` can be a parameter of the model too. By a need that is an
-    operator, poses, it is the derivative by how what is posed is displaced in its own frame.
+    An operator is applied to the vector `at`. `slot` can be a parameter of the model too. By a need that is
+    an operator, poses, it is the derivative by how what is posed is displaced in its own frame.
     """
     base = leaf_of(letter)
     needs = base.needs if at is None else (at, *base.needs)

@@ -132,8 +132,8 @@ class _Rules:
                 return self._vector(e)
             case LogDet():
                 raise NotImplementedError(
-                    f"{e}: log determinants are not differentiated yet; take differences, or tr(𝓜⁻¹ δ𝓜) with "
-                    "derivative(mass, q, along=x)"
+                    f"{e}: a log determinant has no derivative as an expression; its gradient is tr(𝓜⁻¹ δ𝓜), "
+                    "hinge.log_determinant_gradient for the mass matrix"
                 )
             case _:
                 return self._zero(e.range)

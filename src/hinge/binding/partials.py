@@ -81,7 +81,7 @@ class PosedSite(Protocol):
 
 
 def varied_at_world(site: PosedSite, leaf: Leaf, needs: Sequence[Block]) -> Block:
-    """Return a partial derivative at the world: by vectors, or by displacements of the ends that are posed."""
+    """Return a partial derivative at the world: by vectors, or by displacements of ends that are posed."""
     origin = leaf.origin
     assert origin is not None
     assert origin.kind == "partial"

@@ -4,8 +4,8 @@ With y = q̈ and λ held, the accelerations and forces of a robot with closures 
 
     𝓜 y + C − Jcᵀ λ − τ = 0,    Jc y + J̇c q̇ = 0,
 
-so that with D₁ and D₂ the derivatives of the left sides, Ω δλ = Jc 𝓜⁻¹ D₁ − D₂ and δy = 𝓜⁻¹ (Jcᵀ δλ − D₁): the
-implicit function theorem. D₁ is that of the inverse dynamics of the open robot, and the derivatives of Jc are
+so that with D₁ and D₂ the derivatives of the left sides, Ω δλ = Jc 𝓜⁻¹ D₁ − D₂ and δy = 𝓜⁻¹ (Jcᵀ δλ − D₁):
+the implicit function theorem. D₁ is that of the inverse dynamics of the open robot, and the derivatives of Jc are
 letters at the world (`algebra/differentiation.py`).
 """
 
@@ -100,7 +100,7 @@ def contact_dynamics_derivatives(
 ) -> Derivatives:
     """Return `contact_dynamics` and its derivatives with the set of contacts that push held.
 
-    `d.forces` (…, m) are those of the rows of closures and then of the normals of contacts, and `d.forces_q` …
+    `d.forces` (…, m) are those of the rows of closures and then of the normals of contacts, `d.forces_q` …
     their derivatives. A contact that pushes goes on doing so, one that opens has no force: where a force just
     vanishes there is no derivative, and this is the one of the side where the contact is open. Other
     arguments as in `contact_dynamics`, and `wrt` as in `closed_dynamics_derivatives`.

@@ -94,12 +94,17 @@ class _Step:
     def __init__(self, robot: Robot, tau: Array, options: Mapping[str, Any]) -> None:
         self.robot, self.tau, self.options = robot, tau, options
         self.batch, self.n = tau.shape[:-1], robot.nv
+        self.vectors = [u for u in units(robot) if isinstance(u.type, VectorJoint)]
+        self.groups = [u for u in units(robot) if u.type.nv and not isinstance(u.type, VectorJoint)]
 
-    def accelerations(self, s: _Stage) -> tuple[Array, Array]:
-        """Return qdd and its changes."""
+    def accelerations(self, s: _Stage, *, first: bool = False) -> tuple[Array, Array]:
+        """Return qdd and its changes; the `first` state changes by unit directions."""
         d = forward_dynamics_derivatives(self.robot, s.q, s.qd, self.tau, **self.options)
-        by_tau = np.concatenate([np.zeros((*self.batch, self.n, 2 * self.n)), d.tau], axis=-1)
-        return d.qdd, d.q @ s.dq + d.qd @ s.dqd + by_tau
+        if first:
+            return d.qdd, np.concatenate([d.q, d.qd, d.tau], axis=-1)
+        change = d.q @ s.dq + d.qd @ s.dqd
+        change[..., 2 * self.n :] += d.tau
+        return d.qdd, change
 
     def start(self, q: Array, qd: Array) -> _Stage:
         """Return the state at the start, with unit directions."""
@@ -110,14 +115,14 @@ class _Step:
         """Return A and B of the motion."""
         first = self.start(q, qd)
         turning = self.moved(first, [(0.0, first)], rate=True).dq
-        return self.shown(turning, self.accelerations(first)[1])
+        return self.shown(turning, self.accelerations(first, first=True)[1])
 
     def discrete(
         self, q: Array, qd: Array, h: float, rows: tuple[tuple[float, ...], ...] | None
     ) -> Linearization:
         """Return A and B of a step."""
         first = self.start(q, qd)
-        qdd, change = self.accelerations(first)
+        qdd, change = self.accelerations(first, first=True)
         if rows is None:
             fast = _Stage(q, qd + h * qdd, first.dq, first.dqd + h * change)
             end = self.moved(first, [(h, fast)])
@@ -139,19 +144,45 @@ class _Step:
         return Linearization(whole[..., : 2 * self.n], whole[..., 2 * self.n :])
 
     def moved(self, first: _Stage, used: Sequence[tuple[float, _Stage]], *, rate: bool = False) -> _Stage:
-        """Return normalized(q + Σ h N(qₖ) vₖ) and its changes, or the rate of these with h."""
-        arrays: dict[str, Array] = {"q": first.q[..., None, :], "dq": np.swapaxes(first.dq, -1, -2)}
-        inputs: dict[str, Any] = {"q": "q", "dq": "qd"}
+        """Return normalized(q + Σ h N(qₖ) vₖ) and its changes, or the rate of these with h.
+
+        A joint whose q is a vector adds up; of others the derivatives by each input are small matrices.
+        """
+        q, dq = first.q.copy(), np.zeros_like(first.dq) if rate else first.dq.copy()
+        for u in self.vectors:
+            for h, s in used:
+                q[..., u.q] += h * s.qd[..., u.qd]
+                dq[..., u.qd, :] += (1.0 if rate else h) * s.dqd[..., u.qd, :]
+        if self.groups:
+            ends, matrices = self._of_groups(first.q, used, rate)
+            given = [first.dq, *(x for _, s in used for x in (s.dq, s.dqd))]
+            for u in self.groups:
+                q[..., u.q] = ends[..., u.q]
+                m = len(u.qd)
+                blocks = np.swapaxes(matrices[..., :m, :][..., u.qd], -1, -2)
+                dq[..., u.qd, :] = sum(blocks[..., k, :, :] @ x[..., u.qd, :] for k, x in enumerate(given))
+        return _Stage(q, first.qd, dq, first.dqd)
+
+    def _of_groups(self, q: Array, used: Sequence[tuple[float, _Stage]], rate: bool) -> tuple[Array, Array]:
+        """Return the end, and (…, inputs, directions, nv): its change along each velocity of each input."""
+        m = max(len(u.qd) for u in self.groups)
+        names = ["dq", *(n for k in range(len(used)) for n in (f"dq{k}", f"dv{k}"))]
+        shape = (*self.batch, len(names), m)
+        inputs: dict[str, Any] = {"q": "q", **dict.fromkeys(names, "qd")}
+        arrays: dict[str, Array] = {"q": q[..., None, None, :]}
         for k, (h, s) in enumerate(used):
-            arrays |= {f"q{k}": s.q[..., None, :], f"v{k}": s.qd[..., None, :], f"h{k}": np.array([h])}
-            arrays |= {f"dq{k}": np.swapaxes(s.dq, -1, -2), f"dv{k}": np.swapaxes(s.dqd, -1, -2)}
-            inputs |= {f"q{k}": "q", f"v{k}": "qd", f"h{k}": 1, f"dq{k}": "qd", f"dv{k}": "qd"}
+            inputs |= {f"q{k}": "q", f"v{k}": "qd", f"h{k}": 1}
+            arrays |= {f"q{k}": s.q[..., None, None, :], f"v{k}": s.qd[..., None, None, :]}
+            arrays[f"h{k}"] = np.array([h])
+        for k, name in enumerate(names):
+            arrays[name] = np.zeros((len(names), m, self.n))
+            for u in self.groups:
+                arrays[name][k, range(len(u.qd)), u.qd] = 1.0
         formula = _rate if rate else _moved
         program = joint_program(self.robot, formula.__name__, inputs, {"q": "q", "dq": "qd"}, formula)
-        shape = (*self.batch, 3 * self.n)
-        given = {n: np.array(np.broadcast_to(x, (*shape, x.shape[-1]))) for n, x in arrays.items()}
-        found = program(given, None)
-        return _Stage(found["q"][..., 0, :], first.qd, np.swapaxes(found["dq"], -1, -2), first.dqd)
+        whole = {n: np.array(np.broadcast_to(x, (*shape, x.shape[-1]))) for n, x in arrays.items()}
+        found = program(whole, None)
+        return found["q"][..., 0, 0, :], found["dq"]
 
 
 def _moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
