@@ -5,7 +5,7 @@ With y = q̈ and λ held, the accelerations and forces of a robot with closures 
     𝓜 y + C − Jcᵀ λ − τ = 0,    Jc y + J̇c q̇ = 0,
 
 so that with D₁ and D₂ the derivatives of the left sides, Ω δλ = Jc 𝓜⁻¹ D₁ − D₂ and δy = 𝓜⁻¹ (Jcᵀ δλ − D₁):
-the implicit function theorem. D₁ is that of the inverse dynamics of the open robot, and the derivatives of Jc are
+the implicit function theorem. D₁ is that of the inverse dynamics of the open robot, and derivatives of Jc are
 letters at the world (`algebra/differentiation.py`).
 """
 

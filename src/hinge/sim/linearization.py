@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.binding import move_change, move_rate
 from hinge.dynamics import External, forward_dynamics_derivatives, joint_program
 from hinge.errors import ArgumentError, did_you_mean
-from hinge.kernels import duals, fresh_level, rates
 from hinge.model import (
     Robot,
     as_configuration,
@@ -19,10 +19,9 @@ from hinge.model import (
     refuse_rolling,
     units,
 )
-from hinge.model.joints import JointType, VectorJoint
+from hinge.model.joints import VectorJoint
 from hinge.sim.integrators import INTEGRATORS, RungeKutta, SemiImplicitEuler, Stepping
 from hinge.spatial import Array, ArrayLike
-from hinge.sweeps import Block, symmetric_inverse
 
 
 class Linearization(NamedTuple):
@@ -178,53 +177,8 @@ class _Step:
             arrays[name] = np.zeros((len(names), m, self.n))
             for u in self.groups:
                 arrays[name][k, range(len(u.qd)), u.qd] = 1.0
-        formula = _rate if rate else _moved
+        formula = move_rate if rate else move_change
         program = joint_program(self.robot, formula.__name__, inputs, {"q": "q", "dq": "qd"}, formula)
         whole = {n: np.array(np.broadcast_to(x, (*shape, x.shape[-1]))) for n, x in arrays.items()}
         found = program(whole, None)
         return found["q"][..., 0, 0, :], found["dq"]
-
-
-def _moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
-    """Return the configuration after the move, and its change in velocity coordinates there."""
-    level = fresh_level()
-    end = kind.normalized(_sum(kind, x, level))
-    q = _without(end, level)
-    return {"q": q, "dq": _unrate(kind, q, rates(end, level))}
-
-
-def _rate(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
-    """Return q, and how fast a change of q changes where the state moves on: δqd, and the turn of axes."""
-    step = fresh_level()
-    h = duals(x["h0"], [1.0], step)
-    found = _moved(kind, {**x, "h0": h})
-    return {"q": x["q"], "dq": rates(np.asarray(found["dq"], dtype=object), step)}
-
-
-def _sum(kind: JointType, x: Mapping[str, Block], level: int) -> Block:
-    """Return q + Σ h N(qₖ) vₖ on numbers with rates along the direction."""
-
-    def at(name: str) -> Block:
-        return duals(x[name], kind.rate(x[name], x[f"d{name}"]), level)
-
-    total = at("q")
-    for k in range(sum(name.startswith("h") for name in x)):
-        v = duals(x[f"v{k}"], x[f"dv{k}"], level)
-        total = total + x[f"h{k}"][0] * kind.rate(at(f"q{k}"), v)
-    return np.asarray(total, dtype=object)
-
-
-def _without(x: Block, level: int) -> Block:
-    """Return numbers without their rates of a level."""
-    found = np.empty(x.shape, dtype=object)
-    found[:] = [y.value if getattr(y, "level", None) == level else y for y in x]
-    return found
-
-
-def _unrate(kind: JointType, q: Block, dq: Block) -> Block:
-    """Return the velocity whose rate is dq: least squares, zero along a unit quaternion itself."""
-    if isinstance(kind, VectorJoint):
-        return dq
-    unit = np.eye(kind.nv).astype(object)
-    columns = np.stack([np.asarray(kind.rate(q, e), dtype=object) for e in unit], axis=-1)
-    return symmetric_inverse(columns.T @ columns) @ (columns.T @ dq)
