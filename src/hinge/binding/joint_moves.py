@@ -1,7 +1,7 @@
 """Changes of a joint's configuration over a step of an integrator, by dual numbers: joint-wise formulas.
 
-A step is normalized(q + Σ hₖ N(qₖ) vₖ) over stages k, N(q) v the rate of q. Inputs are q, qₖ, vₖ and hₖ, and in
-velocity coordinates the directions dq, dqₖ and dvₖ in which they change.
+A step is normalized(q + Σ hₖ N(qₖ) vₖ) over stages k, N(q) v the rate of q. Inputs are q, qₖ, vₖ and hₖ, and
+in velocity coordinates the directions dq, dqₖ and dvₖ in which they change.
 """
 
 from __future__ import annotations
