@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ from hinge.binding.partials import varied
 from hinge.binding.steps import Link, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
-from hinge.sweeps import Block, unit_block, zeros
+from hinge.sweeps import Block, block_of, unit_block, zeros
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
 
@@ -140,10 +141,13 @@ class RobotSite(HingeSite):
     def _together(self, parameters: Block) -> Block:
         """Return m, h and I of the body from those of its members in their own frames."""
         total = zeros(10)
-        for k, place in enumerate(self.members):
-            own = Inertia.from_parameters(parameters[10 * k : 10 * k + 10])
-            total = total + place.inertia(own).parameters()
+        for k in range(len(self.members)):
+            total = total + self._share(k, parameters[10 * k : 10 * k + 10])
         return total
+
+    def _share(self, member: int, parameters: Block) -> Block:
+        """Return m, h and I of a member of the body, given those in its own frame."""
+        return self.members[member].inertia(Inertia.from_parameters(parameters)).parameters()
 
     def with_derived(self, derived: Block) -> RobotSite:
         """Return the site with the values of `derived`."""
@@ -314,9 +318,8 @@ class RobotSite(HingeSite):
         """Return 𝒜 (n, 10 k): M α + b for each of the parameters alone, which it is linear in."""
         found = zeros(self.size, 10 * len(self.members))
         for k in range(found.shape[1]):
-            unit = zeros(found.shape[1])
-            unit[k] = 1.0
-            alone = self._with_body(self._together(unit))
+            member, one = divmod(k, 10)
+            alone = self._with_body(self._share(member, unit_block(10)[one]))
             found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
 
@@ -373,9 +376,7 @@ def position(pose: Block) -> Block:
 
 def _taken(numbers: Iterator[Any], *shape: int) -> Block:
     """Take the next numbers as an array that can hold traced scalars."""
-    found = zeros(*shape)
-    found.flat[:] = [next(numbers) for _ in range(found.size)]
-    return found
+    return block_of([next(numbers) for _ in range(prod(shape))], *shape)
 
 
 def _pose(numbers: Iterator[Any]) -> Transform:

@@ -14,7 +14,7 @@ from hinge.rules import (
     SERIAL,
     Found,
     Theory,
-    closing,
+    closing_steps,
     has_appendix_letters,
     has_determinant,
     is_hybrid,
@@ -161,7 +161,8 @@ def closed_forms(expressions: Expressions) -> tuple[DerivationLine, ...]:
     """Return derivatives as they are given and the steps to their closed forms, none of them weighed."""
     start = _Start.of(named(expressions))
     lines = [DerivationLine("given", "", start.given, None)]
-    lines += [DerivationLine(name, source, start.forms(s), None) for name, source, s in closing(start.state)]
+    for name, source, state in closing_steps(start.state):
+        lines.append(DerivationLine(name, source, start.forms(state), None))
     return tuple(lines)
 
 
@@ -227,7 +228,7 @@ class _Start:
         words = sum(len(p.terms) for p in self.state)
         if words > CLOSABLE or all(p.domain is One for p in self.state):
             return []
-        steps = list(closing(self.state))
+        steps = list(closing_steps(self.state))
         found = self.cost(steps[-1][2]) if steps else most
         if not found < most:
             return []

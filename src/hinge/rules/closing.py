@@ -23,18 +23,26 @@ from hinge.algebra import (
     Letter,
     M,
     Polynomial,
+    Product,
     Space,
     Structure,
+    Sum,
     Terms,
     Word,
     Zero,
+    ad,
     bar,
     block,
     composite,
     coriolis,
     factored,
     leaf_of,
+    linear,
+    no_inverse,
+    partial,
     phi,
+    polynomial,
+    product,
     simplest,
     word_order,
 )
@@ -42,7 +50,7 @@ from hinge.rules.graded import Motion, across, forces_of, motions_of, same_vecto
 from hinge.rules.moves import Move
 
 COVARIANCE, FORCES, TWICE_B = "covariance of ad", "accumulated force", "2B of a motion"
-COMPOSITES, BLOCKS = "composite bodies", "blocks at hinges"
+BY_VELOCITIES, COMPOSITES, BLOCKS = "forces by B V", "composite bodies", "blocks at hinges"
 SINGH = "Singh, Russell & Wensing 2022"
 
 
@@ -67,7 +75,7 @@ class Stage:
         return p if self.fewer and len(terms) >= len(p.terms) else Polynomial(p.range, p.domain, terms)
 
 
-def closing(state: Sequence[Polynomial]) -> Iterator[tuple[str, str, tuple[Polynomial, ...]]]:
+def closing_steps(state: Sequence[Polynomial]) -> Iterator[tuple[str, str, tuple[Polynomial, ...]]]:
     """Yield the steps to the closed form of derivatives that change something: name, source and forms."""
     state = tuple(state)
     for make in _STAGES:
@@ -148,7 +156,8 @@ def _with_composites(p: Polynomial, context: Context) -> Polynomial:
     for (left, right), inside in groups.items():
         size, Z = _scaled(inside, Body, Body)
         C = composite(Z, context=context)
-        for middle, sign in (((phi, C), 1), ((C, phi.T), 1), ((C,), -1)):
+        split = polynomial(phi @ C + C @ phi.T - C, no_inverse)
+        for middle, sign in split.terms.items():
             word = _at_base((*left, *middle, *right))
             found[word] = found.get(word, 0) + sign * size
     return Polynomial(p.range, p.domain, {w: c for w, c in found.items() if c})
@@ -183,6 +192,43 @@ def _scaled(terms: Terms, range_: Space, domain: Space) -> tuple[Coefficient, Ex
     size = terms[min(terms, key=word_order)]
     inside = {w: simplest(Fraction(c) / size) for w, c in terms.items()}
     return size, factored(Polynomial(range_, domain, inside))
+
+
+def _by_velocities(letters: Sequence[Leaf]) -> Stage:
+    """Return the step to letters that are functions of forces with B V in place of −V̂ᵀ M V.
+
+    The two are the same, since ad(V) V = 0 and bar(M V) V = −ad(V)ᵀ M V; 2B of a rigid body has few numbers.
+    """
+    moves: list[Move] = []
+    for twice in (x for x in letters if x.origin is not None and x.origin.kind == "coriolis"):
+        (V,), context = twice.needs, _context(twice)
+        old, new = ad(V, context=context).T @ M @ V, -(twice @ V) / 2
+        for x in letters:
+            made = _remade(x, lambda e, old=old, new=new: _exchanged(e, old, new))
+            if made is not None and made is not x:
+                moves.append(Move(BY_VELOCITIES, x, made, "ad(V) V = 0"))
+    return Stage(BY_VELOCITIES, "ad(V) V = 0", tuple(moves))
+
+
+def _remade(x: Leaf, change: Callable[[Expr], Expr]) -> Leaf | None:
+    """Return a letter as a function of a changed vector; None for letters of other kinds."""
+    origin = x.origin
+    if origin is None or not x.needs:
+        return None
+    if origin.kind == "bar":
+        return bar(change(x.needs[0]), context=origin.context)
+    if origin.kind == "partial" and origin.applied:
+        return partial(origin.of, origin.slot, change(x.needs[0]), context=origin.context)
+    return None
+
+
+def _exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
+    """Return an expression with a term replaced, wherever it stands as a whole."""
+    if e is old:
+        return new
+    if isinstance(e, Sum):
+        return linear(*((c, _exchanged(t, old, new)) for c, t in e.terms))
+    return product(*(_exchanged(f, old, new) for f in e.factors)) if isinstance(e, Product) else e
 
 
 def _contexts(letters: Iterable[Leaf]) -> list[Context]:
@@ -227,4 +273,4 @@ def _context(x: Leaf) -> Context:
     return x.origin.context
 
 
-_STAGES = (_covariance, _forces, _twice_B, _composites, _blocks)
+_STAGES = (_covariance, _forces, _twice_B, _by_velocities, _composites, _blocks)

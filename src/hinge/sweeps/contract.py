@@ -190,6 +190,11 @@ def unit_block(size: int) -> Block:
     return found
 
 
+def block_of(entries: Sequence[Any], *shape: int) -> Block:
+    """Return the array of these entries, row by row; NumPy does not look for sequences among them."""
+    return np.fromiter(entries, dtype=object, count=len(entries)).reshape(shape)
+
+
 def zeros(*shape: int) -> Block:
     """Return an array of zeros that can hold traced scalars."""
     found = np.empty(shape, dtype=object)
