@@ -114,8 +114,8 @@ class OperatorOutput:
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
     blocks on one side of the diagonal are computed. With `middle`, a block-diagonal letter, the operator is
-    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back. With `below` the
-    variable has the blocks on the diagonal and towards the base, and the blocks away from the base are those
+    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back. With `below`
+    the variable has the blocks on the diagonal and towards the base, and those away from the base are blocks
     of the columns of `below`, transposed.
     """
 
@@ -178,15 +178,6 @@ class ProductOutput:
 
     name: str
     factors: tuple[OperatorOutput, ...]
-    negative: bool = False
-    mirror: bool = False
-
-
-@dataclass(frozen=True)
-class Factors:
-    """An operator as a product of others, which are computed first, as matrices; see `ProductOutput`."""
-
-    factors: tuple[Expr, ...]
     negative: bool = False
     mirror: bool = False
 
