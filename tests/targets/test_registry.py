@@ -43,7 +43,7 @@ class Interpreted:
         self.code, self.base = code, base
         self.signature = Signature.of(code)
 
-    def entry(self, fallback, shapes, *, name, doc, finish=None):
+    def entry(self, fallback, shapes, *, name, doc, finish=None, names=None):
         return fallback
 
     def listing(self, language):
