@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 
 from hinge.algebra import (
     E0,
@@ -43,8 +42,6 @@ from hinge.algebra import (
     Sum,
     leaf_of,
     leaves,
-    no_inverse,
-    polynomial,
     product,
 )
 
@@ -317,15 +314,6 @@ def operand(edge: Product) -> Expr:
 def is_congruence(edge: Product) -> bool:
     """Tell whether an edge shifts a block from both sides."""
     return edge.factors[-1] is edge.factors[0].T
-
-
-@cache
-def is_mirrored(edge: Product) -> bool:
-    """Tell whether an edge shifts a symmetric block from both sides."""
-    if not is_congruence(edge):
-        return False
-    p = polynomial(operand(edge), no_inverse)
-    return p.T.key == p.key
 
 
 def verify_program(program: Program) -> None:
