@@ -57,8 +57,8 @@ def _of_frame(
 ) -> Derivatives:
     f = compiled(checked_robot(robot), derivative_parts(verb, wrt), [one_name(frame)], expressed)
     found = f.evaluate(q, vectors)
-    found[VALUE] = found[VALUE][..., 0, :]
-    return as_derivatives(of, robot)(found)
+    shown = {of: found[VALUE][..., 0, :], **{n: found[f"by_{n}"] for n in wrt}}
+    return as_derivatives(shown, robot)
 
 
 def jacobian_derivatives(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
@@ -145,7 +145,7 @@ def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -
     by_q, by_qd = _moved(found["by_q"], c), _moved(found["by_qd"], c)
     shift = np.swapaxes(found["by_qd"][..., 3:, :], -1, -2) / m[..., None]  # (…, nv, 3): the rates of c
     by_q[..., :3, :] -= np.swapaxes(cross(shift, total[..., None, 3:]), -1, -2)
-    return Derivatives("momentum", {"momentum": _moved(total[..., None], c)[..., 0], "q": by_q, "qd": by_qd})
+    return Derivatives.of({"momentum": _moved(total[..., None], c)[..., 0], "q": by_q, "qd": by_qd})
 
 
 def _moved(columns: Array, c: Array) -> Array:
