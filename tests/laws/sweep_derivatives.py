@@ -193,31 +193,46 @@ def subjects() -> dict[str, Callable[[], Robot]]:
     return found
 
 
-def main(names: list[str]) -> int:
-    """Print how often each law was asked and its worst; exit with 1 if one is broken."""
-    start, worst, counts = time.perf_counter(), dict[str, Found](), dict[str, int]()
-    kinds, broken, chosen = set[str](), list[str](), subjects()
-    for turn, name in enumerate(names or chosen):
-        robot = chosen[name]()
-        kinds |= {j.type.kind for j in robot.joints}
-        for law, error, bound in laws(Subject(robot, 1), turn):
-            counts[law] = counts.get(law, 0) + 1
-            if error >= worst.get(law, ("", -1.0, 0.0))[1]:
-                worst[law] = name, error, bound
+class Table:
+    """How often each law was asked, and its worst."""
+
+    def __init__(self) -> None:
+        self.start, self.worst, self.counts = time.perf_counter(), dict[str, Found](), dict[str, int]()
+        self.kinds, self.broken, self.robots = set[str](), list[str](), 0
+
+    def add(self, name: str, robot: Robot) -> None:
+        """Ask the laws of a robot; which ones of those that go in turn depends on how many came before."""
+        for law, error, bound in laws(Subject(robot, 1), self.robots):
+            self.counts[law] = self.counts.get(law, 0) + 1
+            if error >= self.worst.get(law, ("", -1.0, 0.0))[1]:
+                self.worst[law] = name, error, bound
             if not error <= bound:
-                broken.append(f"{name}: {law}: off by {error:.1e}")
-        print(
-            f"{name}: {len(broken)} broken, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True
-        )
-        forget()
-    for law, (name, error, bound) in worst.items():
-        print(f"{law:52} {counts[law]:4} times, off by at most {error:.1e} of {bound:g}, {name}")
-    print("\n".join(broken))
-    missing = set(joints.JOINT_TYPES) - kinds
-    seconds, asked = time.perf_counter() - start, sum(counts.values())
-    print(f"{len(names or chosen)} robots, {asked} laws, {len(broken)} broken, {seconds:.0f} s")
-    print(f"joint types missing: {', '.join(missing) or 'none'}")
-    return 1 if broken or (missing and not names) else 0
+                self.broken.append(f"{name}: {law}: off by {error:.1e}")
+        self.kinds |= {j.type.kind for j in robot.joints}
+        self.robots += 1
+
+    def show(self) -> None:
+        """Print it."""
+        for law, (name, error, bound) in self.worst.items():
+            print(f"{law:52} {self.counts[law]:4} times, off by at most {error:.1e} of {bound:g}, {name}")
+        print("\n".join(self.broken))
+        seconds, asked = time.perf_counter() - self.start, sum(self.counts.values())
+        print(f"{self.robots} robots, {asked} laws, {len(self.broken)} broken, {seconds:.0f} s")
+        print(f"joint types: {len(self.kinds)} of {len(joints.JOINT_TYPES)}")
+
+
+def main(names: list[str]) -> int:
+    """Print the table, when interrupted that of the robots so far; exit with 1 if a law is broken."""
+    table, chosen = Table(), subjects()
+    try:
+        for name in names or chosen:
+            table.add(name, chosen[name]())
+            print(f"{name}: {len(table.broken)} broken", file=sys.stderr, flush=True)
+            forget()
+    except KeyboardInterrupt:
+        print("interrupted")
+    table.show()
+    return 1 if table.broken else 0
 
 
 if __name__ == "__main__":
