@@ -177,7 +177,7 @@ def laws(s: Subject, turn: int) -> Iterator[Found]:
         lambda: hybrid(s),
     ]
     if s.robot.is_embedded:
-        others = [others[0], lambda: dynamics(s, "passive", passive=True), others[2], others[4]]
+        others = [others[0], lambda: dynamics(s, "passive", passive=True), others[2]]
     for k in range(2):
         yield from others[(turn + 2 * k) % len(others)]()
 
