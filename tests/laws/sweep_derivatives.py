@@ -28,6 +28,8 @@ from tests.sweeps.models import every_joint_type
 
 #: Bounds: of differences, of what is the same but for rounding, of changes against gradients.
 BY_DIFFERENCES, SAME, ADJOINT = 1e-8, 1e-9, 1e-12
+#: The step of differences by qd: dry friction is smooth over a hundredth of a rad/s.
+STEP = 1e-3
 #: What a law found: its name, how far off it is, and its bound.
 Found = tuple[str, float, float]
 BASE = hinge.BaseMotion(
@@ -57,14 +59,14 @@ def dynamics(s: Subject, label: str, **options: Any) -> Iterator[Found]:
     d = hinge.inverse_dynamics_derivatives(r, q, qd, qdd, wrt=("q", "qd", "qdd"), **options)
     wanted = s.by_q(lambda x: hinge.inverse_dynamics(r, x, qd, qdd, **options))
     yield f"inverse dynamics by q, {label}", off(d.q, wanted), BY_DIFFERENCES
-    wanted = by_vector(lambda x: hinge.inverse_dynamics(r, q, x, qdd, **options), qd, at_once=True)
+    wanted = by_vector(lambda x: hinge.inverse_dynamics(r, q, x, qdd, **options), qd, STEP, at_once=True)
     yield f"inverse dynamics by qd, {label}", off(d.qd, wanted), BY_DIFFERENCES
     yield f"inverse dynamics by qdd is the mass matrix, {label}", off(d.qdd, s.mass), ADJOINT
     f = hinge.forward_dynamics_derivatives(r, q, qd, tau, **options)
     # Accelerations are judged by the forces that they stand for: what the condition of 𝓜 takes is not theirs.
     wanted = s.by_q(lambda x: hinge.forward_dynamics(r, x, qd, tau, **options))
     yield f"forward dynamics by q, {label}", off(s.mass @ f.q, s.mass @ wanted), BY_DIFFERENCES
-    wanted = by_vector(lambda x: hinge.forward_dynamics(r, q, x, tau, **options), qd, at_once=True)
+    wanted = by_vector(lambda x: hinge.forward_dynamics(r, q, x, tau, **options), qd, STEP, at_once=True)
     yield f"forward dynamics by qd, {label}", off(s.mass @ f.qd, s.mass @ wanted), BY_DIFFERENCES
     yield f"forward dynamics by tau is 𝓜⁻¹, {label}", off(s.mass @ f.tau, np.eye(r.nv)), SAME
     d = hinge.inverse_dynamics_derivatives(r, q, qd, f.qdd, **options)
@@ -133,7 +135,7 @@ def kinematics(s: Subject) -> Iterator[Found]:
         d = hinge.acceleration_derivatives(r, q, qd, qdd, **at)
         wanted = s.by_q(lambda x, at=at: hinge.accelerations(r, x, qd, qdd, **at))
         yield f"acceleration by q, {axes}", off(d.q, wanted), BY_DIFFERENCES
-        wanted = by_vector(lambda x, at=at: hinge.accelerations(r, q, x, qdd, **at), qd, at_once=True)
+        wanted = by_vector(lambda x, at=at: hinge.accelerations(r, q, x, qdd, **at), qd, STEP, at_once=True)
         yield f"acceleration by qd, {axes}", off(d.qd, wanted), BY_DIFFERENCES
         wanted = s.by_q(lambda x, at=at: hinge.jacobian(r, x, **at))
         yield f"Jacobian by q, {axes}", off(hinge.jacobian_derivatives(r, q, **at), wanted), BY_DIFFERENCES
@@ -156,7 +158,7 @@ def hybrid(s: Subject) -> Iterator[Found]:
         d = found.evaluate(q, {n: x for n, x in {"qd": qd, "qdd": qdd, "tau": tau}.items() if found.takes(n)})
         f = wanted(part)
         yield f"hybrid dynamics, {name} by q", _judged(d["q"], s.by_q(f)), BY_DIFFERENCES
-        by_rates = by_vector(lambda v, f=f: f(v=v), qd, at_once=True)
+        by_rates = by_vector(lambda v, f=f: f(v=v), qd, STEP, at_once=True)
         yield f"hybrid dynamics, {name} by qd", _judged(d["qd"], by_rates), BY_DIFFERENCES
 
 
