@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import Ac, Leaf, e_c, gamma, r_c
+from hinge.algebra import Ac, Leaf, e_c, gamma, p_c, r_c
 from hinge.binding.constants import tidy_ones
 from hinge.binding.touch import SHARE, ContactLink, missed
 from hinge.errors import UnboundLeafError
@@ -147,7 +147,7 @@ class WorldSite:
         velocities, the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of
         the ground.
         """
-        formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
+        formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps, p_c: self._paths}
         if leaf not in formulas:
             raise UnboundLeafError(f"{leaf}: robot {self.robot!r} gives no value for it at the world")
         return formulas[leaf](*needs)
@@ -195,6 +195,15 @@ class WorldSite:
             found[at] = link.step(*ends, *moving, bounce[at], pace[at], ground[at])
         for link, row in self._joints:
             found[row] = link.step(velocities[link.outer], distances[link.outer], pace[row])
+        return closed * found
+
+    def _paths(self, poses: Block, velocities: Block, accelerations: Block, closed: Block) -> Block:
+        """Return what must be added to the speeds of gaps, per step, so that curved paths do not close them."""
+        found = zeros(len(closed))
+        for link, at, ends in self._each(poses):
+            if isinstance(link, ContactLink):
+                moving, rates = self._velocities(link, velocities), self._velocities(link, accelerations)
+                found[at.start] = link.path(*ends, *moving, *rates)
         return closed * found
 
     def _velocities(self, link: LinkKind | ContactLink, stack: Block) -> tuple[Block, Block]:

@@ -71,6 +71,24 @@ class ContactLink:
         rows = self._rows(shape, surface, touch(self.contact, shape, surface))
         return rates(rows[0]) @ v_outer + rates(rows[1]) @ v_inner
 
+    def path(
+        self,
+        inner: Block,
+        outer: Block,
+        v_inner: Block,
+        v_outer: Block,
+        a_inner: Block,
+        a_outer: Block,
+    ) -> Any:
+        """Return half the acceleration of the gap while velocities are constant, where that closes it.
+
+        `a_inner` and `a_outer` are the spatial accelerations of the ends then. A step moves by h u + ½ h² ü in
+        h; where ü is above zero the next step sees the gap, and needs no help.
+        """
+        mine, other = self.map(inner, outer)
+        found = self.rate(inner, outer, v_inner, v_outer)[0] + mine[0] @ a_outer + other[0] @ a_inner
+        return -0.5 * larger(-found, 0.0)
+
     def step(
         self,
         inner: Block,
