@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
 from hinge.targets.arranged import Arranged, Share
+from hinge.targets.cone_sets import TINY
 from hinge.targets.triples import Matrix
 
 Triple = Sequence[Value]
@@ -145,7 +146,7 @@ class ConeProblem:
             one_sided = 3 if kind == "half" else 1 if kind == "cone" else 0
             for k, x in enumerate(b):
                 self.most[0] = larger(m, -x if k < one_sided else m.abs(x), self.most[0])
-        size = m.where(self.most[0] > 0.0, self.most[0], 1.0)
+        size = m.where(self.most[0] > TINY, self.most[0], 1.0)
         self.most[0] = size
         shrink = 1.0 / size
         for kind, t in self.each():

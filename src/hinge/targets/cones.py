@@ -33,15 +33,16 @@ from hinge.targets.interior import Interior
 from hinge.targets.triples import factor, matrix_product, product, solved, symmetric, times
 
 #: The step of the projection, and what makes a singular Jacobian regular.
-RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, 1e-9
+RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, 1e-7
 #: How much closer the interior-point method goes where Newton's does not end from where it stopped.
 CLOSER = 1e-2
 #: Rounds of Newton's method, and of each search for a step length in it.
 NEWTON_ROUNDS, SEARCH_ROUNDS = 6, 3
 #: How often contacts come back before all of them do.
 COMEBACKS = 3
-#: A second step with the factors of a round is for states that are further from the law than this.
-POLISHED = {"float64": 1e-13, "float32": 1e-6}
+#: Newton's method ends this close to the law, nearer than what counts as solved; and a second step with the
+#: factors of a round is taken down to that.
+CLOSE, POLISHED = {"float64": 1e-12, "float32": 5e-6}, {"float64": 1e-13, "float32": 1e-6}
 
 
 class Answer(NamedTuple):
@@ -148,7 +149,7 @@ class _Problem(Interior):
                 self.again[0] = 1.0
 
     def _project(self) -> None:
-        """Set f and Q at x, keep x where it is the best so far, and stop where it is solved."""
+        """Set f and Q at x, keep x where it is the best so far, and stop where it is close."""
         m = self.m
         self.total[0], rho = 0.0, self.rho[0]
         for kind, t in self.each():
@@ -169,7 +170,7 @@ class _Problem(Interior):
                 self.best[at] = m.where(better, self.x[at], self.best[at])
                 self.left[at] = m.where(better, m.abs(self.f[at]), self.left[at])
         self.worst[0] = m.where(better, self.total[0], self.worst[0])
-        self.live[0] = m.where(self.worst[0] > self.solved_at, self.live[0], 0.0)
+        self.live[0] = m.where(self.worst[0] > CLOSE[m.dtype], self.live[0], 0.0)
 
     def _factor(self) -> Listed:
         """Factor the Jacobian at x; triples that Π sends to zero in all states take no part."""

@@ -27,6 +27,8 @@ from hinge.targets.llvm.solve import (
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
+#: So many numbers are copied without a loop.
+COPIED_ONE_BY_ONE = 500
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
@@ -223,7 +225,11 @@ class InMemory:
                 w.store(x.text, result, w.let(f"add i64 {to}, {k}"))
 
     def _copied(self, values: Sequence[Slot | float], to: Scratch) -> None:
-        """Write the copy of values to an array."""
+        """Write the copy of values to an array, one by one if they are few."""
+        if len(values) <= COPIED_ONE_BY_ONE:
+            for k, x in enumerate(values):
+                self.w.store(self.value(x), to.address, k)
+            return
         read = self._reader(values)
         with self.w.loop(0, len(values)) as k:
             self.w.store(read(k), to.address, k)
