@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hinge.sweeps import ForceLaw
-from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
+from hinge.targets.arithmetic import Arithmetic, Index, Numbers, Value, larger
 from hinge.targets.arranged import Arranged, Share
 from hinge.targets.cone_sets import TINY
 from hinge.targets.triples import Matrix
@@ -202,13 +202,13 @@ class ConeProblem:
                 yours, on = f.rows(v), self.on[v]
                 block: list[list[Value]] = [[0.0] * 3 for _ in range(3)]
                 for row, other in zip(mine, yours, strict=True):
-                    block = [
-                        [m.fma(row[i], other[j], block[i][j]) for j in range(3)] for i in range(3)
-                    ]
+                    block = [[m.fma(row[i], other[j], block[i][j]) for j in range(3)] for i in range(3)]
                 block = [[x * on for x in row] for row in block]
                 if more:
                     old = a.block(t, v)
-                    block = [[x + y for x, y in zip(*both, strict=True)] for both in zip(old, block, strict=True)]
+                    block = [
+                        [x + y for x, y in zip(*both, strict=True)] for both in zip(old, block, strict=True)
+                    ]
                 a.set_block(t, v, block)
                 a.set_block(v, t, [list(column) for column in zip(*block, strict=True)])
 

@@ -33,7 +33,7 @@ from hinge.targets.interior import Interior
 from hinge.targets.triples import factor, matrix_product, product, solved, symmetric, times
 
 #: The step of the projection, and what makes a singular Jacobian regular.
-RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, 1e-7
+RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, {"float64": 1e-7, "float32": 1e-4}
 #: How much closer the interior-point method goes where Newton's does not end from where it stopped.
 CLOSER = 1e-2
 #: Rounds of Newton's method, and of each search for a step length in it.
@@ -192,7 +192,7 @@ class _Problem(Interior):
             square = matrix_product(m, q, q)
             for i in range(3):
                 for j in range(i, 3):
-                    less = (1.0 + REGULAR if i == j else 0.0) - square[i][j]
+                    less = (1.0 + REGULAR[m.dtype] if i == j else 0.0) - square[i][j]
                     s[k, k, i, j] = s[k, k, i, j] + less
         factor(m, s, self.pivots, busy)
         return busy
