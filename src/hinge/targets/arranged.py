@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.sweeps import ForceLaw, KnownBlock
+from hinge.sweeps import ForceLaw, KnownBlock, Slot
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Arranged:
         """The number of triples."""
         return len(self.places) // 3
 
-    def values(self, matrix: KnownBlock, share: Share) -> list[object]:
+    def values(self, matrix: KnownBlock, share: Share) -> list[Slot | float]:
         """Return the numbers of a share in order; zeros at places that fill a triple."""
         at = ((row, self.places[place]) for row, place in share.entries())
         return [matrix[row, k] if k >= 0 else 0.0 for row, k in at]
