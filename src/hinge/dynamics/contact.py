@@ -60,10 +60,27 @@ CONTACT_NUMBERS = {
 }
 #: Contacts with smaller gaps (m), and of those the ones with smaller speeds (m/s), count as closed.
 CLOSED, AT_REST = 1e-6, 1e-6
+#: A law is met where its residual is not above this.
+MET = 1e-6
+
+
+class Answered:
+    """An answer to a law of contact, which says how well it is met."""
+
+    residual: Array
+
+    @property
+    def met(self) -> Array:
+        """Whether the law is met (…), to 1e-6 of the largest approach.
+
+        Where it is not, contacts contradict each other, as those of a ball between walls that overlap do: no
+        forces meet all of them, and `residual` is how far the best ones are from it.
+        """
+        return self.residual <= MET
 
 
 @dataclass(frozen=True, eq=False)
-class ContactDynamics:
+class ContactDynamics(Answered):
     """Accelerations qdd (…, nv), forces (…, contacts, 3), those of closures (…, m), residual, rounds (…)."""
 
     qdd: Array
@@ -74,7 +91,7 @@ class ContactDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class ContactStep:
+class ContactStep(Answered):
     """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), and those of closures (…, m).
 
     `residual` (…) is how far they are from the law, `rounds` (…) how long the search took; `joint_impulses`
@@ -90,7 +107,7 @@ class ContactStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Collision:
+class Collision(Answered):
     """Velocities qd (…, nv) after an impact, impulses (…, contacts, 3), and those of closures (…, m).
 
     `lost` (…) is the energy that is gone, in J, `residual` as in `ContactStep`.
