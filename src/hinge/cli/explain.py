@@ -8,10 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-from hinge.algebra import B, Q, f_ext
+from hinge.algebra import B, Q, Zero, f_ext
 from hinge.cli.ground import touching
 from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
-from hinge.dynamics import CATALOGUE, CLOSURES, CONTACTS, SEVERAL, Compiled, compiled, expression
+from hinge.dynamics import (
+    CATALOGUE,
+    CLOSURES,
+    CONTACTS,
+    SEVERAL,
+    Compiled,
+    Parts,
+    compiled,
+    derivative,
+    expression,
+)
 from hinge.errors import CommandLineError, HingeError, did_you_mean
 from hinge.explain import page
 from hinge.model import Robot
@@ -36,6 +46,28 @@ WITHOUT = {
     "squeeze": "is a product with closure_jacobian; explain that",
     "contact_frames": "reads axes off the rows of contacts; explain contact_jacobian",
     "grasp_report": "reads forces off, it has no expression; explain closed_dynamics",
+    **{
+        verb: f"is a derivative; give --by with the verb itself, as in hinge explain {of} --by q"
+        for verb, of in {
+            "derivative": "forward_dynamics",
+            "inverse_dynamics_derivatives": "inverse_dynamics",
+            "forward_dynamics_derivatives": "forward_dynamics",
+            "jvp": "forward_dynamics",
+            "vjp": "forward_dynamics",
+            "gradient": "kinetic_energy",
+            "second_derivatives": "inverse_dynamics",
+            "velocity_derivatives": "velocities",
+            "acceleration_derivatives": "accelerations",
+            "jacobian_derivatives": "velocities",
+            "mass_matrix_derivatives": "mass_times",
+            "coriolis_matrix": "coriolis_force",
+            "centroidal_momentum_derivatives": "momentum",
+            "closed_dynamics_derivatives": "closure_velocity",
+            "contact_dynamics_derivatives": "closure_velocity",
+            "christoffel_symbols": "mass_times",
+            "log_determinant_gradient": "mass_times",
+        }.items()
+    },
 }
 #: Verbs of robots with closures.
 OF_CLOSED = (*CLOSURES, "closed_dynamics")
@@ -51,6 +83,7 @@ the sweeps over the bodies, the cost of one evaluation, and the compiled code.
   hinge explain mass_matrix --robot arm.urdf --html mass.html     for a file, as a page for a browser
   hinge explain jacobian --robot spacecraft --frame left_hand     for a frame of the robot
   hinge explain hybrid_dynamics --prescribed joint4               where joint4 moves as told
+  hinge explain forward_dynamics --by q                           its derivative, in the tangent space
 
 The page is one file that needs no network; it shows proofs, pictures and the generated code as well.
 
@@ -95,6 +128,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expressed", default="body", choices=["body", "world", "world-aligned"], help="axes of frames"
     )
+    parser.add_argument(
+        "--by",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="show derivatives by these: q, in the tangent space, qd, qdd, tau, external, gravity, inertias",
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of HTML to this file")
 
 
@@ -108,13 +148,14 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.expressed,
             arguments.floating,
             arguments.prescribed,
+            arguments.by,
         )
         if arguments.html is None:
             sys.stdout.write(f"{found.explain()}\n")
             return
         text = page(found)
         arguments.html.write_text(text, encoding="utf-8")
-    except HingeError as error:
+    except (HingeError, NotImplementedError) as error:
         raise CommandLineError(str(error)) from error
     except OSError as error:
         raise CommandLineError(
@@ -130,8 +171,9 @@ def explained(
     expressed: str,
     floating: bool,
     prescribed: Sequence[str] = (),
+    by: Sequence[str] = (),
 ) -> Compiled:
-    """Return the compiled verb of a command line."""
+    """Return the compiled verb of a command line, or its derivatives by what `by` names."""
     name = READ_OFF.get(verb, verb)
     if verb not in VERBS:
         raise CommandLineError(f"VERB: {_instead(verb)}")
@@ -155,6 +197,8 @@ def explained(
         frames = found.body_names[-1:] if name in OF_ONE_FRAME else found.body_names
     active = _active(found, verb, prescribed) if parts.splits else ()
     shown = expression(name, closed=bool(found.closures))
+    if by:
+        shown = _derived(verb, shown, by)
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
 
 
@@ -167,6 +211,25 @@ def _on_contacts(verb: str, robot: Robot, name: str) -> Compiled:
             f"{robot.name!r}; take {ON_FEET}"
         )
     return compiled(found, CONTACTS[verb])
+
+
+def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
+    """Return the derivatives of a verb's expressions."""
+    if parts.readout is not None or parts.blocks:
+        raise CommandLineError(
+            f"--by: {verb} is read off {', '.join(parts.expressions)}; explain a verb that is an expression, "
+            "such as forward_dynamics or closure_velocity"
+        )
+    one = len(parts.expressions) == 1
+    found = {
+        f"by_{n}" if one else f"{name}_by_{n}": derivative(e, n)
+        for name, e in parts.expressions.items()
+        for n in by
+    }
+    constant = [name for name, D in found.items() if isinstance(D, Zero)]
+    if constant:
+        raise CommandLineError(f"--by: {verb} does not depend on {constant[0].rpartition('by_')[2]}")
+    return Parts(found)
 
 
 def _instead(verb: str) -> str:

@@ -27,12 +27,14 @@ from hinge.sweeps.code_rules import checked_code, checked_program, checked_trace
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.family import Family
+from hinge.sweeps.multiply import Multiplication
 from hinge.sweeps.program import (
     GATHERING,
     BlockOutput,
     Direction,
     OperatorOutput,
     Pass,
+    ProductOutput,
     Program,
     ProgramOutput,
     ScalarOutput,
@@ -78,6 +80,7 @@ def without_garbage() -> Generator[None]:
 class _Tracer(AtWorld):
     readout: Readout | None = None
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    multiplication: Multiplication | None = None
 
     def run(self) -> Code:
         self._take_inputs()
@@ -252,6 +255,15 @@ class _Tracer(AtWorld):
                 return self._blocks(o.variable)
             case ScalarOutput():
                 return self._scalar(o)
+            case ProductOutput():
+                return self._product(o)
+
+    def _product(self, o: ProductOutput) -> KnownBlock:
+        """Multiply matrices, whose copies all products share."""
+        if self.multiplication is None:
+            self.multiplication = Multiplication(self.memory, len(self.program.stages))
+        factors = [self.operator(f) for f in o.factors]
+        return self.multiplication.run(factors, negative=o.negative, mirror=o.mirror)
 
     def _vector(self, x: Leaf) -> KnownBlock:
         found = zeros(self.binding.length(x.range))
