@@ -192,7 +192,7 @@ def explained(
     usual = ON_FEET if verb in OF_CONTACTS else usual
     found = robot_of(robot or usual, floating=floating, argument="--robot")
     if verb in OF_CONTACTS:
-        return _on_contacts(verb, found, robot or usual)
+        return _on_contacts(verb, found, robot or usual, by)
     if not frames and B in parts.letters and f_ext not in parts.letters:
         frames = found.body_names[-1:] if name in OF_ONE_FRAME else found.body_names
     active = _active(found, verb, prescribed) if parts.splits else ()
@@ -202,7 +202,7 @@ def explained(
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
 
 
-def _on_contacts(verb: str, robot: Robot, name: str) -> Compiled:
+def _on_contacts(verb: str, robot: Robot, name: str, by: Sequence[str]) -> Compiled:
     """Return a verb of contacts: the robot's own, or those of its feet or shapes with the ground."""
     found = touching(robot, name)
     if not found.contacts:
@@ -210,7 +210,8 @@ def _on_contacts(verb: str, robot: Robot, name: str) -> Compiled:
             f"--robot: expected one with contacts, or with shapes that can touch the ground, for {verb}, got "
             f"{robot.name!r}; take {ON_FEET}"
         )
-    return compiled(found, CONTACTS[verb])
+    parts = CONTACTS[verb]
+    return compiled(found, _derived(verb, parts, by) if by else parts)
 
 
 def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
