@@ -105,8 +105,6 @@ def test_verbs_of_contacts_are_shown_for_a_quadruped_on_its_feet(verb):
 def test_a_law_of_contact_is_part_of_the_explanation(capsys):
     assert main(["explain", "contact_step"]) == 0
     assert "answer λ in its sets" in capsys.readouterr().out
-    assert main(["explain", "gap", "--robot", "chain:2"]) == 2
-    assert "shapes that can touch the ground" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -66,7 +66,7 @@ class LinkKind:
         seen = across(inner, outer) @ v_inner
         return self.reactions @ _motion_cross(v_outer - seen, seen)
 
-    def path(self, rates: Block) -> Block:
+    def along(self, rates: Block) -> Block:
         """Return half the accelerations across it, which a step takes back as it goes."""
         return 0.5 * rates
 
@@ -207,7 +207,7 @@ class WorldSite:
         for link, at, ends in self._each(poses):
             moving, rates = self._velocities(link, velocities), self._velocities(link, accelerations)
             outer, inner = link.map(*ends)
-            found[at] = link.path(link.rate(*ends, *moving) + outer @ rates[1] + inner @ rates[0])
+            found[at] = link.along(link.rate(*ends, *moving) + outer @ rates[1] + inner @ rates[0])
         return closed * found
 
     def _velocities(self, link: LinkKind | ContactLink, stack: Block) -> tuple[Block, Block]:

@@ -88,7 +88,7 @@ class ContactLink:
         rows = self._rows(shape, surface, touch(self.contact, shape, surface))
         return rates(rows[0]) @ v_outer + rates(rows[1]) @ v_inner
 
-    def path(self, rates: Block) -> Block:
+    def along(self, rates: Block) -> Block:
         """Return half the acceleration of the gap on the path of a step, where that closes it.
 
         A step of h moves a gap by h u + ½ h² ü; where ü is above zero, the next step sees what has opened.
