@@ -466,7 +466,7 @@ def test_blocks_of_one_name_in_two_functions_are_cut_apart(monkeypatch):
     """A phi names blocks of its own function."""
     monkeypatch.setattr(tiers, "LONGEST_BLOCK", 3)
     long = "\n".join(f"  %x{k} = add i64 {k}, 1" for k in range(6))
-    loop = "define i64 @{}() {{\nentry:\n{}\n  br label %after\nafter:\n  %y = phi i64 [ 0, %entry ]\n  ret i64 %y\n}}\n"
-    first, second = tiers.in_short_blocks(loop.format("a", "") + loop.format("b", long)).split("define")[1:]
+    head, end = "define i64 @f() {\nentry:\n", "  br label %after\nafter:\n  %y = phi i64 [ 0, %entry ]\n}\n"
+    first, second = tiers.in_short_blocks(f"{head}{end}{head}{long}\n{end}").split("define")[1:]
     assert "%entry ]" in first and "cut" not in first
     assert "%entry ]" not in second and second.count("cut") > 2
