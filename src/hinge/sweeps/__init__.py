@@ -1,6 +1,6 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
-from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
+from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.code_rules import checked_code, checks_passes, verify_code
 from hinge.sweeps.contract import (
     Binding,
@@ -50,6 +50,7 @@ __all__ = [
     "Direction",
     "Factors",
     "ForceLaw",
+    "KnownBlock",
     "Meet",
     "OperatorOutput",
     "Pass",
