@@ -5,7 +5,7 @@ from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.jets import largest
-from hinge.binding.joint_code import Formula, Row, jointwise
+from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
@@ -33,4 +33,6 @@ __all__ = [
     "largest",
     "of_this_package",
     "own_frames",
+    "pulled",
+    "summed",
 ]

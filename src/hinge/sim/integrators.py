@@ -1,7 +1,7 @@
 """Integrators as programs: a step of (q, q̇) from accelerations.
 
-q is integrated by its rate N(q) v in coordinate space, and quaternions are normalised at the end of a step,
-which keeps the order of accuracy. The programs act on single states, so that a batch of any size runs the
+q is integrated by its rate N(q) v in coordinate space, and quaternions are normalised in every stage and at
+the end of a step, which keeps the order of accuracy: dynamics sees unit quaternions only. The programs act on single states, so that a batch of any size runs the
 same code.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hinge.binding import Row
-from hinge.dynamics import joint_program
 from hinge.model.joints import JointType
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
@@ -50,8 +49,7 @@ def _joints(
     out: tuple[str, str],
 ) -> StepCall:
     rows: dict[str, Row] = {"q": "q", "qd": "qd"}
-    program = joint_program(plant.robot, name, inputs, rows, formula, target=plant.target)
-    return StepCall(program, given, dict(zip(rows, out, strict=True)))
+    return plant.at_joints(name, inputs, rows, formula, given, dict(zip(rows, out, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class RungeKutta(Integrator):
             last = index + 1 == len(self.nodes)
             row = self.weights if last else self.rows[index]
             out = NEXT if last else stage_buffers(index + 1)
-            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, out, last)]
+            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, out)]
         return found
 
 
@@ -97,8 +95,8 @@ def stage_rows(stages: Iterable[int]) -> tuple[dict[str, Row], dict[str, str]]:
     return inputs, given
 
 
-def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str], last: bool) -> StepCall:
-    """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, in two buffers; normalised at the end."""
+def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str]) -> StepCall:
+    """Return q + h Σ w N(q) q̇, normalised, and q̇ + h Σ w q̈ over stages, in two buffers."""
     used = [k for k, w in enumerate(weights) if w]
     stages, buffers = stage_rows(used)
     inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": 1, **stages}
@@ -107,7 +105,7 @@ def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str],
         h = x["h"][0]
         q = x["q"] + h * sum(weights[k] * kind.rate(x[f"q{k}"], x[f"v{k}"]) for k in used)
         v = x["qd"] + h * sum(weights[k] * x[f"a{k}"] for k in used)
-        return {"q": kind.normalized(q) if last else q, "qd": v}
+        return {"q": kind.normalized(q), "qd": v}
 
     given = {"q": "q", "qd": "qd", "h": "h", **buffers}
     return _joints(plant, f"{name} {tuple(weights)}", inputs, formula, given, out)
@@ -192,7 +190,7 @@ class Midpoint(Integrator):
         def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
             h = share * x["h"][0]
             moved = x["q"] + h * kind.rate(x["middle"], x["velocity"])
-            return {"q": kind.normalized(moved) if last else moved, "qd": x["qd"] + h * x["qdd"]}
+            return {"q": kind.normalized(moved), "qd": x["qd"] + h * x["qdd"]}
 
         inputs: dict[str, Row] = {
             "q": "q",

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import joint_program
+from hinge.binding import Row
 from hinge.errors import ArgumentError
 from hinge.model import Robot, units
 from hinge.model.joints import JointType
@@ -250,8 +250,8 @@ def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:
 def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> StepCall:
     """Return the program of kp e + kd ė + the feed-forward."""
     names = ("target_q", "target_qd", "kp", "kd")
-    program = joint_program(
-        plant.robot,
+    given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
+    return plant.at_joints(
         "feedback",
         {"q": "q", "qd": "qd", "target_q": "q", "target_qd": "qd", "kp": "qd", "kd": "qd", "ahead": "qd"},
         {"force": "qd"},
@@ -260,22 +260,21 @@ def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> StepCall:
             + x["kp"] * _error(kind, x["q"], x["target_q"])
             + x["kd"] * (x["target_qd"] - x["qd"])
         },
-        target=plant.target,
+        given,
+        {"force": stage.own(out)},
     )
-    given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
-    return StepCall(program, given, {"force": stage.own(out)})
 
 
 def _sum(plant: Plant, x: str, y: str, out: str) -> StepCall:
-    program = joint_program(
-        plant.robot,
+    rows: dict[str, Row] = {"x": "qd", "y": "qd"}
+    return plant.at_joints(
         "sum",
-        {"x": "qd", "y": "qd"},
+        rows,
         {"sum": "qd"},
         lambda _, v: {"sum": v["x"] + v["y"]},
-        target=plant.target,
+        {"x": x, "y": y},
+        {"sum": out},
     )
-    return StepCall(program, {"x": x, "y": y}, {"sum": out})
 
 
 def _error(kind: JointType, q: Block, target: Block) -> Block:

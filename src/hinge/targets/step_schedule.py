@@ -23,11 +23,15 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class StepCall:
-    """A program and the buffer for each of its inputs and results, by their names."""
+    """A program and the buffer for each of its inputs and results, by their names.
+
+    `origin` is what the program was made from, for who makes another of it, such as its adjoint.
+    """
 
     program: Executable
     given: Mapping[str, str]
     found: Mapping[str, str]
+    origin: object = None
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
