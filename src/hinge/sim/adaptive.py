@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.binding import Row
-from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
 from hinge.sim.events import Event, Indices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import perf_counter
 
 import numpy as np
@@ -20,10 +21,22 @@ STRETCH_SECONDS, TABLE_BYTES, TABLE_STEPS = 0.5, 64_000_000, 4096
 
 
 class FixedLoop:
-    """A job with fixed steps."""
+    """A job with fixed steps.
 
-    def __init__(self, job: Job, rule: Integrator, events: tuple[Event, ...]) -> None:
+    `held` are arrays with a row for each step, (steps, n) or (states, steps, n), by buffer. So many
+    `rows` of signals and of these are sampled at a time, if given.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        rule: Integrator,
+        events: tuple[Event, ...],
+        held: Mapping[str, Array] | None = None,
+        rows: int | None = None,
+    ) -> None:
         self.job, self.events = job, events
+        self.held, self.rows = held or {}, rows
         self.nodes = sorted(set(rule.nodes))
         moving = job.moving
         ops, self.last = rule.ops(moving.plant, moving.law, frozenset(job.signals)), NEXT
@@ -49,13 +62,14 @@ class FixedLoop:
         self.done = 0
         self.safe = 0, [now.copy() for _, now in self.kept]
 
-    def run(self, progress: Progress | None) -> None:
-        """Run all steps, and report progress between stretches."""
+    def run(self, progress: Progress | None, until: int | None = None) -> None:
+        """Run all steps, or those before one, and report progress between stretches."""
         job, length = self.job, self._guess()
+        self.until = job.steps if until is None else until
         one_by_one = bool(self.events) or job.moving.ask is not None
         self.steps = self._prepared(1 if one_by_one else length)
         values = job.values(self.events, (job.start, job.q, job.qd)) if job.steps else []
-        while self.done < job.steps and (job.left or not job.states):
+        while self.done < self.until and (job.left or not job.states):
             if one_by_one:
                 self._ask()
                 self._advance(self.done + 1)
@@ -95,14 +109,14 @@ class FixedLoop:
     def _timed(self, length: int) -> int:
         """Run a stretch, and return how long the next one should be."""
         began, job = perf_counter(), self.job
-        self._advance(min(job.steps, self.done + min(length, self._rows)))
+        self._advance(min(self.until, self.done + min(length, self._rows)))
         taken = perf_counter() - began
         return max(1, min(4 * length, job.steps, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
 
     def _advance(self, stop: int) -> None:
         """Run over steps until this one."""
         job, first = self.job, self.done
-        row = self._sample(first, stop) if self.tables else 0
+        row = self.sample(first, stop) if self.tables else 0
         ended = self.steps(first, stop, first // job.every + 1, row)
         self.done = stop
         if stop == job.steps:
@@ -129,7 +143,10 @@ class FixedLoop:
     @property
     def _rows(self) -> int:
         """The number of steps for which tables have rows; as many as there are without signals."""
+        if self.rows is not None:
+            return min(self.job.steps, self.rows)
         row = sum(x.values.size // len(x.times) for x in self.job.signals.values()) * len(self.nodes)
+        row += sum(x.size // max(1, self.job.steps) for x in self.held.values())
         if not row:
             return self.job.steps
         return max(1, min(self.job.steps, TABLE_STEPS, TABLE_BYTES // (8 * row)))
@@ -142,9 +159,11 @@ class FixedLoop:
             for node in self.nodes:
                 shape = (self._rows, *states, x.values.shape[-1])
                 found[sampled(name, node)] = np.empty(shape, job.dtype)
+        for name, x in self.held.items():
+            found[name] = np.empty((self._rows, *x.shape[:-2], x.shape[-1]), job.dtype)
         return found
 
-    def _sample(self, first: int, stop: int) -> int:
+    def sample(self, first: int, stop: int) -> int:
         """Fill the tables where they lack these steps; return the row of the first."""
         job = self.job
         if first < self.sampled.start or stop > self.sampled.stop:
@@ -155,6 +174,9 @@ class FixedLoop:
                     values = x.at(times + node * job.dt)
                     rows = values if values.ndim == 2 else np.swapaxes(values, 0, 1)
                     self.tables[sampled(name, node)][: len(times)] = rows
+            for name, x in self.held.items():
+                rows = x[..., self.sampled.start : self.sampled.stop, :]
+                self.tables[name][: len(times)] = rows if rows.ndim == 2 else np.swapaxes(rows, 0, 1)
         return first - self.sampled.start
 
     # Events.

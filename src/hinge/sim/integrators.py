@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from hinge.binding import Row
 from hinge.model.joints import JointType
+from hinge.sim.adjoint import STATE, Tape
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
 from hinge.sweeps import Block
@@ -38,6 +39,10 @@ class Integrator(ABC):
     @abstractmethod
     def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[StepCall]:
         """Return the programs of a step from buffers q, qd with h to buffers q', qd'."""
+
+    def reverse(self, tape: Tape, law: Law, signals: frozenset[str]) -> None:
+        """Put the adjoint of a step on a tape that has the weights of q' and qd'."""
+        tape.pull(self.ops(tape.plant, law, signals))
 
 
 def _joints(
@@ -183,6 +188,34 @@ class Midpoint(Integrator):
             found += [*ops, self._step(plant, q, qd, qdd, index + 1, last)]
             q, qd = stage_buffers(index + 1)
         return found
+
+    def reverse(self, tape: Tape, law: Law, signals: frozenset[str]) -> None:
+        """Put the adjoint on a tape, by the implicit function theorem and not through the iterations.
+
+        The middle z solves z = G(z, x), and the step from x ends at F(z, x). With weights c of the end, those of
+        the middle solve w = (∂F/∂z)ᵀ c + (∂G/∂z)ᵀ w, by as many iterations as the step has, and the gradient is
+        (∂F/∂x)ᵀ c + (∂G/∂x)ᵀ w.
+        """
+        middle = self.iterations - 1
+        z, plant = stage_buffers(middle), tape.plant
+        ops, qdd = law.accelerations(plant, Stage(middle, 0.5, *z, signals))
+        end, half = (self._step(plant, *z, qdd, middle + 1, last) for last in (True, False))
+        varying = frozenset((*z, qdd))
+        tape.pull([end], varying)
+        direct = {name: tape.take(name) for name in (*z, qdd, *STATE)}
+        weights: list[list[str]] = [[], []]
+        for _ in range(self.iterations):
+            for name in tape.by:
+                tape.take(name)
+            for name, parts in zip(half.outputs, weights, strict=True):
+                tape.add(name, *parts)
+            tape.pull([half], varying)
+            tape.add(qdd, *direct[qdd])
+            tape.pull(ops, varying)
+            weights = [[*direct[name], *tape.take(name)] for name in z]
+        for name in STATE:
+            tape.add(name, *direct[name])
+        tape.kept.update(varying)
 
     def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> StepCall:
         share = 1.0 if last else 0.5

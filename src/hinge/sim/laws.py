@@ -183,6 +183,24 @@ class Prescribed(Law):
         return [*ops, plant.hybrid(stage, tau, stage.number("prescribed_qdd"), self.joints)], stage.own("qdd")
 
 
+@dataclass(frozen=True, eq=False)
+class Driven(Law):
+    """Forces that are given for each step, in the buffer u, beside those of a law."""
+
+    law: Law | None
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return those of the law."""
+        return {} if self.law is None else self.law.numbers(robot)
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
+        """Return the sum."""
+        if self.law is None:
+            return [], "u"
+        ops, tau = self.law.forces(plant, stage)
+        return [*ops, _sum(plant, tau, "u", stage.own("driven"))], stage.own("driven")
+
+
 def _tracking(
     robot: Robot, target: Given, velocity: Given, kp: Gains, kd: Gains
 ) -> dict[str, Array | Signal]:

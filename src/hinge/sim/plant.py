@@ -51,13 +51,17 @@ class AtJoints:
 
 @dataclass(frozen=True, eq=False)
 class OfVerb:
-    """Expressions of a robot with what was chosen for them: the origin of a program with sweeps."""
+    """Expressions of a robot with what was chosen for them: the origin of a program with sweeps.
+
+    Those `of_plant` have the numbers of the robot as it moves, others those that laws know.
+    """
 
     robot: Robot
     parts: Parts
     nodes: tuple[str, ...] = ()
     prescribed: frozenset[str] | None = frozenset()
     parameters: tuple[str, ...] = ()
+    of_plant: bool = False
 
     @property
     def compiled(self) -> Compiled:
@@ -215,7 +219,7 @@ class Plant:
                 "track it with PD or ComputedTorque, or give opened(robot)"
             )
         parts = expression("hybrid_dynamics", passive=self.passive)
-        verb = OfVerb(self.robot, parts, tuple(self.nodes), frozenset(joints), self.parameters)
+        verb = OfVerb(self.robot, parts, tuple(self.nodes), frozenset(joints), self.parameters, True)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         return self.op(verb, {"q": stage.q, "qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 
@@ -224,7 +228,7 @@ class Plant:
         if self.stepping:
             names = (*(CONTACT_PARAMETERS.get(n, n) for n in self.parameters), *self._mask, "lam_0")
             parts = step_parts(self.passive, self.limits)
-            return OfVerb(self.robot, parts, tuple(self.nodes), parameters=names)
+            return OfVerb(self.robot, parts, tuple(self.nodes), parameters=names, of_plant=True)
         verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
         return OfVerb(
             self.robot,
@@ -232,6 +236,7 @@ class Plant:
             tuple(self.nodes),
             frozenset() if self.held is None else None,
             (*self.parameters, *self._mask),
+            True,
         )
 
     # Closures.
