@@ -16,7 +16,7 @@ from hinge.binding import Row, pulled
 from hinge.dynamics import pulled_accelerations, pulled_parts, sum_program
 from hinge.model import Robot, units
 from hinge.sim.plant import AtJoints, OfVerb, Plant
-from hinge.targets import StepCall, StepSchedule
+from hinge.targets import StepCall, StepSchedule, packed
 
 #: The state after a step, whose weights a tape starts from, and the buffers of these weights.
 STATE = ("q", "qd")
@@ -178,7 +178,7 @@ def reversal(
             sources[name] = tape.total([weight(name), *parts], length)
     again, kept = _again(ops, tape.needed(), tape.kept)
     copies = {weight(n): b for n, b in sources.items() if n not in of_step and b not in ("", weight(n))}
-    schedule = StepSchedule((*again, *tape.ops), copies, weight("qd"))
+    schedule = StepSchedule(packed((*again, *tape.ops), sources.values()), copies, weight("qd"))
     sums = tuple(n for n in lengths if n not in of_step and n not in STATE)
     return Reversal(schedule, kept, sums, {n: sources[n] for n in of_step})
 
