@@ -236,6 +236,7 @@ from hinge.dynamics import (
 # Simulation
 from hinge.sim import (
     simulate as simulate,
+    Rollout as Rollout,
     Run as Run,
     load_run as load_run,
     save_run as save_run,

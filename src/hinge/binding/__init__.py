@@ -6,12 +6,14 @@ from hinge.binding.constants import of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
+from hinge.binding.joint_forces import PASSIVE, gradients_by_numbers
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, Kind, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
     "PARAMETERS",
+    "PASSIVE",
     "ROW_INPUTS",
     "Chain",
     "Expressed",
@@ -29,6 +31,7 @@ __all__ = [
     "asks_of",
     "bind",
     "choose_frames",
+    "gradients_by_numbers",
     "jointwise",
     "largest",
     "of_this_package",

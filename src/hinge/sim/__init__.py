@@ -5,6 +5,7 @@ from hinge.sim.events import Event, Hit
 from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.notebook import coordinate_names
+from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
@@ -24,6 +25,8 @@ __all__ = [
     "Law",
     "Midpoint",
     "Prescribed",
+    "Rolled",
+    "Rollout",
     "Run",
     "RungeKutta",
     "SemiImplicitEuler",

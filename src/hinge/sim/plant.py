@@ -22,7 +22,7 @@ from hinge.dynamics import (
     step_parts,
 )
 from hinge.errors import ArgumentError
-from hinge.model import Robot, gravity_of, opened
+from hinge.model import Robot, gravity_of, neutral, opened
 from hinge.model.joints import JointType
 from hinge.sim.stepping import CONTACT_PARAMETERS, contact_mask, contact_numbers, refuse_stepping
 from hinge.spatial import Array, ArrayLike
@@ -165,6 +165,11 @@ class Plant:
             f = self._forward().compiled
             rest = {n: x for n, x in parameters.items() if n not in own}
             self.numbers |= {name: f.flat_input(name, x) for name, x in rest.items()}
+        if "friction" in self.parameters:
+            self.numbers["friction_speed"], self.numbers["rest"] = np.zeros(robot.nv), neutral(robot)
+            for j in robot.independent:
+                self.numbers["friction_speed"][j.qd_slice] = j.friction_speed
+                self.numbers["rest"][j.q_slice] = j.rest
 
     def _refuse_limits(self) -> None:
         """Refuse limits where nothing stops at them, and friction that they do not know."""

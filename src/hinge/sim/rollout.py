@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hinge.binding import PASSIVE
 from hinge.dynamics import External
 from hinge.errors import ArgumentError
 from hinge.model import (
@@ -31,6 +32,10 @@ from hinge.sim.laws import Driven, Law, Prescribed
 from hinge.sim.plant import Parameters, Plant
 from hinge.sim.simulation import Control, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
+
+
+#: The buffers whose gradients make that by an argument, where they have other names.
+_BUFFERS = {"tau": ("u",), "friction": PASSIVE}
 
 
 class Rolled(NamedTuple):
@@ -272,9 +277,9 @@ class Rollout:
         if key in self._reversals:
             return self._reversals[key]
         nv = self.robot.nv
-        sizes = {"tau": nv, "inertias": 10 * len(self.robot.bodies)}
         lengths = {"q": nv, "qd": nv}
-        lengths |= {"u" if n == "tau" else n: sizes[n] for n in names if n not in lengths}
+        for n in (n for n in names if n not in lengths):
+            lengths |= dict.fromkeys(_BUFFERS.get(n, (n,)), 10 * len(self.robot.bodies) if n == "inertias" else nv)
         each = [n for n in ("u",) if n in lengths]
         if self.ask is not None:
             lengths["tau"] = nv
@@ -295,9 +300,13 @@ class Rollout:
         if name == "tau":
             assert given.tau is not None
             return _reduced(job.in_batch(found.each["u"]), given.tau.shape[:-2], 2)
-        whole = job.in_batch(found.sums[name])
         batch = given.plant.numbers[name].shape[:-1] if name in given.plant.parameters else ()
-        return _reduced(whole.reshape(*whole.shape[:-1], len(self.robot.bodies), 10), batch, 2)
+        if name == "friction":
+            return _reduced(job.in_batch(np.stack([found.sums[n] for n in PASSIVE], axis=-1)), batch, 2)
+        whole = job.in_batch(found.sums[name])
+        if name == "inertias":
+            return _reduced(whole.reshape(*whole.shape[:-1], len(self.robot.bodies), 10), batch, 2)
+        return _reduced(whole, batch, 1)
 
 
 @dataclass(frozen=True, eq=False)
