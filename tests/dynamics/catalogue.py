@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from hinge.algebra import B, Q, f_ext
 from hinge.dynamics import CATALOGUE, Compiled, compile, embed_loops
+from hinge.dynamics.derivatives import derivative_parts
 from hinge.dynamics.expressions import Parts, expression
 from hinge.model import Robot, embed_couplings
 from hinge.robots import four_bar, panda, spacecraft, two_pandas_with_plate
@@ -16,6 +17,7 @@ from hinge.sweeps import Cost
 from tests.dynamics import judges as of
 from tests.dynamics import judges_bases as bases
 from tests.dynamics import judges_closed as shut
+from tests.dynamics import judges_derivatives as varied
 from tests.dynamics.coupled import coupled
 from tests.dynamics.judges import Judge
 from tests.dynamics.operational import OPERATIONAL
@@ -38,6 +40,7 @@ ITEMS = {
     11: "parameters",
     12: "identification",
     13: "closures",
+    14: "derivatives",
 }
 #: The item whose rows are judged on robots with closures, and no others.
 CLOSED = 13
@@ -49,7 +52,8 @@ class Row:
 
     `program` names the expressions behind the verb, none for what is no program; its operations are counted
     for the robot of `on`, every second joint prescribed where coordinates are split, and at its tip where
-    frames are asked for. `judges` are functions by the name of the oracle that they ask.
+    frames are asked for. `given` are the expressions of what is no program by a name. `judges` are
+    functions by the name of the oracle that they ask.
     """
 
     item: int
@@ -59,11 +63,16 @@ class Row:
     on: Callable[[], Robot] = panda
     options: Mapping[str, Any] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
+    given: Callable[[], Parts] | None = None
 
     @property
     def parts(self) -> Parts:
         """The expressions behind the verb, with what its keywords change in them."""
-        return expression(self.program, **dict.fromkeys(self.changes, True))
+        return (
+            self.given()
+            if self.given is not None
+            else expression(self.program, **dict.fromkeys(self.changes, True))
+        )
 
     @property
     def expression(self) -> str:
@@ -259,6 +268,34 @@ def _closures() -> Iterator[Row]:
     yield Row(13, "grasp_report", "", {"formula": shut.report})
 
 
+def _derivatives() -> Iterator[Row]:
+    """Derivatives by q show the expressions of what a call computes by default."""
+    yield _differentiated("inverse_dynamics", ("q", "qd"), varied.inverse_dynamics)
+    forward = _differentiated("forward_dynamics", ("q", "qd", "tau"), varied.forward_dynamics)
+    yield replace(forward, judges={"𝓜 ∂FD + ∂ID": varied.forward_dynamics})
+    yield _differentiated("velocities", ("q", "qd"), varied.of_frame("velocities"), "velocity")
+    yield _differentiated(
+        "accelerations", ("q", "qd", "qdd"), varied.of_frame("accelerations"), "acceleration"
+    )
+    others = {
+        "jacobian_derivatives": varied.of_frame("jacobian"),
+        "mass_matrix_derivatives": varied.mass_matrix,
+        "coriolis_matrix": varied.coriolis_matrix,
+        "centroidal_momentum_derivatives": varied.centroidal_momentum,
+        "gradient": varied.gradient,
+        "jvp": varied.push,
+        "vjp": varied.pull,
+        "second_derivatives": varied.second,
+    }
+    for verb, judge in others.items():
+        yield Row(14, verb, "", {"differences": judge})
+
+
+def _differentiated(verb: str, wrt: tuple[str, ...], judge: Judge, name: str = "") -> Row:
+    shown = f"{name or verb}_derivatives"
+    return Row(14, shown, shown, {"differences": judge}, given=lambda: derivative_parts(verb, wrt))
+
+
 ROWS: tuple[Row, ...] = (
     *_basic(),
     *_hybrid_and_bases(),
@@ -267,4 +304,5 @@ ROWS: tuple[Row, ...] = (
     *_physics_and_changes(),
     *_parameters(),
     *_closures(),
+    *_derivatives(),
 )

@@ -17,6 +17,7 @@ from tests.dynamics.sweep_catalogue import BEGIN, END, PAGE, Found, judged, tabl
 TOOLS = {
     "compile",
     "compiled",
+    "derivative",
     "expression",
     "external_forces",
     "forget",

@@ -1,4 +1,4 @@
-"""Derivatives of verbs: against differences of the fourth order, and the laws between them."""
+"""Derivatives of verbs: against differences of the eighth order, and the laws between them."""
 
 from __future__ import annotations
 

@@ -143,9 +143,17 @@ CLOSED = (
 CONTACT = ("gap", "contact_jacobian", "contact_frames", "contact_dynamics", "contact_step", "collide")
 
 
+#: Derivatives, judged in test_derivatives.
+DERIVATIVES = (
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "velocity_derivatives",
+    "acceleration_derivatives", "jacobian_derivatives", "mass_matrix_derivatives", "coriolis_matrix",
+    "centroidal_momentum_derivatives",
+)  # fmt: skip
+
+
 def test_no_verb_is_forgotten():
     elsewhere = (*FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID, *FLOATING, *PASSIVE, *CLOSED, *CONTACT)
-    assert {*CASES, *elsewhere} == set(_verbs()) and len(CASES) >= 18
+    assert {*CASES, *elsewhere, *DERIVATIVES} == set(_verbs()) and len(CASES) >= 18
     assert set(_verbs()) <= set(hinge.__all__)
 
 

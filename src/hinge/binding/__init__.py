@@ -4,11 +4,12 @@ from hinge.binding.binder import bind
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
+from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
 from hinge.binding.joint_forces import PASSIVE, gradients_by_numbers
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
-from hinge.binding.site import Expressed, Kind, RobotSite
+from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [

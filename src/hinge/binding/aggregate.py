@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, c_j, tau_j
+from hinge.binding.hinge_site import Kind
 from hinge.binding.loops import LoopKind, LoopSite
-from hinge.binding.site import Expressed, Kind, RobotSite
+from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain
 from hinge.sweeps import Block, unit_block, zeros
 from hinge.tree import WORLD

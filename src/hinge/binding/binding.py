@@ -51,11 +51,12 @@ from hinge.binding.constants import (
     transform_numbers,
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
+from hinge.binding.hinge_site import Kind
 from hinge.binding.links import AnyLink, JointLink, WorldSite, joined
 from hinge.binding.links import LinkKind as ClosureKind
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
-from hinge.binding.site import Expressed, Kind, RobotSite
+from hinge.binding.site import Expressed, RobotSite
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,

@@ -38,6 +38,24 @@ WITHOUT = {
         "answers a law of contact, beside expressions; explain closed_dynamics, whose expressions these are",
     ),
     "grasp_report": "reads forces off, it has no expression; explain closed_dynamics",
+    **{
+        verb: f"is a derivative; give --by with the verb itself, as in hinge explain {of} --by q"
+        for verb, of in {
+            "derivative": "forward_dynamics",
+            "inverse_dynamics_derivatives": "inverse_dynamics",
+            "forward_dynamics_derivatives": "forward_dynamics",
+            "jvp": "forward_dynamics",
+            "vjp": "forward_dynamics",
+            "gradient": "kinetic_energy",
+            "second_derivatives": "inverse_dynamics",
+            "velocity_derivatives": "velocities",
+            "acceleration_derivatives": "accelerations",
+            "jacobian_derivatives": "velocities",
+            "mass_matrix_derivatives": "mass_times",
+            "coriolis_matrix": "coriolis_force",
+            "centroidal_momentum_derivatives": "momentum",
+        }.items()
+    },
 }
 #: Verbs of robots with closures.
 OF_CLOSED = (*CLOSURES, "closed_dynamics")
