@@ -16,6 +16,7 @@ from benchmarks import (
     million,
     operational,
     operations,
+    rollout,
     simulate,
     single,
     threads,
@@ -37,6 +38,7 @@ QUESTIONS: dict[str, command.Question] = {
     "million": million.tables,
     "operational": operational.tables,
     "operations": operations.tables,
+    "rollout": rollout.tables,
     "simulate": simulate.tables,
     "verbs": verbs.tables,
 }

@@ -19,7 +19,7 @@ def traced(f):
 
 
 def gradients(kernel, at, weights):
-    given = {n: x for n, x in at.items()} | {("weight", k): c for k, c in enumerate(weights)}
+    given = dict(at.items()) | {("weight", k): c for k, c in enumerate(weights)}
     return adjoint(kernel, NAMES).evaluate(given)
 
 
@@ -27,7 +27,7 @@ def gradients(kernel, at, weights):
 def test_adjoints_of_random_programs_are_their_differences(seed):
     kernel = traced(program(seed))
     rng = np.random.default_rng(seed)
-    at = {n: x for n, x in zip(NAMES, rng.standard_normal(4), strict=True)}
+    at = dict(zip(NAMES, rng.standard_normal(4), strict=True))
     weights = rng.standard_normal(len(kernel.outputs))
     verify(adjoint(kernel))
     found = gradients(kernel, at, weights)

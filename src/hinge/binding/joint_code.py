@@ -107,7 +107,10 @@ def summed(rows: int, length: int) -> Code:
     kernel = finish(graph, {"sum": sum(map(graph.input, range(rows)))})
     given = {f"x{n}": tuple(range(n * length, n * length + length)) for n in range(rows)}
     stores = range(rows * length, rows * length + length)
-    calls = [Call(kernel, tuple(n * length + k for n in range(rows)), (), (at,), -1, 0) for k, at in enumerate(stores)]
+    calls = [
+        Call(kernel, tuple(n * length + k for n in range(rows)), (), (at,), -1, 0)
+        for k, at in enumerate(stores)
+    ]
     return Code(tuple(calls), given, (Result("sum", _block(list(map(Slot, stores)))),), stores.stop)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from hinge.model.joints import JointType
 from hinge.sweeps import Block, zeros
 
-
 #: The numbers of a joint's own forces that can be given, in the order of `parameters["friction"]`.
 PASSIVE = ("damping", "friction", "stiffness")
 

@@ -183,7 +183,9 @@ def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts
 
     With λ = 𝓜⁻¹ c, they are λ by tau and −(∂ID/∂x)ᵀ λ by all else: no sweep computes qdd again.
     """
-    inverse, fd = (one_expression(expression(f"{n}_dynamics", passive=passive)) for n in ("inverse", "forward"))
+    inverse, fd = (
+        one_expression(expression(f"{n}_dynamics", passive=passive)) for n in ("inverse", "forward")
+    )
     c = leaf("c_forward_dynamics", Joint, One, meaning="weights of forward_dynamics")
     lam = value(mass.inv() @ c, context=context_of(fd))
     return Parts({f"by_{n}": lam if n == "tau" else -(algebraic(inverse, thing(n)).T @ lam) for n in by})

@@ -2,8 +2,8 @@
 
 A step is programs over named buffers, and so is its adjoint. Formulas at joints are reversed as kernels,
 verbs by the adjoint of the operator that is their derivative. Weights and gradients of q are in the tangent
-space, of length nv. What the adjoint reads of the step is computed again by formulas at joints, from the state
-before it and from results of verbs, which are kept while the step runs.
+space, of length nv. What the adjoint reads of the step is computed again by formulas at joints, from the
+state before it and from results of verbs, which are kept while the step runs.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ class Tape:
         by = [n for n, row in formula.inputs.items() if not isinstance(row, int) and op.given[n] in moving]
         rows = {result: [names[part] for part in parts] for result, parts in weights.items()}
         gradients = pulled(formula.inputs, formula.results, formula.formula, rows, by)
-        inputs: dict[str, Row] = {**formula.inputs, **{n: "qd" for n in names.values()}}
+        inputs: dict[str, Row] = {**formula.inputs, **dict.fromkeys(names.values(), "qd")}
         reverse = AtJoints(
             formula.robot,
             f"adjoint of {formula.name}",
             inputs,
-            {n: "qd" for n in by},
+            dict.fromkeys(by, "qd"),
             gradients,
             formula.target,
         )
@@ -157,7 +157,7 @@ class Tape:
             return {n: g for n, g in gradients_by_numbers(kind, x).items() if n in names}
 
         given = {"lam": lam, "qdd": op.found[FORWARD], "friction_speed": "friction_speed", "rest": "rest"}
-        rows: dict[str, Row] = {n: "qd" for n in names}
+        rows: dict[str, Row] = dict.fromkeys(names, "qd")
         gradients = AtJoints(self.plant.robot, "numbers of joints", inputs, rows, formula, self.plant.target)
         self.ops.append(gradients.call({**given, "q": op.given["q"], "qd": op.given["qd"]}, found, lean=True))
         for n, buffer in found.items():

@@ -1,8 +1,8 @@
 """Gradients of a job with fixed steps: stretches run again and reversed, from the last one to the first.
 
-The states of every k-th step are kept. Each stretch of k steps runs again from its first state, with its states
-and the results of its verbs kept in tables, and then its adjoint runs over the tables from their end. Both
-are schedules for the same native loop.
+The states of every k-th step are kept. Each stretch of k steps runs again from its first state, with its
+states and the results of its verbs kept in tables, and then its adjoint runs over the tables from their end.
+Both are schedules for the same native loop.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Backward:
         }
         self.each = {n: np.zeros((job.states, job.steps, job.robot.nv), job.dtype) for n in back.each}
         self.given = (
-            {} if recorded is None else {n: self._room(self.length, job.robot.nv) for n in map(given_weight, STATE)}
+            {}
+            if recorded is None
+            else {n: self._room(self.length, job.robot.nv) for n in map(given_weight, STATE)}
         )
         self._prepare()
 

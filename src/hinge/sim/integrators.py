@@ -1,8 +1,8 @@
 """Integrators as programs: a step of (q, q̇) from accelerations.
 
 q is integrated by its rate N(q) v in coordinate space, and quaternions are normalised in every stage and at
-the end of a step, which keeps the order of accuracy: dynamics sees unit quaternions only. The programs act on single states, so that a batch of any size runs the
-same code.
+the end of a step, which keeps the order of accuracy: dynamics sees unit quaternions only. The programs act
+on single states, so that a batch of any size runs the same code.
 """
 
 from __future__ import annotations
@@ -192,9 +192,9 @@ class Midpoint(Integrator):
     def reverse(self, tape: Tape, law: Law, signals: frozenset[str]) -> None:
         """Put the adjoint on a tape, by the implicit function theorem and not through the iterations.
 
-        The middle z solves z = G(z, x), and the step from x ends at F(z, x). With weights c of the end, those of
-        the middle solve w = (∂F/∂z)ᵀ c + (∂G/∂z)ᵀ w, by as many iterations as the step has, and the gradient is
-        (∂F/∂x)ᵀ c + (∂G/∂x)ᵀ w.
+        The middle z solves z = G(z, x), and the step from x ends at F(z, x). With weights c of the end, those
+        of the middle solve w = (∂F/∂z)ᵀ c + (∂G/∂z)ᵀ w, by as many iterations as the step has, and the
+        gradient is (∂F/∂x)ᵀ c + (∂G/∂x)ᵀ w.
         """
         middle = self.iterations - 1
         z, plant = stage_buffers(middle), tape.plant

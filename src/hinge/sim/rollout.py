@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -32,7 +32,6 @@ from hinge.sim.laws import Driven, Law, Prescribed
 from hinge.sim.plant import Parameters, Plant
 from hinge.sim.simulation import Control, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
-
 
 #: The buffers whose gradients make that by an argument, where they have other names.
 _BUFFERS = {"tau": ("u",), "friction": PASSIVE}
@@ -106,8 +105,8 @@ class Rollout:
             )
         if name == "stepping":
             raise NotImplementedError(
-                "integrator: 'stepping' is not supported in a Rollout, since contacts begin and end; simulate "
-                "with hinge.simulate, or give springs at the contacts as a function with a method pull"
+                "integrator: 'stepping' is not supported in a Rollout, since contacts begin and end; use "
+                "hinge.simulate, or give springs at the contacts as a function with a method pull"
             )
         if self.robot.closures:
             raise NotImplementedError(
@@ -116,7 +115,8 @@ class Rollout:
             )
         if isinstance(self.law, Prescribed):
             raise NotImplementedError(
-                "control: Prescribed is not supported in a Rollout; track the motion with PD or ComputedTorque"
+                "control: Prescribed is not supported in a Rollout; track the motion with PD or with "
+                "ComputedTorque"
             )
         refuse_rolling(self.robot)
 
@@ -187,7 +187,9 @@ class Rollout:
     def memory(self, states: int = 1, *, tau: bool = True) -> int:
         """Return the bytes of `pull` for so many states beside its arguments and results, in float64."""
         given = self._given(None, None, np.zeros((self.steps, self.robot.nv)) if tau else None, None)
-        signals = frozenset(n for n, x in given.law.numbers(self.robot).items() if not isinstance(x, np.ndarray))
+        signals = frozenset(
+            n for n, x in given.law.numbers(self.robot).items() if not isinstance(x, np.ndarray)
+        )
         back = self._reversal(given, signals, self._wanted(None, given))
         robot, rows = self.robot, self.steps // self.keep + 1
         state = robot.nq + robot.nv
@@ -241,8 +243,8 @@ class Rollout:
             name = getattr(self.control, "__name__", type(self.control).__name__)
             raise NotImplementedError(
                 f"control: {name} is a function of Python, whose gradient is not known; give an object with "
-                "__call__(t, q, qd) and pull(t, q, qd, c), which returns the gradients of cᵀ tau by q and qd, or "
-                "a law of hinge.sim"
+                "__call__(t, q, qd) and pull(t, q, qd, c), which returns the gradients of cᵀ tau by q and "
+                "qd, or a law of hinge.sim"
             )
         return found
 
@@ -279,7 +281,9 @@ class Rollout:
         nv = self.robot.nv
         lengths = {"q": nv, "qd": nv}
         for n in (n for n in names if n not in lengths):
-            lengths |= dict.fromkeys(_BUFFERS.get(n, (n,)), 10 * len(self.robot.bodies) if n == "inertias" else nv)
+            lengths |= dict.fromkeys(
+                _BUFFERS.get(n, (n,)), 10 * len(self.robot.bodies) if n == "inertias" else nv
+            )
         each = [n for n in ("u",) if n in lengths]
         if self.ask is not None:
             lengths["tau"] = nv
@@ -296,7 +300,9 @@ class Rollout:
         """Return a gradient in the shape of its argument."""
         job = found.loop.job
         if name in ("q", "qd"):
-            return _reduced(job.in_batch(found.sums[name]), {"q": given.q, "qd": given.qd}[name].shape[:-1], 1)
+            return _reduced(
+                job.in_batch(found.sums[name]), {"q": given.q, "qd": given.qd}[name].shape[:-1], 1
+            )
         if name == "tau":
             assert given.tau is not None
             return _reduced(job.in_batch(found.each["u"]), given.tau.shape[:-2], 2)
