@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,13 @@ COLUMNS = (
 
 
 def tables(options: Options) -> Iterator[Table]:
-    """Yield the time of gradients by start and forces, for every √steps-th state kept and for all."""
+    """Yield the time of gradients by start and forces, for all steps kept, a few states at a time, and for every √steps-th."""
     states, steps = (128, 100) if options.quick else (STATES, STEPS)
     table = Table(
         f"Gradients of roll-outs: RK4 of {STEP * 1e3:g} ms, {steps} steps, {states} states", COLUMNS
     )
     for robot in (hinge.robots.panda(), hinge.robots.quadruped()):
-        table.rows += [_row(robot, (states, steps, keep), options) for keep in (None, steps)]
+        table.rows += [_row(robot, (states, steps, keep), options) for keep in (None, isqrt(steps))]
     hinge.set_threads(None)
     table.notes.append(
         "Gradients by q0, qd0 and tau (states, steps, nv); no contact. MB: beside these arrays."
@@ -59,7 +60,7 @@ def _row(robot: hinge.Robot, sizes: tuple[int, int, int | None], options: Option
             least[k] = min(least[k], time.process_time() - began)
     once, both = (1e6 * seconds / (states * steps) for seconds in least)
     shown = f"wrong: {off:.1e}" if off > BOUND else off
-    kept = f"every {roll.keep}th" if keep is None else "all"
+    kept = "all" if roll.keep == steps else f"every {roll.keep}th"
     size = f"{roll.memory(states) / 1e6:.1f}"
     return [robot.name, kept, f"{once:.3g}", f"{both:.3g}", ratio(both, once), size, shown]
 

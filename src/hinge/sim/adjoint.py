@@ -187,6 +187,10 @@ class Reversal:
     sums: tuple[str, ...]
     each: Mapping[str, str]
 
+    def row(self, robot: Robot) -> int:
+        """Return how many numbers of a state are kept in a step."""
+        return robot.nq + robot.nv + sum(self.schedule.lengths[n] for n in self.kept)
+
 
 def reversal(
     tape: Tape, ops: Sequence[StepCall], lengths: Mapping[str, int], each: Iterable[str]

@@ -24,7 +24,7 @@ from hinge.model import (
 )
 from hinge.sim.adaptive import Adaptive
 from hinge.sim.adjoint import Reversal, Tape, given_weight, refuse_rolling, reversal, weight
-from hinge.sim.backward import Backward, ControlPull
+from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import NEXT, Integrator
 from hinge.sim.job import Job, Moving
@@ -56,8 +56,9 @@ class Rollout:
     are as there. `tau` are forces beside those of `control`, constant through each step. With `record` = n
     the states at every n-th step are results, the first and the last always; with 0 the last alone.
 
-    `pull` gives gradients. It keeps every `keep`-th state, about √steps of them unless given, and runs the
-    steps between once more: `memory` tells what that takes. keep=steps runs nothing twice and keeps most.
+    `pull` gives gradients. It keeps every `keep`-th state, and runs the steps between once more, a few states
+    of a batch at a time, with the results of their stages kept. Unless given, `keep` is all steps where that
+    takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it takes.
 
     A function that controls is pulled by its own method `pull(t, q, qd, c)`, which returns the gradients of
     cᵀ tau by q and qd, each (…, nv). Laws of the package need none.
@@ -80,7 +81,6 @@ class Rollout:
     ) -> None:
         self.robot, self.dt, self.start = checked_robot(robot), dt, start
         self.steps, self.record = _whole("steps", steps, 1), _whole("record", record, 0)
-        self.keep = isqrt(self.steps - 1) + 1 if keep is None else min(self.steps, _whole("keep", keep, 1))
         self.law, self.ask = law_of(control)
         self._is_free = control is None
         self.control = control
@@ -88,6 +88,7 @@ class Rollout:
         self._reversals: dict[Any, Reversal] = {}
         self._refuse(integrator)
         self.rule = rule_of(integrator, np.float64)
+        self.keep = self._usual_keep() if keep is None else min(self.steps, _whole("keep", keep, 1))
 
     def __repr__(self) -> str:
         return (
@@ -119,6 +120,12 @@ class Rollout:
                 "ComputedTorque"
             )
         refuse_rolling(self.robot)
+
+    def _usual_keep(self) -> int:
+        """Return all steps where what is kept of them has room, else about √steps."""
+        assert isinstance(self.rule, Integrator)
+        row = self.robot.nq + (1 + len(self.rule.nodes)) * self.robot.nv
+        return self.steps if 8 * row * self.steps * FEWEST <= ROOM else isqrt(self.steps - 1) + 1
 
     @property
     def recorded(self) -> Array:
@@ -173,7 +180,7 @@ class Rollout:
         given = self._given(q0, qd0, tau, parameters)
         names = self._wanted(wrt, given)
         weights = {n: self._weights(n, x, given) for n, x in (("q", q), ("qd", qd))}
-        loop = self._loop(given, self.keep, self.keep)
+        loop = self._loop(given, self.keep)
         found = Backward(
             loop,
             self._reversal(given, frozenset(loop.job.signals), names),
@@ -185,18 +192,20 @@ class Rollout:
         return {n: self._gradient(n, found, given) for n in names}
 
     def memory(self, states: int = 1, *, tau: bool = True) -> int:
-        """Return the bytes of `pull` for so many states beside its arguments and results, in float64."""
+        """Return the bytes of `pull` for so many states beside its arguments and results, in float64.
+
+        The states of a batch share the tables of a stretch, some after the others.
+        """
         given = self._given(None, None, np.zeros((self.steps, self.robot.nv)) if tau else None, None)
         signals = frozenset(
             n for n, x in given.law.numbers(self.robot).items() if not isinstance(x, np.ndarray)
         )
         back = self._reversal(given, signals, self._wanted(None, given))
         robot, rows = self.robot, self.steps // self.keep + 1
-        state = robot.nq + robot.nv
-        kept = sum(back.schedule.lengths[n] for n in back.kept)
-        weights = 2 * robot.nv * (1 + (self.keep if self.record else 0))
-        held = robot.nv * self.keep * tau
-        return 8 * states * (state * rows + (state + kept) * (self.keep + 1) + weights + held)
+        table = back.row(robot) * (self.keep + 1)
+        part = states if self.ask is not None else min(states, part_of(states, 8 * table))
+        given = robot.nv * self.keep * (tau + 2 * bool(self.record))
+        return 8 * (states * (robot.nq + robot.nv) * rows + part * (table + given))
 
     # The parts of a call.
 
@@ -222,7 +231,7 @@ class Rollout:
         law = self.law if u is None else Driven(None if self._is_free else self.law)
         return _Given(plant, law, q, qd, u, common_batch(shapes), dtype)
 
-    def _loop(self, given: _Given, record: int, rows: int | None = None) -> FixedLoop:
+    def _loop(self, given: _Given, record: int) -> FixedLoop:
         q, qd = (np.broadcast_to(x, (*given.batch, x.shape[-1])) for x in (given.q, given.qd))
         moving = Moving(given.law, self.ask, given.plant)
         job = Job(moving, q, qd, (self.steps * self.dt, self.dt, self.start), record, given.dtype)
@@ -231,7 +240,7 @@ class Rollout:
             shape = (*given.batch, *given.tau.shape[-2:])
             held["u"] = np.broadcast_to(given.tau, shape).reshape(job.states, *shape[-2:])
         assert isinstance(self.rule, Integrator)
-        return FixedLoop(job, self.rule, (), held, rows)
+        return FixedLoop(job, self.rule, (), held)
 
     @cached_property
     def _control_pull(self) -> ControlPull | None:
