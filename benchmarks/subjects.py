@@ -35,6 +35,15 @@ QUANTITIES = {
     "operational_inertia": ("q",),
 }
 
+#: Derivatives, the arrays that they take, and what they are taken by.
+DERIVATIVES = {
+    "inverse_dynamics_derivatives": (("q", "qd", "qdd"), ("q", "qd")),
+    "forward_dynamics_derivatives": (("q", "qd", "tau"), ("q", "qd", "tau")),
+}
+
+#: The arrays that each quantity takes, derivatives among them.
+ARRAYS = QUANTITIES | {name: arrays for name, (arrays, _) in DERIVATIVES.items()}
+
 _written = tempfile.TemporaryDirectory(prefix="hinge-benchmarks-")
 
 
@@ -94,7 +103,7 @@ class Subject:
 
     def call(self, quantity: str, s: States) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Return Hinge's function for a quantity and its arguments."""
-        arrays = tuple(getattr(s, name) for name in QUANTITIES[quantity])
+        arrays = tuple(getattr(s, name) for name in ARRAYS[quantity])
         if quantity == "operational_inertia":
             return self._operational_inertia, arrays
         last = (self.tip,) if quantity == "jacobian" else ()

@@ -7,12 +7,14 @@
 
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/algorithm/aba.hpp>
+#include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/cholesky.hpp>
 #include <pinocchio/algorithm/constrained-dynamics.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/delassus.hpp>
 #include <pinocchio/algorithm/frames.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
+#include <pinocchio/algorithm/rnea-derivatives.hpp>
 
 #include <vector>
 
@@ -138,6 +140,19 @@ STATES(mass_matrix_inverse, By_rows(out + k * nv * nv, nv, nv) = pin::computeMin
 STATES(jacobian,
   Six_columns at(out + k * 6 * nv, 6, nv);
   pin::computeFrameJacobian(model, data, q, tip, pin::LOCAL, at);)
+
+// The derivatives by q and v, one matrix after the other. That by a, the mass matrix, is left in data.
+STATES(inverse_dynamics_derivatives,
+  pin::computeRNEADerivatives(model, data, q, v, x);
+  By_rows(out + (2 * k) * nv * nv, nv, nv) = data.dtau_dq;
+  By_rows(out + (2 * k + 1) * nv * nv, nv, nv) = data.dtau_dv;)
+
+// The derivatives by q, v and tau.
+STATES(forward_dynamics_derivatives,
+  pin::computeABADerivatives(model, data, q, v, x);
+  By_rows(out + (3 * k) * nv * nv, nv, nv) = data.ddq_dq;
+  By_rows(out + (3 * k + 1) * nv * nv, nv, nv) = data.ddq_dv;
+  By_rows(out + (3 * k + 2) * nv * nv, nv, nv) = data.Minv;)
 
 // Variant 0: the O(n) Delassus matrix J M⁻¹ Jᵀ of one contact. Variant 1: the same from crba, its sparse
 // Cholesky factors U D Uᵀ, and Jᵀ through U. Then the inverse.

@@ -69,6 +69,8 @@ class Native:
             "mass_matrix_inverse": (n, nv, nv),
             "jacobian": (n, nv, 6),
             "operational_inertia": (n, 6, 6),
+            "inverse_dynamics_derivatives": (n, 2, nv, nv),
+            "forward_dynamics_derivatives": (n, 3, nv, nv),
         }
         out = np.zeros(shapes.get(quantity, (n, nv)))
         pointers = [ctypes.c_void_p(x.ctypes.data) for x in (*given, out)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.harness import Contender, quickest
 from benchmarks.peers import PeerMissing
-from benchmarks.subjects import QUANTITIES, States, Subject
+from benchmarks.subjects import ARRAYS, DERIVATIVES, States, Subject
 from hinge.model import pinocchio_map
 from hinge.spatial import Array
 
@@ -39,20 +39,28 @@ class PinocchioModel:
 
     def arguments(self, quantity: str, s: States) -> list[Array]:
         """Return the arrays that a quantity takes, in Pinocchio's coordinates."""
-        names = QUANTITIES[quantity][1:]
+        names = ARRAYS[quantity][1:]
         vectors = [getattr(s, name)[:, self._theirs] for name in names]
         return [np.ascontiguousarray(x) for x in (self._map.to_q(s.q), *vectors)]
 
     def back(self, quantity: str, x: Array) -> Array:
         """Return what Pinocchio computed in Hinge's coordinates."""
         if quantity in ("mass_matrix", "mass_matrix_inverse"):
-            full = np.triu(x) + np.swapaxes(np.triu(x, 1), -1, -2)
-            return full[:, self._ours][:, :, self._ours]
+            return _filled(x)[:, self._ours][:, :, self._ours]
+        if quantity in DERIVATIVES:
+            x = np.array(x)
+            x[:, 2:] = _filled(x[:, 2:])  # by tau: half of the inverse of the mass matrix
+            return x[:, :, self._ours][:, :, :, self._ours]
         if quantity == "jacobian":
             return x[:, ANGULAR_FIRST][:, :, self._ours]
         if quantity == "operational_inertia":
             return x[:, ANGULAR_FIRST][:, :, ANGULAR_FIRST]
         return x[:, self._ours]
+
+
+def _filled(x: Array) -> Array:
+    """Return symmetric matrices of which the upper halves are given."""
+    return np.triu(x) + np.swapaxes(np.triu(x, 1), -1, -2)
 
 
 class Pinocchio:
@@ -84,6 +92,8 @@ class Pinocchio:
             "mass_matrix_inverse": [(pin.computeMinverse, ())],
             "jacobian": [(pin.computeFrameJacobian, (self._at.tip, pin.LOCAL))],
             "operational_inertia": [(pin.computeDelassusMatrix, (self._contacts, self._contact_data))],
+            "inverse_dynamics_derivatives": [(pin.computeRNEADerivatives, ())],
+            "forward_dynamics_derivatives": [(pin.computeABADerivatives, ())],
         }
         return ways[quantity]
 
@@ -107,7 +117,8 @@ class Pinocchio:
         """Return the quantity in Hinge's coordinates."""
         f, more = self.calls(quantity)[0]
         rows = zip(*self._at.arguments(quantity, s), strict=True)
-        found = np.array([np.array(f(self._at.model, self._data, *row, *more)) for row in rows])
+        parts = len(DERIVATIVES[quantity][1]) if quantity in DERIVATIVES else None  # the last is not asked for
+        found = np.array([np.array(f(self._at.model, self._data, *row, *more)[:parts]) for row in rows])
         found = np.linalg.inv(found) if quantity == "operational_inertia" else found
         return self._at.back(quantity, found)
 

@@ -112,7 +112,7 @@ def test_theories_by_letters():
     assert theory_of(Hp @ psip) is HYBRID
     assert theory_of(Ups @ psi) is SERIAL
     assert theory_of(Dr @ Dr.T) is theory_of(Dri) is ROOTS
-    assert [t.holds_on for t in THEORIES] == [*["trees"] * 5, "serial chains"]
+    assert [t.holds_on for t in THEORIES] == [*["trees"] * 5, "serial chains", "trees", "trees"]
     assert theory_of(whole.mass + kappa) is theory_of(loaded.psi) is LOADED
     for theory in THEORIES:
         assert theory.letters == {x for a in theory.axioms for x in leaves(a.difference.expression())}

@@ -3,7 +3,20 @@
 from hinge.algebra import appendix, letters
 from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.configuration import Configuration, q
-from hinge.algebra.derived_letters import ad, along, bar, partial, turned, value
+from hinge.algebra.covariant import CovariantDynamics
+from hinge.algebra.derived_letters import (
+    ad,
+    along,
+    bar,
+    block,
+    composite,
+    coriolis,
+    definition_of,
+    in_cross_products,
+    partial,
+    turned,
+    value,
+)
 from hinge.algebra.differentiation import context_of, derivative
 from hinge.algebra.exact import Coefficient, Number, simplest
 from hinge.algebra.expression import (
@@ -30,7 +43,7 @@ from hinge.algebra.expression import (
 from hinge.algebra.frame_free import is_frame_free
 from hinge.algebra.hiding import hides_fixed_bodies, stand_beside
 from hinge.algebra.letters import *
-from hinge.algebra.origin import Context, Origin
+from hinge.algebra.origin import DEFINED, Context, Origin
 from hinge.algebra.polynomials import (
     InverseOf,
     Letter,
@@ -39,6 +52,7 @@ from hinge.algebra.polynomials import (
     Word,
     adjoint_word,
     combined,
+    degree,
     factored,
     inverted,
     leaf_of,
@@ -75,6 +89,7 @@ from hinge.algebra.space import (
 )
 
 __all__ = [
+    "DEFINED",
     "LATEX",
     "PYTHON",
     "STANDARD",
@@ -90,6 +105,7 @@ __all__ = [
     "Configuration",
     "Constraint",
     "Context",
+    "CovariantDynamics",
     "Expr",
     "Identity",
     "Inverse",
@@ -127,14 +143,20 @@ __all__ = [
     "at_rest",
     "bar",
     "bias_cancels",
+    "block",
     "combined",
     "common_terms",
+    "composite",
     "context_of",
+    "coriolis",
+    "definition_of",
+    "degree",
     "depth",
     "derivative",
     "factored",
     "hides_fixed_bodies",
     "identity",
+    "in_cross_products",
     "inverted",
     "is_bias",
     "is_frame_free",

@@ -69,7 +69,8 @@ class Card:
     no negative eigenvalues. `weight` is its weight in the order of words: letters to be eliminated weigh
     more. `at_rest` is an expression of the letter in terms that do not depend on the origins of the bodies'
     frames. The value of an operator that is `given` is an argument of calls. A letter that is `hinged` is a
-    function of the joint's own q.
+    function of the joint's own q. `degree` is the number of cross products in it: axioms about these are
+    homogeneous, so that a table can be completed degree by degree.
     """
 
     gives: Carries = Carries.UNKNOWN
@@ -81,6 +82,7 @@ class Card:
     at_rest: Any = None
     given: bool = False
     hinged: bool = False
+    degree: int = 0
 
     def __repr__(self) -> str:
         given = [f for f in fields(self) if getattr(self, f.name) != f.default]

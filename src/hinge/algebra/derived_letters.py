@@ -7,6 +7,9 @@
                operator that depends on such, applied to a vector
     along      the rate of an operator's blocks along joint rates
     turned     what a turn of the nodes does to vectors that are shown in other axes
+    coriolis   2B of a motion: bar(M V) − ad(V)ᵀ M − M ad(V)
+    block      a block-diagonal operator, computed once
+    composite  C = Z + E C Eᵀ of a block-diagonal Z: the blocks of all bodies that a body carries, added up
 
 Names come from what a letter is made of, so that they are the same in every process.
 """
@@ -17,13 +20,17 @@ from hashlib import blake2b
 from typing import Any
 
 from hinge.algebra.card import Ask, Card, Carries, Role
-from hinge.algebra.expression import Adjoint, Expr, Leaf, Structure, leaf
+from hinge.algebra.expression import Adjoint, Expr, Leaf, Product, Structure, Sum, leaf
 from hinge.algebra.frame_free import carried
-from hinge.algebra.letters import inertias
-from hinge.algebra.origin import Context, Origin
-from hinge.algebra.polynomials import Letter, leaf_of
-from hinge.algebra.space import Joint, Node, One, Space
+from hinge.algebra.letters import DEFINITIONS, E0, E, M, R, inertias, phi
+from hinge.algebra.origin import DEFINED, Context, Origin
+from hinge.algebra.polynomials import Letter, degree, leaf_of, leaves, no_inverse, polynomial
+from hinge.algebra.space import Body, Joint, Node, One, Space
+from hinge.errors import ArgumentError
 
+#: Weights of cross products in the order of words. Those of what propagation gives stay; those of what it is
+#: given, and of parents, are eliminated; composites weigh what R does; blocks are written out first.
+LEAST, COMPOSITE, PARENT, LOCAL, BLOCK = 1, R.card.weight, 30, 100, 1000
 #: Longer texts of what a letter is made of are shortened in its name.
 LONGEST = 14
 
@@ -31,13 +38,13 @@ LONGEST = 14
 def ad(x: Expr, *, context: Context = "own frames") -> Leaf:
     """Return y ↦ x × y for a vector of motions x."""
     return _made(Origin("ad", context=context), x.range, x.range, (x,), Carries.MOTION, Carries.MOTION,
-                 f"⟦{_short(x)}⟧", f"{x} ×")  # fmt: skip
+                 f"⟦{_short(x)}⟧", f"{x} ×", order=(_weight(x, phi.T, LEAST), 1))  # fmt: skip
 
 
 def bar(f: Expr, *, context: Context = "own frames") -> Leaf:
     """Return y ↦ y ×* f for a vector of forces f."""
     return _made(Origin("bar", context=context), f.range, f.range, (f,), Carries.FORCE, Carries.MOTION,
-                 f"⟪{_short(f)}⟫", f"×* {f}")  # fmt: skip
+                 f"⟪{_short(f)}⟫", f"×* {f}", order=(_weight(f, phi, COMPOSITE), 1))  # fmt: skip
 
 
 def value(e: Expr, *, context: Context = "own frames") -> Leaf:
@@ -88,6 +95,64 @@ def along(letter: Letter, x: Expr, *, context: Context = "own frames") -> Leaf:
                  card.asks, hinged=card.hinged)  # fmt: skip
 
 
+def coriolis(V: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return 2B = bar(M V) − ad(V)ᵀ M − M ad(V), how the forces of a motion change with the velocity.
+
+    Of a rigid body it is [T 0; −2p× 0], p the momentum.
+    """
+    short = _short(V)
+    return _made(Origin("coriolis", context=context), V.range, V.range, (V,), Carries.FORCE, Carries.MOTION,
+                 f"2B({short})", f"⟪M {short}⟫ − ⟦{short}⟧ᵀ M − M ⟦{short}⟧",
+                 order=(M.card.weight, 1))  # fmt: skip
+
+
+def composite(Z: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return C = Z + E C Eᵀ of a block-diagonal operator on bodies: Z of a body and of all that it carries.
+
+    φ Z φᵀ = φ C + C φᵀ − C, whether Z is self-adjoint or not. That of M is R.
+    """
+    if Z is M:
+        return R
+    if (Z.range, Z.domain) != (Body, Body) or any(x.structure is not Structure.DIAGONAL for x in leaves(Z)):
+        raise ArgumentError(
+            f"Z: expected a block-diagonal operator Body ← Body, of letters such as M and ad(…), got {Z}"
+        )
+    found = carried(Z)
+    gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
+    p, short = polynomial(Z, no_inverse), _short(Z)
+    return _made(Origin("composite", Z, context=context), Body, Body, (), gives, takes,
+                 f"⟨{short}⟩", f"the composite of {short}", self_adjoint=p.T.key == p.key,
+                 order=(COMPOSITE, _degree(Z)))  # fmt: skip
+
+
+def block(Z: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return a block-diagonal operator as a letter of its own, computed once at each body."""
+    found = carried(Z)
+    gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
+    return _made(Origin("block", Z, context=context), Z.range, Z.domain, (), gives, takes,
+                 f"[{_short(Z)}]", f"{_short(Z)}", order=(BLOCK, _degree(Z)))  # fmt: skip
+
+
+def definition_of(x: Leaf) -> Expr | None:
+    """Return what defines a letter: an expression, in which a letter that has a recursion stands itself."""
+    if x.origin is not None and x.origin.kind in DEFINED:
+        return x.origin.of + E @ x @ E.T if x.origin.kind == "composite" else x.origin.of
+    return DEFINITIONS.get(x)
+
+
+def in_cross_products(x: Leaf) -> Expr | None:
+    """Return what 2B of a motion is in terms of ad, bar and M; None for other letters."""
+    if x.origin is None or x.origin.kind != "coriolis":
+        return None
+    (V,), context = x.needs, x.origin.context
+    turn = ad(V, context=context)
+    return bar(M @ V, context=context) - turn.T @ M - M @ turn
+
+
+def _degree(Z: Expr) -> int:
+    return max(map(degree, polynomial(Z, no_inverse).terms), default=0)
+
+
 def _made(
     origin: Origin,
     range_: Space,
@@ -100,11 +165,13 @@ def _made(
     asks: frozenset[Ask] = frozenset(),
     *,
     hinged: bool = False,
+    self_adjoint: bool = False,
+    order: tuple[int, int] = (1, 0),
 ) -> Leaf:
     if origin.context == "own frames":
         gives = takes = Carries.UNKNOWN
     role = Role.VARIES if origin.context == "merged" else Role.NONE
-    card = Card(gives, takes, role, asks=asks, hinged=hinged)
+    card = Card(gives, takes, role, asks=asks, hinged=hinged, weight=order[0], degree=order[1])
     structure = Structure.VECTOR if domain is One else Structure.DIAGONAL
     name = f"{origin.kind}_{_digest(origin, needs)}"
     return leaf(
@@ -112,12 +179,22 @@ def _made(
         range_,
         domain,
         structure,
+        self_adjoint=self_adjoint,
         unicode=unicode,
         meaning=meaning,
         needs=needs,
         card=card,
         origin=origin,
     )
+
+
+def _weight(x: Expr, propagation: Expr, propagated: int) -> int:
+    """Return the weight of a cross product with x in the order of words."""
+    terms = [t for _, t in x.terms] if isinstance(x, Sum) else [x]
+    first = [t.factors[0] if isinstance(t, Product) else t for t in terms]
+    if E.T in first:
+        return PARENT
+    return propagated if len(first) == 1 and first[0] in (propagation, E0.T) else LOCAL
 
 
 def _digest(origin: Origin, needs: tuple[Expr, ...]) -> str:

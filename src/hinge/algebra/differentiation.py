@@ -15,12 +15,13 @@ y = X⁻¹ r, a letter that is computed once.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from hinge.algebra.configuration import Configuration, q
-from hinge.algebra.derived_letters import ad, along, bar, partial, turned, value
+from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, turned, value
 from hinge.algebra.expression import (
     Adjoint,
     Expr,
@@ -50,12 +51,13 @@ from hinge.errors import ArgumentError
 By: TypeAlias = Configuration | Leaf
 
 
-def derivative(e: Expr, by: By, *, along: Expr | None = None) -> Expr:
+def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = ()) -> Expr:
     """Return the derivative of a vector, or of a number, by q or by a vector letter.
 
     That of a vector is an operator: its columns are the matrix, D @ x the change along x, D.T @ c the
     gradient of cᵀ e. That of a number is a row, which is shown as a vector. With `along`, joint rates, it is
-    the change of any expression along these, by q alone; an operator has no other derivative.
+    the change of any expression along these, by q alone; an operator has no other derivative. Letters that
+    are `held` are taken for constants.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Letters such as P, D and ψ, which stand for results of a recursion, have none: write an expression
@@ -65,7 +67,7 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None) -> Expr:
         raise ArgumentError(f"e: expected an expression of hinge.algebra, got {type(e).__name__}")
     if not isinstance(by, Configuration) and not (isinstance(by, Leaf) and by.domain is One):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by: expected q or a vector letter, such as qd, got {by!r}")
-    rules = _Rules(by, context_of(e))
+    rules = _Rules(by, context_of(e), frozenset(held))
     if along is not None:
         return _along(rules, e, along)
     if e.domain is not One:
@@ -211,7 +213,7 @@ class _Rules:
             return self._cross(x, r)
         if base is Q:
             return self._shown(x, r)
-        if base in DEFINITIONS and base is not phi:
+        if base is not phi and definition_of(base) is not None:
             return self._defined(x, r)
         if self.displaced is not None and base in (phi, E, E0):
             return self._propagated(x, r) @ self.displaced
@@ -315,7 +317,7 @@ class _OperatorRules:
         operator = _operator_of(x)
         if operator is not None:
             return -(x @ self.of(operator) @ x)
-        if x in DEFINITIONS or x.needs:
+        if x.needs or definition_of(x) is not None:
             raise ArgumentError(f"{x}: has no derivative along joint rates; apply it to a vector first")
         return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
 

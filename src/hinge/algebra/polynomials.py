@@ -226,6 +226,11 @@ def leaf_of(letter: Letter) -> Leaf:
     return letter if isinstance(letter, Leaf) else letter.leaf
 
 
+def degree(word: Word) -> int:
+    """Return the number of cross products in a word; see `Card`."""
+    return sum(leaf_of(x).card.degree for x in word)
+
+
 def leaves(e: Expr) -> set[Leaf]:
     """Return the leaves of an expression."""
     return set(leaves_in_order(e))

@@ -139,6 +139,10 @@ class AggregateStep:
             left[parent, parent] = left[parent, parent] + whole
         return found
 
+    def block_to_parent(self, x: Block) -> Block:
+        """Transform any block to the carrying body, as an inertia."""
+        return self.to_parent(self.to_parent(x).T).T
+
     def _outwards(self, member: int, x: Block) -> Block:
         """Transform columns of forces on a member to the carrying body."""
         x = self.chains[member].to_parent(x)

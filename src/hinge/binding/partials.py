@@ -43,6 +43,10 @@ class Varied(Protocol):
         """Return the rates of the values of `hinge` along each degree of freedom."""
         ...
 
+    def coriolis(self, v: Block) -> Block:
+        """Return 2B = bar(M V) − ad(V)ᵀ M − M ad(V)."""
+        ...
+
     def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
         """Return a letter that is linear in the inertial parameters, for each of them alone."""
         ...
@@ -57,6 +61,10 @@ def varied(site: Varied, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Bl
             return _by_spans(_spans(site, leaf, needs[0]), needs[0], _ad)
         case "bar":
             return _by_spans(_spans(site, leaf, needs[0]), needs[0], _bar)
+        case "coriolis":
+            return site.coriolis(needs[0])
+        case "composite" | "block":
+            raise AssertionError(f"{leaf}: a block with a definition is an equation of the sweeps")
         case "turned":
             return _turned(site.expressed, needs[0], force=origin.slot == "force")
         case "along":

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -63,7 +64,7 @@ from hinge.binding.partials import varied
 from hinge.binding.steps import Link, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
-from hinge.sweeps import Block, unit_block, zeros
+from hinge.sweeps import Block, block_of, unit_block, zeros
 
 Expressed: TypeAlias = Literal["body", "world", "world-aligned"]
 
@@ -140,10 +141,13 @@ class RobotSite(HingeSite):
     def _together(self, parameters: Block) -> Block:
         """Return m, h and I of the body from those of its members in their own frames."""
         total = zeros(10)
-        for k, place in enumerate(self.members):
-            own = Inertia.from_parameters(parameters[10 * k : 10 * k + 10])
-            total = total + place.inertia(own).parameters()
+        for k in range(len(self.members)):
+            total = total + self._share(k, parameters[10 * k : 10 * k + 10])
         return total
+
+    def _share(self, member: int, parameters: Block) -> Block:
+        """Return m, h and I of a member of the body, given those in its own frame."""
+        return self.members[member].inertia(Inertia.from_parameters(parameters)).parameters()
 
     def with_derived(self, derived: Block) -> RobotSite:
         """Return the site with the values of `derived`."""
@@ -297,13 +301,26 @@ class RobotSite(HingeSite):
         found[3:6] = cross(w, cross(w, h))
         return found
 
+    def coriolis(self, v: Block) -> Block:
+        """Return [T 0; −2p× 0], p = m v + ω × h and T = ω× (2I − tr I) + 2 (v · h) − 2 v hᵀ."""
+        w, u, m, h = v[:3], v[3:6], self.body[0], self.body[1:4]
+        inertia = self.inertia[:3, :3]
+        trace = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
+        twice = 2.0 * h
+        found = zeros(self.size, self.size)
+        found[:3, :3] = skew(w) @ (2.0 * inertia - trace * unit_block(3)) - np.multiply.outer(u, twice)
+        for k in range(3):
+            i, j = (k + 1) % 3, (k + 2) % 3
+            found[k, k] = (skew(w) @ (2.0 * inertia))[k, k] + u[i] * twice[i] + u[j] * twice[j]
+        found[3:6, :3] = -skew(2.0 * m * u + cross(w, twice))
+        return found
+
     def _regressor(self, alpha: Block, v: Block) -> Block:
         """Return 𝒜 (n, 10 k): M α + b for each of the parameters alone, which it is linear in."""
         found = zeros(self.size, 10 * len(self.members))
         for k in range(found.shape[1]):
-            unit = zeros(found.shape[1])
-            unit[k] = 1.0
-            alone = self._with_body(self._together(unit))
+            member, one = divmod(k, 10)
+            alone = self._with_body(self._share(member, unit_block(10)[one]))
             found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
 
@@ -360,9 +377,7 @@ def position(pose: Block) -> Block:
 
 def _taken(numbers: Iterator[Any], *shape: int) -> Block:
     """Take the next numbers as an array that can hold traced scalars."""
-    found = zeros(*shape)
-    found.flat[:] = [next(numbers) for _ in range(found.size)]
-    return found
+    return block_of([next(numbers) for _ in range(prod(shape))], *shape)
 
 
 def _pose(numbers: Iterator[Any]) -> Transform:

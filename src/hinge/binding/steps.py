@@ -37,6 +37,10 @@ class Link(Protocol):
         """Transform a symmetric inertia from the child's side to the parent's."""
         ...
 
+    def block(self, x: Block) -> Block:
+        """Transform any block as an inertia, from the child's side to the parent's."""
+        ...
+
     def compliance(self, x: Block) -> Block:
         """Transform a symmetric compliance from the parent's side to the child's."""
         ...
@@ -78,11 +82,15 @@ class Turn:
         """Turn rows and columns back."""
         return self._congruence(x, self.s)
 
+    def block(self, x: Block) -> Block:
+        """Turn rows and columns back."""
+        return self._congruence(x, self.s, symmetric=False)
+
     def compliance(self, x: Block) -> Block:
         """Turn rows and columns."""
         return self._congruence(x, -self.s)
 
-    def _congruence(self, x: Block, s: Any) -> Block:
+    def _congruence(self, x: Block, s: Any, *, symmetric: bool = True) -> Block:
         """Return T X Tᵀ, T = [c −s; s c] in the plane of the turn, in both halves.
 
         A 2 × 2 block [a b; e d] becomes [a − m, b + n; e + n, d + m] with m = s² (a − d) + c s (b + e) and
@@ -92,7 +100,7 @@ class Turn:
         cs, ss = self.c * s, s * s
         pairs = [(h + (self.axis + 1) % 3, h + (self.axis + 2) % 3) for h in (0, 3)]
         for p, (i, j) in enumerate(pairs):
-            for k, n in pairs[p:]:
+            for k, n in pairs[p:] if symmetric else pairs:
                 difference, total = x[i, k] - x[j, n], x[i, n] + x[j, k]
                 more = ss * difference + cs * total
                 other = cs * difference - ss * total
@@ -101,8 +109,12 @@ class Turn:
             for k in (self.axis, self.axis + 3):
                 found[i, k] = self.c * x[i, k] - s * x[j, k]
                 found[j, k] = s * x[i, k] + self.c * x[j, k]
-                found[k, i], found[k, j] = found[i, k], found[j, k]
-        for row in pairs[0]:
+                if symmetric:
+                    found[k, i], found[k, j] = found[i, k], found[j, k]
+                else:
+                    found[k, i] = self.c * x[k, i] - s * x[k, j]
+                    found[k, j] = s * x[k, i] + self.c * x[k, j]
+        for row in pairs[0] if symmetric else ():
             for column in pairs[1]:
                 found[column, row] = found[row, column]
         return found
@@ -133,6 +145,12 @@ class Shift:
         a = x[:3, :3] + rx @ x[3:, :3] + b @ rx.T
         return _symmetric(a, b, x[3:, 3:])
 
+    def block(self, x: Block) -> Block:
+        """Return T X Tᵀ with T = [1 r×; 0 1]."""
+        rx = skew(self.r)
+        left = np.concatenate([x[:3] + rx @ x[3:], x[3:]])
+        return np.concatenate([left[:, :3] + left[:, 3:] @ rx.T, left[:, 3:]], axis=1)
+
     def compliance(self, x: Block) -> Block:
         """Return Tᵀ X T with T = [1 r×; 0 1]."""
         rx = skew(self.r)
@@ -162,6 +180,11 @@ class Rotate:
     def inertia(self, x: Block) -> Block:
         """Turn the three different blocks back."""
         return self._congruence(x, self.e.T)
+
+    def block(self, x: Block) -> Block:
+        """Turn the four blocks back."""
+        left = self.force(x)
+        return self.force(left.T).T
 
     def compliance(self, x: Block) -> Block:
         """Turn the three different blocks."""
@@ -208,6 +231,13 @@ class Chain:
         y = x[:6, :6]
         for link in reversed(self.links):
             y = link.inertia(y)
+        return _padded_square(y, self.parent_size)
+
+    def block_to_parent(self, x: Block) -> Block:
+        """Transform any block to the parent, as an inertia."""
+        y = x[:6, :6]
+        for link in reversed(self.links):
+            y = link.block(y)
         return _padded_square(y, self.parent_size)
 
     def compliance_to_child(self, x: Block) -> Block:

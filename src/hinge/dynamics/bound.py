@@ -66,7 +66,8 @@ def compile_bound(
         readout, all_rows, touch = expressions.readout, expressions.all_rows, expressions.touch
         if expressions.reader is not None:
             readout = expressions.reader(robot)
-        expressions, blocks = expressions.expressions, {**expressions.blocks, **(blocks or {})}
+        blocks = {**expressions.blocks, **(blocks or {})}
+        expressions = expressions.form or expressions.expressions
     form = expressions if isinstance(expressions, Derivation) else None
     given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
     shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}

@@ -28,7 +28,8 @@ from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.arguments import External, external_forces
 from hinge.dynamics.cached import CALLS, compiled
-from hinge.dynamics.expressions import Parts, expression
+from hinge.dynamics.derivative_forms import Forms
+from hinge.dynamics.expressions import VALUE, Parts, expression
 from hinge.dynamics.moving import BaseMotion, base_inputs
 from hinge.dynamics.signatures import ARGUMENTS
 from hinge.errors import ArgumentError, did_you_mean
@@ -219,11 +220,9 @@ def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, 
     e = one_expression(expression(verb, passive=passive, base=base))
     # The value is the letter that the derivatives of a solve have, so that it is computed once.
     shown = value(e, context=context_of(e)) if verb == "forward_dynamics" else e
-    return Parts({VALUE: shown, **{f"by_{n}": algebraic(e, thing(n)) for n in wrt}})
-
-
-#: The name of the value among the outputs of a program; derivatives are named by_q, by_qd …
-VALUE = "value"
+    given = {VALUE: shown, **{f"by_{n}": algebraic(e, thing(n)) for n in wrt}}
+    form = Forms(verb, e, given, passive, base).derivation if verb in _VERBS else None
+    return Parts(given, form=form)
 
 
 def as_derivatives(of: str, robot: Robot) -> Callable[[Any], Derivatives]:

@@ -70,6 +70,7 @@ from hinge.algebra import (
 from hinge.binding import Touching
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.model import Robot
+from hinge.pipeline import Derivation
 from hinge.sweeps import Readout
 
 __all__ = [
@@ -83,6 +84,8 @@ __all__ = [
     "expression",
 ]
 
+#: The name of a verb's value beside its derivatives, which are named by_q, by_qd …
+VALUE = "value"
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
 coriolis = H @ phi @ (M @ phi.T @ a + b)
@@ -248,7 +251,7 @@ class Parts:
     `readout` is a formula of these that gives what the verb shows, `reader` what gives one for a robot, on
     which and nothing else it depends. With `all_rows` closures have all their rows, where solves take the
     independent ones else. `verb` is the name of the verb. `touch` says which rows of the robot's contacts
-    stand beside its closures.
+    stand beside its closures. `form` is the form in which they are computed, else a search finds one.
     """
 
     expressions: dict[str, Expr]
@@ -258,6 +261,7 @@ class Parts:
     all_rows: bool = False
     verb: str = ""
     touch: Touching = ""
+    form: Derivation | None = None
 
     @cached_property
     def letters(self) -> set[Leaf]:

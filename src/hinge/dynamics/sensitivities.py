@@ -11,8 +11,8 @@ from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.cached import compiled, one_name
-from hinge.dynamics.derivatives import VALUE, Derivatives, as_derivatives, derivative_parts
-from hinge.dynamics.expressions import VERBS, J, Parts, mass
+from hinge.dynamics.derivatives import Derivatives, as_derivatives, derivative_parts
+from hinge.dynamics.expressions import VALUE, VERBS, J, Parts, mass
 from hinge.dynamics.views import refuse_massless
 from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike, cross

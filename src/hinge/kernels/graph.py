@@ -48,14 +48,16 @@ MIXED = "two scalars of different graphs: a kernel is traced in one graph from i
 class Graph:
     """One kernel under construction: its inputs, parameters, constants and instructions, each made once.
 
-    `known` says of each node when its value is known: TRACED, BOUND or RUN.
+    `known` says of each node when its value is known: TRACED, BOUND or RUN. `divisors` are the nodes that
+    something is divided by.
     """
 
-    __slots__ = ("_index", "_inputs", "known", "nodes")
+    __slots__ = ("_index", "_inputs", "divisors", "known", "nodes")
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.known: list[int] = []
+        self.divisors: set[int] = set()
         self._index: dict[Node, int] = {}
         self._inputs: dict[Hashable, Scalar] = {}
 
@@ -122,11 +124,15 @@ class Graph:
 
     def product(self, a: int, b: int, negative: bool) -> Value:
         """Return ± the product of two nodes that are known at the same time."""
-        for x, y in ((a, b), (b, a)):
-            rest = self._cancelled(x, y)
-            if rest is not None:
-                return -rest if negative else rest
-        return self.node(("mul", a, b) if a <= b else ("mul", b, a), negative)
+        divisors = self.divisors
+        if a in divisors or b in divisors:
+            for x, y in ((a, b), (b, a)):
+                rest = self._cancelled(x, y)
+                if rest is not None:
+                    return -rest if negative else rest
+        node = ("mul", a, b) if a <= b else ("mul", b, a)
+        index = self._index.get(node)
+        return Scalar(self, self._append(node) if index is None else index, negative)
 
     def _cancelled(self, a: int, b: int) -> Value | None:
         """Return a b where b is a divisor in a: y of (y/b) b, y z of ((y/b) z) b; else None."""
@@ -146,14 +152,16 @@ class Graph:
     def _append(self, node: Node) -> int:
         self._index[node] = index = len(self.nodes)
         self.nodes.append(node)
-        when = _LEAVES.get(node[0])
-        if when is None:
-            known = self.known
-            when, last = known[node[1]], known[node[-1]]
-            when = last if last > when else when
-            if len(node) > 3:
-                when = max(known[i] for i in node[1:])
-        self.known.append(when)
+        op, known = node[0], self.known
+        if op in _LEAVES:
+            known.append(_LEAVES[op])
+            return index
+        when, last = known[node[1]], known[node[-1]]
+        if len(node) > 3:
+            when = max(known[i] for i in node[1:])
+        elif op == "div":
+            self.divisors.add(node[2])
+        known.append(last if last > when else when)
         return index
 
     def _factors(self, index: int) -> tuple[int, int | None]:
@@ -190,7 +198,7 @@ class Scalar:
 
     def __mul__(self, other: Value) -> Value:
         if type(other) is not Scalar:
-            return _times(self, other)
+            return 0.0 if type(other) is float and not other else _times(self, other)
         graph, a, b = self.graph, self.index, other.index
         assert graph is other.graph, MIXED
         negative, when = self.negative is not other.negative, graph.known
@@ -317,10 +325,14 @@ def _sum(x: Scalar, y: Scalar, minus: bool) -> Value:
     graph, a, b = x.graph, x.index, y.index
     assert graph is y.graph, MIXED
     if x.negative is minus:
-        return graph.node(("add", a, b) if a <= b else ("add", b, a), minus)
-    if a == b:
+        node = ("add", a, b) if a <= b else ("add", b, a)
+    elif a == b:
         return 0.0
-    return graph.node(("sub", a, b), x.negative) if a < b else graph.node(("sub", b, a), minus)
+    elif a < b:
+        node, minus = ("sub", a, b), x.negative
+    else:
+        node = ("sub", b, a)
+    return graph.node(node, minus)
 
 
 def _plus(x: Scalar, other: object) -> Value:

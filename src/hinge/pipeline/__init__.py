@@ -2,7 +2,14 @@
 
 from hinge.pipeline.building import build, in_order
 from hinge.pipeline.compilation import Compilation
-from hinge.pipeline.derivations import Derivation, DerivationLine, as_given, derive, frozen_table
+from hinge.pipeline.derivations import (
+    Derivation,
+    DerivationLine,
+    as_given,
+    closed_forms,
+    derive,
+    frozen_table,
+)
 from hinge.pipeline.expressions import Expressions, named, written
 from hinge.pipeline.origins import depends_on_origins
 from hinge.pipeline.proofs import Proof, prove
@@ -15,6 +22,7 @@ __all__ = [
     "Proof",
     "as_given",
     "build",
+    "closed_forms",
     "depends_on_origins",
     "derive",
     "frozen_table",

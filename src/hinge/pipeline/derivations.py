@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, Polynomial, Structure, leaves, letters_of
+from hinge.algebra import DEFINITIONS, Expr, Inverse, Leaf, One, Polynomial, Structure, leaves, letters_of
 from hinge.pipeline.expressions import Expressions, determined, named, written
 from hinge.pipeline.shipped import dumped, frozen_search, key, row_of
 from hinge.rules import (
@@ -14,6 +14,7 @@ from hinge.rules import (
     SERIAL,
     Found,
     Theory,
+    closing,
     has_appendix_letters,
     has_determinant,
     is_hybrid,
@@ -23,7 +24,7 @@ from hinge.rules import (
     theory_of,
     with_load,
 )
-from hinge.sweeps import Cost, Program, cost, lower
+from hinge.sweeps import Cost, Factors, Program, cost, lower
 
 #: Derivatives have many words, and weighing a form takes long: so many forms are followed, which lead from an
 #: inverse of the mass matrix to sweeps.
@@ -46,7 +47,7 @@ class Derivation:
 
     `blocks` are block-diagonal operators whose blocks are shown beside the expressions, as they stand.
     `definitions` say what letters such as κ stand for; `computed` are the derivations of vectors that
-    derivatives have as letters.
+    derivatives have as letters; `products` are outputs that are multiplied out of others, as matrices.
     """
 
     given: Mapping[str, Expr]
@@ -58,6 +59,7 @@ class Derivation:
     blocks: Mapping[str, Expr] = field(default_factory=dict[str, Expr])
     definitions: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
     computed: Mapping[Leaf, Derivation] = field(default_factory=dict[Leaf, "Derivation"])
+    products: Mapping[str, Factors] = field(default_factory=dict[str, Factors])
 
     @property
     def expressions(self) -> Mapping[str, Expr]:
@@ -73,6 +75,7 @@ class Derivation:
             blocks=self.blocks,
             definitions=self.definitions,
             forms=_forms_of(self.computed),
+            products=self.products,
         )
 
     @property
@@ -131,6 +134,7 @@ def _derive(items: tuple[tuple[str, Expr], ...], serial: bool = False) -> Deriva
     found = None if serial else frozen_search(items, start.state, start.theory.unknown)
     found = found or _searched(start)
     first, *lines = [start.line(step.name, step.source, step.state, step.cost) for step in found.steps]
+    lines = start.closed(found.best.cost) or lines
     if start.lines:  # determinants were taken apart: what that ended with is what the search began with
         *before, last = start.lines
         return start.derivation(
@@ -148,6 +152,14 @@ def _searched(start: _Start) -> Found[Cost]:
     # The shipped table alone: it takes no inverse for granted that may not exist.
     normal = search(start.state, moves, start.cost, normal=start.theory.root.normal, limit=1)
     return normal if normal.best.cost < found.best.cost else found
+
+
+def closed_forms(expressions: Expressions) -> tuple[DerivationLine, ...]:
+    """Return derivatives as they are given and the steps to their closed forms, none of them weighed."""
+    start = _Start.of(named(expressions))
+    lines = [DerivationLine("given", "", start.given, None)]
+    lines += [DerivationLine(name, source, start.forms(s), None) for name, source, s in closing(start.state)]
+    return tuple(lines)
 
 
 def frozen_table(catalogue: Iterable[Expressions]) -> str:
@@ -206,6 +218,17 @@ class _Start:
         self, name: str, source: str, state: Sequence[Polynomial], known: Cost | None = None
     ) -> DerivationLine:
         return DerivationLine(name, source, self.forms(state), known or self.cost(state))
+
+    def closed(self, most: Cost) -> list[DerivationLine]:
+        """Return the steps to the closed form of derivatives as matrices, if it costs less; else none."""
+        if all(p.domain is One for p in self.state):
+            return []
+        steps = list(closing(self.state))
+        found = self.cost(steps[-1][2]) if steps else most
+        if not found < most:
+            return []
+        lines = [DerivationLine(name, source, self.forms(s), None) for name, source, s in steps]
+        return [*lines[:-1], replace(lines[-1], cost=found)]
 
     def derivation(self, lines: Sequence[DerivationLine], weighed: int) -> Derivation:
         inverses, inner = _inverses(self.theory), _inner(self.theory)

@@ -3,8 +3,19 @@
 The identities of the papers, nearly four hundred, are in `hinge.rules.identities`, loaded on demand.
 """
 
-from hinge.rules.completion import Axiom, Completed, CompletionError, ContradictionError, Rule, Use, complete
+from hinge.rules.closing import closing
+from hinge.rules.completion import (
+    Axiom,
+    Completed,
+    CompletionError,
+    ContradictionError,
+    DegreeError,
+    Rule,
+    Use,
+    complete,
+)
 from hinge.rules.determinant import determinant_steps, has_determinant, split_determinants
+from hinge.rules.graded import DERIVATIVES, THEORIES, deciding_theory
 from hinge.rules.loads import with_load
 from hinge.rules.moves import HYBRID_MOVES, LOADED_MOVES, MOVES, SERIAL_MOVES, Move, moves_for
 from hinge.rules.proof import Decision, decide
@@ -16,7 +27,6 @@ from hinge.rules.theory import (
     LOADED,
     ROOTS,
     SERIAL,
-    THEORIES,
     TREE,
     Theory,
     equation,
@@ -28,6 +38,7 @@ from hinge.rules.theory import (
 
 __all__ = [
     "APPENDIX",
+    "DERIVATIVES",
     "HYBRID",
     "HYBRID_MOVES",
     "LOADED",
@@ -43,14 +54,17 @@ __all__ = [
     "CompletionError",
     "ContradictionError",
     "Decision",
+    "DegreeError",
     "Found",
     "Move",
     "Rule",
     "SearchStep",
     "Theory",
     "Use",
+    "closing",
     "complete",
     "decide",
+    "deciding_theory",
     "determinant_steps",
     "equation",
     "has_appendix_letters",

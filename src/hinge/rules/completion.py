@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from hinge.algebra import (
     Coefficient,
+    Leaf,
     Letter,
     Polynomial,
     Terms,
     Word,
     combined,
+    degree,
+    leaf_of,
     letter_name,
     simplest,
     wrapped,
@@ -35,6 +38,10 @@ from hinge.errors import HingeError
 
 class CompletionError(HingeError):
     """Report a completion that did not end within its time."""
+
+
+class DegreeError(CompletionError):
+    """Report words of a higher degree than a table was completed for."""
 
 
 class ContradictionError(CompletionError):
@@ -168,11 +175,21 @@ class Completed:
 
 
 def complete(
-    axioms: Sequence[Axiom], order: Order, *, start: Sequence[Rule] = (), seconds: float = 10.0
+    axioms: Sequence[Axiom],
+    order: Order,
+    *,
+    start: Sequence[Rule] = (),
+    seconds: float = 10.0,
+    up_to: int | None = None,
 ) -> Completed:
-    """Return the confluent table of the axioms, added to rules that are already confluent together."""
+    """Return the confluent table of the axioms, added to rules that are already confluent together.
+
+    With `up_to`, overlaps of a higher degree are left out: of axioms that are homogeneous the table is
+    confluent on words up to that degree, and says nothing about others.
+    """
     begun = time.perf_counter()
-    work = _Completion(order, Table.of(start), number=max((r.number for r in start), default=0))
+    number = max((r.number for r in start), default=0)
+    work = _Completion(order, Table.of(start), number=number, up_to=up_to)
     for axiom in axioms:
         work.take(axiom.difference.terms, (Use(1, (), axiom, ()),))
     while work.pending:
@@ -196,6 +213,7 @@ class _Completion:
     queued: int = 0
     pending: list[tuple[int, int, Rule, Rule, int]] = field(default_factory=list[Any])
     alive: set[Rule] = field(default_factory=set[Rule])
+    up_to: int | None = None
 
     def __post_init__(self) -> None:
         self.alive = set(self.table.rules)
@@ -252,7 +270,10 @@ class _Completion:
         """Queue the overlaps of two left sides, lightest words first."""
         for size in range(1, min(len(first.lhs), len(second.lhs))):
             if first.lhs[-size:] == second.lhs[:size]:
-                weight = self.order.key(first.lhs + second.lhs[size:])[0]
+                word = first.lhs + second.lhs[size:]
+                if self.up_to is not None and degree(word) > self.up_to:
+                    continue
+                weight = self.order.key(word)[0]
                 self.queued += 1
                 heapq.heappush(self.pending, (weight, self.queued, first, second, size))
 
@@ -263,6 +284,46 @@ class _Completion:
         one, two = wrapped((), first.rhs, right), wrapped(left, second.rhs, ())
         proof = (Use(-1, (), first, right), Use(1, left, second, ()))
         self.take(combined([(1, one), (-1, two)]), proof)
+
+
+def renamed_axiom(axiom: Axiom, letters: Mapping[Leaf, Leaf]) -> Axiom:
+    """Return an axiom with other letters."""
+    p = axiom.difference
+    terms = {renamed_word(w, letters): c for w, c in p.terms.items()}
+    return Axiom(axiom.name, Polynomial(p.range, p.domain, terms), axiom.source)
+
+
+def renamed_rules(
+    rules: Sequence[Rule], letters: Mapping[Leaf, Leaf], axioms: Mapping[Axiom, Axiom]
+) -> list[Rule]:
+    """Return rules with other letters, and their proofs from the axioms with these."""
+    made: dict[Axiom | Rule, Axiom | Rule] = dict(axioms)
+
+    def word(w: Word) -> Word:
+        return renamed_word(w, letters)
+
+    for rule in ancestry(rules):
+        proof = tuple(Use(u.coefficient, word(u.left), made[u.source], word(u.right)) for u in rule.proof)
+        made[rule] = Rule(rule.number, word(rule.lhs), {word(w): c for w, c in rule.rhs.items()}, proof)
+    return [made[rule] for rule in rules]  # pyright: ignore[reportReturnType]
+
+
+def renamed_word(word: Word, letters: Mapping[Leaf, Leaf]) -> Word:
+    """Return a word with other letters; those that are not named stay."""
+    found = ((x, letters.get(leaf_of(x))) for x in word)
+    return tuple(x if y is None else y if isinstance(x, Leaf) else y.T for x, y in found)  # pyright: ignore[reportReturnType]
+
+
+def ancestry(rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules and the rules that their proofs use, oldest first."""
+    found: dict[int, Rule] = {}
+    todo = list(rules)
+    while todo:
+        rule = todo.pop()
+        if rule.number not in found:
+            found[rule.number] = rule
+            todo += [u.source for u in rule.proof if isinstance(u.source, Rule)]
+    return [found[n] for n in sorted(found)]
 
 
 def _contains(word: Word, part: Word) -> bool:

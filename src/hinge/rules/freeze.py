@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hinge.rules.graded import THEORIES
 from hinge.rules.tables_on_disk import TABLES, dump_rules
-from hinge.rules.theory import THEORIES
 
 
 def main() -> None:
@@ -17,7 +17,7 @@ def main() -> None:
         (folder / f"{theory.name}.json").write_text(
             dump_rules(theory.axioms, done.table.rules), encoding="utf-8"
         )
-        print(f"{theory.name:9} holds on {theory.holds_on}: {len(theory.axioms)} axioms, {done}")
+        print(f"{theory.name:13} holds on {theory.holds_on}: {len(theory.axioms)} axioms, {done}")
 
 
 if __name__ == "__main__":

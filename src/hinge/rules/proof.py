@@ -10,9 +10,18 @@ from functools import cached_property
 
 from hinge.algebra import Coefficient, Expr, Polynomial, Word, combined, factored, wrapped
 from hinge.errors import SpaceError
-from hinge.rules.completion import Axiom, CompletionError, ContradictionError, Rule, Table, Use
-from hinge.rules.tables_on_disk import ancestry
-from hinge.rules.theory import ORDER, Theory, theory_of
+from hinge.rules.completion import (
+    Axiom,
+    CompletionError,
+    ContradictionError,
+    DegreeError,
+    Rule,
+    Table,
+    Use,
+    ancestry,
+)
+from hinge.rules.graded import deciding_theory
+from hinge.rules.theory import ORDER, Theory
 
 #: An axiom with its factors: left · axiom · right.
 Instance = tuple[Word, Axiom, Word]
@@ -86,19 +95,28 @@ class Decision:
 def decide(
     left: Expr, right: Expr, *, axioms: Sequence[Axiom] = (), theory: Theory | None = None
 ) -> Decision:
-    """Decide left = right by normal forms in the theory of their letters, with axioms of your own."""
+    """Decide left = right by normal forms in the theory of their letters, with axioms of your own.
+
+    Where words have a higher degree than the table decides, what it rewrites to zero is equal all the same;
+    else that is an error.
+    """
     if (left.range, left.domain) != (right.range, right.domain):
         raise SpaceError(
             f"prove: {left} is {left.range} ← {left.domain}, but {right} is {right.range} ← {right.domain}; "
             "equal operators share both spaces"
         )
-    base = (theory or theory_of(left, right)).extended(tuple(axioms))
+    base = (theory or deciding_theory(left, right)).extended(tuple(axioms))
     p, base = base.multiplied_out(left)
     r, base = base.multiplied_out(right)
     try:
         remainder, uses = base.reduced(p - r)
     except ContradictionError:
         raise
+    except DegreeError:
+        terms, uses = base.table.normal_form((p - r).terms)
+        if terms:
+            raise
+        remainder = Polynomial(p.range, p.domain, terms)
     except CompletionError:  # sound all the same: the added axioms as rules, without their consequences
         terms, uses = _uncompleted(base).normal_form((p - r).terms)
         remainder = Polynomial(p.range, p.domain, terms)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib import resources
 from typing import Any
 
-from hinge.algebra import STANDARD, Coefficient, Leaf, Letter, Word, letter_name, simplest
-from hinge.rules.completion import Axiom, Rule, Use
+from hinge.algebra import STANDARD, Coefficient, Leaf, Letter, Word, leaf_of, letter_name, simplest
+from hinge.rules.completion import Axiom, Rule, Use, ancestry
 
 TABLES = "tables"
 
@@ -23,13 +23,18 @@ def load_rules(name: str, axioms: Sequence[Axiom]) -> list[Rule] | None:
     if data["axioms"] != [_described(a) for a in axioms]:
         return None
     known: dict[str, Axiom | Rule] = {f"axiom {k}": a for k, a in enumerate(axioms)}
+    letters = {x.name: x for a in axioms for w in a.difference.terms for x in map(leaf_of, w)}
+
+    def read(text: str) -> Word:
+        return read_word(text, letters)
+
     for row in data["rules"]:
         proof = tuple(
-            Use(read_number(c), read_word(left), known[source], read_word(right))
+            Use(read_number(c), read(left), known[source], read(right))
             for c, left, source, right in row["proof"]
         )
-        rhs = {read_word(w): read_number(c) for c, w in row["rhs"]}
-        known[f"rule {row['number']}"] = Rule(row["number"], read_word(row["lhs"]), rhs, proof)
+        rhs = {read(w): read_number(c) for c, w in row["rhs"]}
+        known[f"rule {row['number']}"] = Rule(row["number"], read(row["lhs"]), rhs, proof)
     return [known[f"rule {n}"] for n in data["table"]]  # pyright: ignore[reportReturnType]
 
 
@@ -55,18 +60,6 @@ def dump_rules(axioms: Sequence[Axiom], rules: Sequence[Rule]) -> str:
         )
     data = {"axioms": [_described(a) for a in axioms], "rules": rows, "table": [r.number for r in rules]}
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-
-
-def ancestry(rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules and the rules that their proofs use, oldest first."""
-    found: dict[int, Rule] = {}
-    todo = list(rules)
-    while todo:
-        rule = todo.pop()
-        if rule.number not in found:
-            found[rule.number] = rule
-            todo += [u.source for u in rule.proof if isinstance(u.source, Rule)]
-    return [found[n] for n in sorted(found)]
 
 
 def _described(axiom: Axiom) -> str:

@@ -30,6 +30,7 @@ from hinge.algebra import (
     Structure,
     Ups,
     appendix,
+    degree,
     identity,
     leaf,
     leaf_of,
@@ -42,7 +43,17 @@ from hinge.algebra import (
     whole,
     zero,
 )
-from hinge.rules.completion import Axiom, Completed, Order, Table, Use, complete
+from hinge.rules.completion import (
+    Axiom,
+    Completed,
+    DegreeError,
+    Order,
+    Table,
+    Use,
+    complete,
+    renamed_axiom,
+    renamed_rules,
+)
 from hinge.rules.tables_on_disk import load_rules
 
 #: The weight of a letter for an inverse without definition: heavy, so that it is eliminated first.
@@ -119,7 +130,9 @@ class Theory:
     """Axioms and their confluent table.
 
     `holds_on` is "trees" or "serial chains". `inverses` are pairs (X, X⁻¹), each a consequence of the
-    axioms; `unknown` are letters that stand for inverses which nothing gives in closed form.
+    axioms; `unknown` are letters that stand for inverses which nothing gives in closed form. The table of a
+    theory with a `degree` decides words up to that degree, and refuses others. One of a `pattern` has the
+    axioms and the table of another theory with other letters.
     """
 
     name: str
@@ -129,19 +142,30 @@ class Theory:
     inverses: tuple[tuple[Expr, Expr], ...] = ()
     unknown: Mapping[Leaf, Expr] = field(default_factory=dict[Leaf, Expr])
     base: Theory | None = None
+    degree: int | None = None
+    pattern: tuple[Theory, Mapping[Leaf, Leaf]] | None = None
 
     @cached_property
     def table(self) -> Table:
         """The confluent table: frozen with the package, or completed now for axioms of your own."""
+        if self.pattern is not None:
+            other, letters = self.pattern
+            axioms = dict(zip(other.axioms, self.axioms, strict=True))
+            return Table.of(renamed_rules(other.table.rules, letters, axioms))
         frozen = None if self.base else load_rules(self.name, self.axioms)
         return Table.of(frozen) if frozen is not None else self.complete().table
 
     def complete(self, seconds: float = 10.0) -> Completed:
         """Return the table completed from the axioms, with counts and time."""
         if self.base is None:
-            return complete(self.axioms, ORDER, seconds=seconds)
+            return complete(self.axioms, ORDER, seconds=seconds, up_to=self.degree)
         own = self.axioms[len(self.base.axioms) :]
-        return complete(own, ORDER, start=self.base.table.rules, seconds=seconds)
+        return complete(own, ORDER, start=self.base.table.rules, seconds=seconds, up_to=self.degree)
+
+    def renamed(self, letters: Mapping[Leaf, Leaf]) -> Theory:
+        """Return the theory about other letters: what holds for these holds for those."""
+        axioms = tuple(renamed_axiom(a, letters) for a in self.axioms)
+        return replace(self, axioms=axioms, letters=_letters(axioms), pattern=(self, letters))
 
     def extended(self, axioms: Sequence[Axiom], name: str = "") -> Theory:
         """Return the theory with more axioms; its table is completed from this one's."""
@@ -149,7 +173,12 @@ class Theory:
             return self
         letters = self.letters | {leaf_of(x) for a in axioms for w in a.difference.terms for x in w}
         return replace(
-            self, name=name or self.name, axioms=(*self.axioms, *axioms), letters=letters, base=self
+            self,
+            name=name or self.name,
+            axioms=(*self.axioms, *axioms),
+            letters=letters,
+            base=self,
+            pattern=None,
         )
 
     def multiplied_out(self, e: Expr) -> tuple[Polynomial, Theory]:
@@ -211,8 +240,17 @@ class Theory:
 
     def reduced(self, p: Polynomial) -> tuple[Polynomial, list[Use]]:
         """Return the normal form and the rules that led to it."""
+        self._check_degree(p)
         terms, uses = self.table.normal_form(p.terms)
         return Polynomial(p.range, p.domain, terms), uses
+
+    def _check_degree(self, p: Polynomial) -> None:
+        most = max(map(degree, p.terms), default=0)
+        if self.degree is not None and most > self.degree:
+            raise DegreeError(
+                f"words of degree {most}: expected at most {self.degree} letters ad(…) and bar(…) in a word, "
+                f"which is what the table of {self.name} decides"
+            )
 
 
 def _inverse_letter(argument: Expr, p: Polynomial, count: int) -> Leaf:
@@ -273,8 +311,6 @@ ROOTS = _joined(
 SERIAL = replace(
     _family("serial", whole, *definition_axioms({Ups: DEFINITIONS[Ups]})), holds_on="serial chains"
 )
-
-THEORIES: tuple[Theory, ...] = (TREE, APPENDIX, HYBRID, LOADED, ROOTS, SERIAL)
 
 
 def is_hybrid(letters: Set[Leaf]) -> bool:

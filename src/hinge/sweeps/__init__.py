@@ -2,7 +2,16 @@
 
 from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
 from hinge.sweeps.code_rules import checked_code, checks_passes, verify_code
-from hinge.sweeps.contract import Binding, Block, Site, Step, has_blocks_at_bodies, unit_block, zeros
+from hinge.sweeps.contract import (
+    Binding,
+    Block,
+    Site,
+    Step,
+    block_of,
+    has_blocks_at_bodies,
+    unit_block,
+    zeros,
+)
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.law import ForceLaw
@@ -11,9 +20,11 @@ from hinge.sweeps.program import (
     Apply,
     BlockOutput,
     Direction,
+    Factors,
     Meet,
     OperatorOutput,
     Pass,
+    ProductOutput,
     Program,
     ProgramOutput,
     ScalarOutput,
@@ -38,10 +49,12 @@ __all__ = [
     "Cost",
     "DenseCall",
     "Direction",
+    "Factors",
     "ForceLaw",
     "Meet",
     "OperatorOutput",
     "Pass",
+    "ProductOutput",
     "Program",
     "ProgramOutput",
     "Readout",
@@ -54,6 +67,7 @@ __all__ = [
     "Step",
     "VectorOutput",
     "WorldOutput",
+    "block_of",
     "checked_code",
     "checks_passes",
     "cost",

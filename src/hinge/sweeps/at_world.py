@@ -5,7 +5,7 @@ Here are also operators as matrices, which solves take and results show.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,6 +78,8 @@ class AtWorld:
             found = zeros(self.binding.length(o.variable.range), self.binding.length(o.source))
         for column in self.columns(o.source):
             for i, down in rows.items():
+                if o.below is not None and i != column.body:
+                    self._put_below(found, o.below, column, i, columns)
                 block = self.memory.get(o.variable, i, None if o.source is World else column)
                 if block is None or (o.mirror and i > column.body):
                     continue
@@ -88,6 +90,16 @@ class AtWorld:
                         if o.mirror:
                             found[q, p] = value
         return found.T if o.transposed else found
+
+    def _put_below(
+        self, found: KnownBlock, below: Leaf, column: Column, i: int, order: Mapping[int, Sequence[int]]
+    ) -> None:
+        """Put the transposed block of a column at a body beyond the diagonal."""
+        block = self.memory.get(below, i, column)
+        for (r, c), value in np.ndenumerate(() if block is None else block.shown()):
+            p, q = order[column.body][c], order[i][r]
+            if p >= 0 and q >= 0:
+                found[p, q] = value
 
     def _gram(self, o: OperatorOutput, middle: Leaf, shown: bool, stage: int) -> KnownBlock:
         """Return the sum over bodies of variableᵀ middle variable, columns of a space at the world."""

@@ -32,7 +32,7 @@ from hinge.errors import UnboundLeafError
 from hinge.kernels import BOUND, Graph
 from hinge.kernels import Scalar as Traced
 from hinge.sweeps.code import Column
-from hinge.sweeps.contract import Block, Site, Step, WorldSite, unit_block, zeros
+from hinge.sweeps.contract import Block, Site, Step, WorldSite, block_of, unit_block, zeros
 from hinge.sweeps.factor import (
     half_solved,
     inverse_factor,
@@ -42,7 +42,7 @@ from hinge.sweeps.factor import (
     triangular_inverse,
     triangular_root,
 )
-from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
+from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, is_mirrored, operand
 from hinge.sweeps.slots import Memory, Reading, Stored
 from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.sweeps.wide import Widened
@@ -150,12 +150,11 @@ class BodyKernel:
         slots = [slot_order[x] for x in stored.slots]
         firsts = [(*number_order[abs(x)], x) for x in stored.numbers]
         numbers = [(k, x != first) for k, first, x in firsts]
-        found = np.empty(len(stored.layout.codes), dtype=object)
-        found[:] = stored.entries(
+        entries = stored.entries(
             lambda k, negative: self._input(slots[k], negative),
             lambda k, negative: self._param(True, numbers[k][0], negative is not numbers[k][1]),
         )
-        return found.reshape(stored.layout.shape)
+        return block_of(entries, *stored.layout.shape)
 
     def template(self) -> Template:
         """Return the finished kernel."""
@@ -193,6 +192,8 @@ class BodyKernel:
         x = operand(edge)
         if not is_congruence(edge):
             moved = self.step.to_parent(self.value(x))
+        elif not is_mirrored(edge):
+            moved = self.step.block_to_parent(self.value(x))
         elif not self.step.factorwise:
             moved = self.step.inertia_to_parent(self.value(x))
         else:
@@ -222,7 +223,7 @@ class BodyKernel:
     def store(self, target: Expr, value: Block) -> None:
         """Store a value for this kernel and for later ones."""
         value = np.asarray(value, dtype=object)
-        symmetric = is_congruence(target) if isinstance(target, Product) else is_symmetric(target)
+        symmetric = is_mirrored(target) if isinstance(target, Product) else is_symmetric(target)
         if symmetric:
             value = _mirrored(value)
         self.made[target] = value
@@ -386,10 +387,19 @@ def _total(terms: Iterable[tuple[Any, Block]]) -> Block:
 
 
 def _times(x: Block, y: Block) -> Block:
-    """Return x y; a sum over nothing is zero."""
-    if x.shape[-1] == 0:
-        return zeros(*x.shape[:-1], *y.shape[1:])
-    return x @ y
+    """Return x y, what `@` gives, without a look at products with zeros; a sum over nothing is zero."""
+    columns: list[list[Any]] = y.T.tolist() if y.ndim > 1 else [y.tolist()]
+    entries: list[Any] = []
+    for row in x.tolist():
+        filled = [(k, a) for k, a in enumerate(row) if type(a) is not float or a]
+        for column in columns:
+            total: Any = 0.0
+            for k, a in filled:
+                b = column[k]
+                if type(b) is not float or b:
+                    total = total + a * b
+            entries.append(total)
+    return block_of(entries, len(x), *y.shape[1:])
 
 
 def _mirrored(x: Block) -> Block:

@@ -59,6 +59,10 @@ class Step(Protocol):
         """Return φ(parent, body) X φ(parent, body)ᵀ for a symmetric X."""
         ...
 
+    def block_to_parent(self, x: Block) -> Block:
+        """Return φ(parent, body) X φ(parent, body)ᵀ for any X."""
+        ...
+
     def compliance_to_child(self, x: Block) -> Block:
         """Return φ(parent, body)ᵀ X φ(parent, body) for a symmetric X of the parent."""
         ...
@@ -184,6 +188,11 @@ def unit_block(size: int) -> Block:
     for k in range(size):
         found[k, k] = 1.0
     return found
+
+
+def block_of(entries: Sequence[Any], *shape: int) -> Block:
+    """Return the array of these entries, row by row; NumPy does not look for sequences among them."""
+    return np.fromiter(entries, dtype=object, count=len(entries)).reshape(shape)
 
 
 def zeros(*shape: int) -> Block:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hinge.algebra import (
+    DEFINED,
     DEFINITIONS,
     E0,
     V0,
@@ -37,6 +38,7 @@ from hinge.algebra import (
     Structure,
     Sum,
     Zero,
+    definition_of,
     factored,
     leaf,
     leaf_of,
@@ -153,6 +155,9 @@ class Equations:
 
     def formula(self, x: Leaf) -> None:
         """Add a leaf that is a function of the motion at its body, and the vectors that it needs."""
+        if x.origin is not None and x.origin.kind in DEFINED:
+            for inside in leaves_in_order(x.origin.of):
+                self.formula(inside)
         if not x.needs or x in self.values or x in self.meets:
             return
         if x.origin is not None and x.origin.kind == "value":
@@ -345,7 +350,7 @@ def in_steps(p: Polynomial) -> Polynomial:
 
 def block_equations(x: Leaf) -> dict[Leaf, Expr]:
     """Return the equations of a derived block-diagonal letter, its edges as E X Eᵀ or Eᵀ X E."""
-    definition = DEFINITIONS.get(x)
+    definition = definition_of(x)
     if definition is None:
         return {}
     if isinstance(definition, Inverse | Root):

@@ -15,6 +15,7 @@ from hinge.algebra import (
     Body,
     Coefficient,
     Expr,
+    Joint,
     Leaf,
     LogDet,
     One,
@@ -43,7 +44,9 @@ from hinge.sweeps.program import (
     EDGES,
     BlockOutput,
     Direction,
+    Factors,
     OperatorOutput,
+    ProductOutput,
     Program,
     ProgramOutput,
     ScalarOutput,
@@ -61,16 +64,22 @@ def lower(
     blocks: Mapping[str, Expr] | None = None,
     definitions: Mapping[Leaf, Expr] | None = None,
     forms: Mapping[Leaf, Expr] | None = None,
+    products: Mapping[str, Factors] | None = None,
 ) -> Program:
     """Return the program that computes the outputs, sharing work between them.
 
     `inverses` maps letters without closed form to the operators that they invert; `blocks` are block-diagonal
     operators that are returned as blocks besides the outputs; `definitions` are definitions of block-diagonal
-    letters besides those of the algebra; `forms` are the forms of values that are held.
+    letters besides those of the algebra; `forms` are the forms of values that are held; `products` are the
+    outputs that are multiplied out of others, as matrices.
     """
     system = Equations(dict(inverses or {}), dict(forms or {}))
     _answer(system, outputs)
-    found = tuple(_output(system, name, e) for name, e in outputs.items())
+    made: dict[Expr, OperatorOutput] = {}
+    found = tuple(
+        _multiplied(system, name, products[name], made) if products and name in products else _output(system, name, e)
+        for name, e in outputs.items()
+    )
     operators = _dense_operators(system)
     system.factor()
     _share(system)
@@ -115,6 +124,16 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
     if e.range is World and p.T.key == p.key and all(_is_world_block(w) for w in p.terms):
         return WorldOutput(name, system.variable(World, name))
     return columns(system, name, p)
+
+
+def _multiplied(
+    system: Equations, name: str, by: Factors, made: dict[Expr, OperatorOutput]
+) -> ProductOutput:
+    """Return a product of operators, each of which is computed once for all products."""
+    for k, e in enumerate(by.factors):
+        if e not in made:
+            made[e] = columns(system, f"{name}_{k + 1}", polynomial(e, no_inverse))
+    return ProductOutput(name, tuple(made[e] for e in by.factors), by.negative, by.mirror)
 
 
 def _blocks(system: Equations, name: str, e: Expr) -> BlockOutput:
@@ -169,6 +188,8 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
             return found
     if symmetric and "both" not in ways:
         p = upward_part(p)
+    if not symmetric and {"up", "down"} <= ways <= {"up", "down", "none"} and p.range is p.domain is Joint:
+        return _both_sides(system, name, p)
     transposed = not symmetric and ways <= {"down", "none"} and p.domain is not World
     if transposed:
         p = p.T
@@ -176,6 +197,15 @@ def columns(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
     unit = Polynomial(source, One, {(system.column_source(source),): 1})
     value = system.vector(p @ unit)
     return OperatorOutput(name, _variable(system, name, value), source, transposed, symmetric)
+
+
+def _both_sides(system: Equations, name: str, p: Polynomial) -> OperatorOutput:
+    """Return an operator whose words go one way each: its columns towards the base, and rows likewise."""
+    unit = Polynomial(p.domain, One, {(system.column_source(p.domain),): 1})
+    down = Polynomial(p.range, p.domain, {w: c for w, c in p.terms.items() if way(w) == "down"})
+    variable = _variable(system, name, system.vector(upward_part(p) @ unit))
+    below = _variable(system, f"{name}_below", system.vector(down.T @ unit))
+    return OperatorOutput(name, variable, p.domain, below=below)
 
 
 def _gram(system: Equations, name: str, word: Word, c: Coefficient) -> OperatorOutput | None:
@@ -207,7 +237,7 @@ def way(word: Word) -> str:
 
 
 def upward_part(p: Polynomial) -> Polynomial:
-    """Return the blocks of a self-adjoint operator on the diagonal and towards the base.
+    """Return the blocks of an operator on the diagonal and towards the base, each word of which goes one way.
 
     A word that carries down has blocks below, and on the diagonal those of the word with its
     propagations replaced by I and its steps by 0.

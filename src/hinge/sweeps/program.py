@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 
 from hinge.algebra import (
     E0,
@@ -42,6 +43,8 @@ from hinge.algebra import (
     Sum,
     leaf_of,
     leaves,
+    no_inverse,
+    polynomial,
     product,
 )
 
@@ -111,7 +114,9 @@ class OperatorOutput:
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
     blocks on one side of the diagonal are computed. With `middle`, a block-diagonal letter, the operator is
-    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back.
+    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back. With `below` the
+    variable has the blocks on the diagonal and towards the base, and the blocks away from the base are those
+    of the columns of `below`, transposed.
     """
 
     name: str
@@ -121,11 +126,12 @@ class OperatorOutput:
     mirror: bool = False
     middle: Leaf | None = None
     scale: float = 1.0
+    below: Leaf | None = None
 
     @property
     def variables(self) -> tuple[Leaf, ...]:
         """The variables that it is made of."""
-        return (self.variable,) if self.middle is None else (self.variable, self.middle)
+        return tuple(x for x in (self.variable, self.middle, self.below) if x is not None)
 
     def __str__(self) -> str:
         columns = f"{self.variable}[·]"
@@ -163,7 +169,29 @@ class BlockOutput:
     variable: Leaf
 
 
-ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | BlockOutput
+@dataclass(frozen=True)
+class ProductOutput:
+    """An output that is a product of operators, each as a matrix, multiplied from the right.
+
+    `negative`: less the product. `mirror`: it is self-adjoint, and one half is computed.
+    """
+
+    name: str
+    factors: tuple[OperatorOutput, ...]
+    negative: bool = False
+    mirror: bool = False
+
+
+@dataclass(frozen=True)
+class Factors:
+    """An operator as a product of others, which are computed first, as matrices; see `ProductOutput`."""
+
+    factors: tuple[Expr, ...]
+    negative: bool = False
+    mirror: bool = False
+
+
+ProgramOutput = VectorOutput | OperatorOutput | WorldOutput | ScalarOutput | BlockOutput | ProductOutput
 
 
 @dataclass(frozen=True)
@@ -300,6 +328,15 @@ def is_congruence(edge: Product) -> bool:
     return edge.factors[-1] is edge.factors[0].T
 
 
+@cache
+def is_mirrored(edge: Product) -> bool:
+    """Tell whether an edge shifts a symmetric block from both sides."""
+    if not is_congruence(edge):
+        return False
+    p = polynomial(operand(edge), no_inverse)
+    return p.T.key == p.key
+
+
 def verify_program(program: Program) -> None:
     """Check a program against the grammar above; an AssertionError names the statement."""
     known: set[Leaf] = set(program.inputs) | set(program.sources.values())
@@ -355,6 +392,8 @@ def output_variables(o: ProgramOutput) -> tuple[Leaf, ...]:
     """Return the variables that an output reads."""
     if isinstance(o, ScalarOutput):
         return tuple(v for _, *pair in o.products for v in pair) + tuple(v for _, v in o.determinants)
+    if isinstance(o, ProductOutput):
+        return tuple(v for f in o.factors for v in f.variables)
     return o.variables if isinstance(o, OperatorOutput) else (o.variable,)
 
 
@@ -385,11 +424,15 @@ def read_off(o: ProgramOutput) -> str:
             return "" if o.variable.name == o.name else f" = {o.variable}"
         case OperatorOutput():
             how = "rows" if o.transposed else "columns"
-            return f": {how} {o.variable}" + (", mirrored" if o.mirror else "")
+            more = ", mirrored" if o.mirror else "" if o.below is None else f", beyond the diagonal rows {o.below}"
+            return f": {how} {o.variable}{more}"
         case WorldOutput():
             return f" = {o.variable}"
         case BlockOutput():
             return f": blocks {o.variable}"
+        case ProductOutput():
+            parts = [f"{f.variable}[·]{'ᵀ' if f.transposed else ''}" for f in o.factors]
+            return f" = {'−' if o.negative else ''}{' '.join(parts)}, as matrices"
         case ScalarOutput():
             parts = [f"{_factor(c)}Σₖ {x}(k)ᵀ {y}(k)" for c, x, y in o.products]
             parts += [f"{_factor(c)}Σₖ log det {x}(k)" for c, x in o.determinants]

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
 from hinge.algebra import Body, Expr, Inverse, Leaf, Space, World
 from hinge.kernels import Kernel
 from hinge.sweeps.code import Call, Column, DenseCall, KnownBlock, Slot
-from hinge.sweeps.contract import Binding
+from hinge.sweeps.contract import Binding, block_of
 from hinge.sweeps.program import Meet, Program
 from hinge.tree import WORLD
 
@@ -61,12 +59,11 @@ class Stored(NamedTuple):
 
     def shown(self) -> KnownBlock:
         """Return an array of floats and slots."""
-        found = np.empty(len(self.layout.codes), dtype=object)
-        found[:] = self.entries(
+        entries = self.entries(
             lambda k, negative: Slot(self.slots[k], negative),
             lambda k, negative: float(-self.numbers[k] if negative else self.numbers[k]),
         )
-        return found.reshape(self.layout.shape)
+        return block_of(entries, *self.layout.shape)
 
 
 def as_entry(x: float | Slot) -> Entry:

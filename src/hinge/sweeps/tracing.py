@@ -27,12 +27,14 @@ from hinge.sweeps.code_rules import checked_code, checked_program, checked_trace
 from hinge.sweeps.contract import Binding, has_blocks_at_bodies, zeros
 from hinge.sweeps.factor import pivots_of
 from hinge.sweeps.family import Family
+from hinge.sweeps.multiply import Multiplication
 from hinge.sweeps.program import (
     GATHERING,
     BlockOutput,
     Direction,
     OperatorOutput,
     Pass,
+    ProductOutput,
     Program,
     ProgramOutput,
     ScalarOutput,
@@ -252,6 +254,17 @@ class _Tracer(AtWorld):
                 return self._blocks(o.variable)
             case ScalarOutput():
                 return self._scalar(o)
+            case ProductOutput():
+                return self._product(o)
+
+    def _product(self, o: ProductOutput) -> KnownBlock:
+        """Multiply matrices from the right."""
+        *lefts, found = [self.operator(f) for f in o.factors]
+        stage = len(self.program.stages)
+        for k, left in reversed(list(enumerate(lefts))):
+            made = Multiplication(self.memory, left, found, stage)
+            found = made.run(negative=o.negative and k == 0, mirror=o.mirror and k == 0)
+        return found
 
     def _vector(self, x: Leaf) -> KnownBlock:
         found = zeros(self.binding.length(x.range))

@@ -9,7 +9,7 @@ looks at a single body.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeAlias
@@ -40,6 +40,8 @@ from hinge.algebra import (
     World,
     Zero,
     appendix,
+    definition_of,
+    in_cross_products,
     leaves,
     linear,
 )
@@ -60,6 +62,25 @@ MEANING: dict[Leaf, Expr] = {
 }
 #: Letters that keep only the diagonal blocks of that, where a tree has blocks between siblings.
 KEEP_DIAGONAL = SERIAL_ONLY | {appendix.Dphi, appendix.Dpsi}
+
+
+def cross(v: Array) -> Array:
+    """Return v× of three numbers."""
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
+def _ad(x: Array) -> Array:
+    turn, move = cross(x[:3]), cross(x[3:])
+    return np.block([[turn, np.zeros((3, 3))], [move, turn]])
+
+
+def _bar(f: Array) -> Array:
+    couple, force = cross(f[:3]), cross(f[3:])
+    return -np.block([[couple, force], [force, np.zeros((3, 3))]])
+
+
+#: Cross products with a motion and with a force, as matrices.
+CROSSED: dict[str, Callable[[Array], Array]] = {"ad": _ad, "bar": _bar}
 
 
 class SingularError(ArgumentError):
@@ -173,14 +194,27 @@ class System:
                     f"{x}: expected blocks of one size at all bodies; write E instead of S Δφ"
                 )
             return np.kron(self._towards_base(), np.eye(max(self.blocks(Body), default=0)))
-        if x in MEANING:
-            return self._derived(x, MEANING[x])
+        meaning = MEANING.get(x) or definition_of(x) or in_cross_products(x)
+        if meaning is not None:
+            return self._derived(x, meaning)
+        crossed = CROSSED.get(x.origin.kind) if x.origin is not None else None
+        if crossed is not None and x.range is Body:
+            return self._crossed(x, crossed)
         if self.seed is not None:
             return self._random(x)
         raise UnboundLeafError(
             f"{x}: {x.range} ← {x.domain} has no value on this system; give an array of shape {shape} in "
             f"`values` (a vector without the second dimension)"
         )
+
+    def _crossed(self, x: Leaf, block: Callable[[Array], Array]) -> Array:
+        """Return a cross product with a vector of bodies, of six numbers each."""
+        at, widths = self.bounds(Body), set(self.blocks(Body))
+        if widths - {6}:
+            raise ArgumentError(f"{x}: expected blocks of six numbers at all bodies, got {sorted(widths)}")
+        vector = self.matrix(x.needs[0])[:, 0]
+        blocks = {(i, i): block(vector[at[i] : at[i + 1]]) for i in range(len(self.parents))}
+        return _assembled(self, x, blocks)
 
     def _derived(self, x: Leaf, meaning: Expr) -> Array:
         mask = self._mask(x, Structure.DIAGONAL) if x in KEEP_DIAGONAL else 1.0

@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hinge.algebra import (
+    E0,
     STANDARD,
     Active,
     Body,
     Constraint,
+    E,
     Expr,
     H,
     Ha,
     Hp,
     Joint,
+    Leaf,
     Link,
     Na,
     Node,
@@ -27,12 +30,12 @@ from hinge.algebra import (
     Placement,
     Resistance,
     World,
+    all_letters,
     appendix,
     held,
-    leaves,
 )
 from hinge.errors import ArgumentError, SpaceError
-from hinge.targets.dense import MEANING, SingularError, System
+from hinge.targets.dense import CROSSED, MEANING, Array, SingularError, System, cross
 from hinge.tree import WORLD
 
 #: Two sides differ when they do by more than this part of the larger one …
@@ -50,18 +53,22 @@ def random_system(
     seed: int,
     dofs: Sequence[int] | None = None,
     widths: Sequence[int] | None = None,
+    *,
+    spatial: bool = False,
 ) -> System:
     """Return a system with random well-conditioned values for all letters that are given.
 
     The blocks of the Body space have 4 to 9 numbers unless `widths` says how many, at least 6 where a node
     sits. A hinge has 0 to 3 coordinates unless `dofs` says how many; each is passive or active. One to
     three nodes and two ends of closures sit on random bodies. Leaves of your own get random values when
-    they are first met.
+    they are first met. With `spatial` blocks have six numbers and E, E₀ are changes of frames, which keep
+    cross products.
     """
     n = len(parents)
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, 4, n)
     joint = tuple(int(k) for k in (drawn if dofs is None else dofs))
+    widths = (6,) * n if spatial else widths
     most = (WIDEST,) * n if widths is None else tuple(int(k) for k in widths)
     if len(most) != n or min(most, default=0) < 0:
         raise ArgumentError(f"widths: expected {n} sizes of blocks, one for each body, got {most}")
@@ -93,14 +100,29 @@ def random_system(
     one = np.eye(len(rows))
     values = {Hp: empty.matrix(H)[rows], Ha: empty.matrix(H)[~rows], Np: one[rows], Na: one[~rows]}
     values[held] = 1.0 - rows
+    if spatial:
+        values |= frame_changes(empty, rng)
     given = (x for x in STANDARD.values() if x not in MEANING and x is not appendix.S)
     values = {x: empty.evaluate(x) for x in given if x not in values} | values
     return replace(empty, values=values)
 
 
+def frame_changes(system: System, rng: np.random.Generator) -> dict[Leaf, Array]:
+    """Return values of E and E₀ that carry forces from frame to frame."""
+    found = {x: np.zeros_like(system.matrix(x)) for x in (E, E0)}
+    for child, parent in enumerate(system.parents):
+        turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        turn *= np.linalg.det(turn)
+        zero = np.zeros((3, 3))
+        block = np.block([[turn, cross(rng.standard_normal(3)) @ turn], [zero, turn]])
+        x, row = (E0, 0) if parent == WORLD else (E, parent)
+        found[x][6 * row : 6 * row + 6, 6 * child : 6 * child + 6] = block
+    return found
+
+
 @dataclass(frozen=True)
 class Counterexample:
-    """Where two expressions differ: `random_system(parents, seed, dofs, widths)` is the system.
+    """Where two expressions differ: `random_system(parents, seed, dofs, widths, spatial=…)` is the system.
 
     `difference` is relative to the larger side. `block` is where it is largest: the row's body and the
     column's, −1 for the world; a vector has no column. `left` and `right` are the entries there.
@@ -115,13 +137,15 @@ class Counterexample:
     block: tuple[int, ...]
     left: float
     right: float
+    spatial: bool = False
 
     def __str__(self) -> str:
         what = "block" if len(self.block) == 2 else "body"
         place = f"at {what} {self.block if len(self.block) == 2 else self.block[0]} " if self.block else ""
         return (
             f"differs on a tree with parents {self.parents}, dofs {self.dofs}, widths {self.widths}, "
-            f"seed {self.seed}: {place}left is {self.left:.6g}, right is {self.right:.6g} "
+            f"seed {self.seed}{', frames in space' if self.spatial else ''}: {place}"
+            f"left is {self.left:.6g}, right is {self.right:.6g} "
             f"(relative difference {self.difference:.2g})"
         )
 
@@ -140,27 +164,34 @@ def counterexample(
             f"{right.domain}; expressions to compare share both spaces"
         )
     seeds, failed = tuple(seeds), list[SingularError]()
-    one_width = bool(ONE_WIDTH & (leaves(left) | leaves(right)))
+    used = all_letters((left, right))
+    one_width, spatial = bool(ONE_WIDTH & used), any(map(is_crossed, used))
     for seed in seeds:
         try:
-            found = _difference(_example(seed, serial, one_width), left, right)
+            found = _difference(_example(seed, serial, one_width, spatial), left, right)
         except SingularError as error:
             failed.append(error)
         else:
             if found is not None:
-                return found
+                return replace(found, spatial=spatial)
     if failed and len(failed) == len(seeds):
         raise SingularError(f"seeds: none of these random trees can judge; pass others. {failed[0]}")
     return None
 
 
-def _example(seed: int, serial: bool, one_width: bool) -> System:
+def is_crossed(x: Leaf) -> bool:
+    """Tell whether a letter is a cross product, which is about six numbers."""
+    return x.origin is not None and x.origin.kind in CROSSED
+
+
+def _example(seed: int, serial: bool, one_width: bool, spatial: bool) -> System:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 7))
     branching = (WORLD, 0, 0, *(int(rng.integers(WORLD, i)) for i in range(3, n)))
     dofs = (6, *(int(k) for k in rng.integers(0, 4, n - 1))) if seed % 2 else None
     widths = (6,) * n if one_width else None
-    return random_system(tuple(range(WORLD, n - 1)) if serial else branching, seed, dofs, widths)
+    parents = tuple(range(WORLD, n - 1)) if serial else branching
+    return random_system(parents, seed, dofs, widths, spatial=spatial)
 
 
 def _difference(system: System, left: Expr, right: Expr) -> Counterexample | None:

@@ -266,9 +266,9 @@ class Writer:
     def constant_bytes(self, data: bytes, unit: int) -> str:
         """Return the address of constant bytes, aligned to units of this many."""
         name = f"@table{len(self.globals)}"
-        text = "".join(map("\\{:02X}".format, data))
+        text = data.hex("\\").upper()
         kind = f"[{len(data)} x i8]"
-        self.globals.append(f'{name} = private unnamed_addr constant {kind} c"{text}", align {unit}')
+        self.globals.append(f'{name} = private unnamed_addr constant {kind} c"\\{text}", align {unit}')
         return name
 
     # Lanes.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from hinge.errors import ArgumentError
 from hinge.targets.llvm.host import chosen_level
@@ -20,11 +22,7 @@ SECONDS_A_LINE = 6e-5
 LONGEST_SECONDS = 0.15
 #: Blocks of quick code have about so many lines: level 0 takes longer than in proportion for long ones.
 LONGEST_BLOCK = 400
-_LABEL, _PHI, _FROM = (
-    re.compile(r"([\w.]+):"),
-    re.compile(r"^.* = phi .*$", re.MULTILINE),
-    re.compile(r"%([\w.]+) *\]"),
-)
+_FROM = re.compile(r"%([\w.]+) *\]")
 #: What quick code loses on an operation, in one lane.
 SECONDS_LOST = 2e-10
 
@@ -54,22 +52,27 @@ def waits() -> bool:
 
 def in_short_blocks(text: str) -> str:
     """Return a module whose long blocks are cut into short ones, each of which leads to the next."""
-    lines: list[str] = []
-    label, length, last = "", 0, dict[str, str]()
-    for line in text.split("\n"):
-        found = _LABEL.match(line)
-        if found:
-            label, length = found[1], 0
-        elif label and length >= LONGEST_BLOCK and " = " in line and " = phi " not in line:
-            last[label] = cut = f"cut.{len(lines)}"
-            lines += (f"br label %{cut}", f"{cut}:")
-            length = 0
-        length += 1
-        lines.append(line)
-    if not last:
-        return text
+    lines = text.split("\n")
+    starts = [k for k, line in enumerate(lines) if line.endswith(":")]
+    found, last = lines[: starts[0]] if starts else lines, dict[str, str]()
+    for start, end in pairwise([*starts, len(lines)]):
+        at = start
+        while end - at > LONGEST_BLOCK:
+            cut = _next_cut(lines, at + LONGEST_BLOCK, end)
+            found += lines[at:cut]
+            at = cut
+            if cut < end:
+                last[lines[start][:-1]] = label = f"cut.{cut}"
+                found += (f"br label %{label}", f"{label}:")
+        found += lines[at:end]
+    return "\n".join([_from(line, last) if " = phi " in line else line for line in found]) if last else text
 
-    def renamed(phi: re.Match[str]) -> str:
-        return _FROM.sub(lambda x: f"%{last.get(x[1], x[1])}]", phi[0])
 
-    return _PHI.sub(renamed, "\n".join(lines))
+def _next_cut(lines: Sequence[str], first: int, end: int) -> int:
+    """Return the first line from here on that a block may begin with, or the end."""
+    return next((k for k in range(first, end) if " = " in lines[k] and " = phi " not in lines[k]), end)
+
+
+def _from(phi: str, last: Mapping[str, str]) -> str:
+    """Return a line that chooses by the block before, where that ends in another one."""
+    return _FROM.sub(lambda x: f"%{last.get(x[1], x[1])}]", phi)
