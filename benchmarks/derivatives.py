@@ -150,7 +150,15 @@ def _gradient(on: Subject, options: Options) -> list[Cell]:
 
 def _operations(names: Sequence[str]) -> Table:
     """Return counted operations next to those that the design expects."""
-    columns = ("robot", "∂ inverse dynamics", "expected", "∂ forward dynamics", "expected", "gradient", "expected")
+    columns = (
+        "robot",
+        "∂ inverse dynamics",
+        "expected",
+        "∂ forward dynamics",
+        "expected",
+        "gradient",
+        "expected",
+    )
     table = Table("Operations of derivatives", columns)
     for name in names:
         robot = subject(name).robot

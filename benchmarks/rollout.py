@@ -25,7 +25,7 @@ COLUMNS = (
 
 
 def tables(options: Options) -> Iterator[Table]:
-    """Yield the time of gradients by start and forces, for all steps kept, a few states at a time, and for every √steps-th."""
+    """Yield the time of gradients by start and forces, for all steps kept and for every √steps-th."""
     states, steps = (128, 100) if options.quick else (STATES, STEPS)
     table = Table(
         f"Gradients of roll-outs: RK4 of {STEP * 1e3:g} ms, {steps} steps, {states} states", COLUMNS

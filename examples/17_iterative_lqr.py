@@ -1,8 +1,8 @@
 """Iterative LQR on one page: an arm reaches for a point, and a spacecraft turns itself by moving its arms.
 
 A motion is improved again and again. Around it, a step is linear, δx' = A δx + B δu, and the cost quadratic;
-the best change of forces is then a feedback u + k + K δx, found from the end to the start, and the robot moves
-with it. A and B of all steps at once are gradients of a roll-out of one step, one for each row. States differ
+the best change of forces is then a feedback u + k + K δx, found from the end to the start, and the robot
+moves with it. A and B of all steps at once are gradients of a roll-out of one step, one for each row. States differ
 in the tangent space, so that a free-flying body is nothing special: δx = (difference(q, q'), q̇' − q̇).
 """
 
@@ -47,7 +47,9 @@ def ilqr(
         x, v, w = np.tile(q0, (len(SHARES), 1)), np.zeros((len(SHARES), nv)), list[np.ndarray]()
         path = [(x, v)]
         for t in range(steps):
-            off = np.concatenate([hinge.difference(robot, np.broadcast_to(q[t], x.shape), x), v - qd[t]], axis=-1)
+            off = np.concatenate(
+                [hinge.difference(robot, np.broadcast_to(q[t], x.shape), x), v - qd[t]], axis=-1
+            )
             force = np.tile(u[t], (len(SHARES), 1))
             force[:, moved] += SHARES[:, None] * k[t] + off @ K[t].T
             x, v = step(x, v, tau=(held + force)[:, None])
@@ -90,7 +92,7 @@ def reaching() -> bool:
     """Let an arm reach for a point with its tool, and stop there."""
     robot = hinge.robots.panda()
     home = np.array([0.0, -0.5, 0.0, -2.2, 0.0, 1.8, 0.8])
-    point = hinge.forward_kinematics(robot, home, "tool").position + [-0.2, 0.4, 0.2]
+    point = hinge.forward_kinematics(robot, home, "tool").position + np.array([-0.2, 0.4, 0.2])
 
     def goal(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         J = hinge.jacobian(robot, q, "tool", expressed="world-aligned")[3:]
@@ -101,7 +103,7 @@ def reaching() -> bool:
         slow=np.full(7, 0.1), rounds=10,
     )  # fmt: skip
     missed = float(np.linalg.norm(hinge.forward_kinematics(robot, q[-1], "tool").position - point))
-    print(f"an arm reaches:        cost {costs[0]:.1f} → {costs[-1]:.2f}, the tool misses by {1e3 * missed:.2f} mm")
+    print(f"an arm reaches:        cost {costs[0]:.1f} → {costs[-1]:.2f}, missed by {1e3 * missed:.2f} mm")
     print(f"                       forces of {np.abs(u).max(axis=0).round(1)} N m at most")
     return missed < 3e-3 and costs[-1] < costs[0]
 
@@ -124,7 +126,9 @@ def turning() -> bool:
     off = np.degrees(np.linalg.norm(hinge.difference(robot, wanted, q[-1])[:3]))
     print(f"a spacecraft turns:    cost {costs[0]:.1f} → {costs[-1]:.4f}, it ends {off:.3f}° from 10°")
     arms = np.degrees(np.abs(q[-1, 7:] - q0[7:]).max())
-    print(f"                       its joints turn by {arms:.0f}° at most; forces on its body: {u[:, :6].any()}")
+    print(
+        f"                       its joints turn by {arms:.0f}° at most; forces on its body: {u[:, :6].any()}"
+    )
     return off < 0.2
 
 

@@ -117,7 +117,9 @@ class Pinocchio:
         """Return the quantity in Hinge's coordinates."""
         f, more = self.calls(quantity)[0]
         rows = zip(*self._at.arguments(quantity, s), strict=True)
-        parts = len(DERIVATIVES[quantity][1]) if quantity in DERIVATIVES else None  # the last is not asked for
+        parts = (
+            len(DERIVATIVES[quantity][1]) if quantity in DERIVATIVES else None
+        )  # the last is not asked for
         found = np.array([np.array(f(self._at.model, self._data, *row, *more)[:parts]) for row in rows])
         found = np.linalg.inv(found) if quantity == "operational_inertia" else found
         return self._at.back(quantity, found)

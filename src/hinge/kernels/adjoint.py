@@ -7,8 +7,7 @@ its partial derivatives, which the table of operations has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable
 
 from hinge.kernels.graph import Graph, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, finish
@@ -52,16 +51,16 @@ def _pass_on(step: Instruction, values: list[Value], gradients: list[Value], num
 
 def _partial(op: str, value: Value, args: list[Value], k: int) -> Value:
     """Return the derivative of an operation by one argument."""
-    if op in ARITHMETIC:
-        return ARITHMETIC[op][k](value, *args)
-    rate = OPS[op].rate
-    return 0.0 if rate is None else rate(apply, value, args, [float(k == n) for n in range(len(args))])
-
-
-#: Partial derivatives of arithmetic, from the result and the arguments.
-ARITHMETIC: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "add": (lambda _, _x, _y: 1.0, lambda _, _x, _y: 1.0),
-    "sub": (lambda _, _x, _y: 1.0, lambda _, _x, _y: -1.0),
-    "mul": (lambda _, _x, y: y, lambda _, x, _y: x),
-    "div": (lambda _, _x, y: 1.0 / y, lambda z, _x, y: -(z / y)),
-}
+    match op:
+        case "add":
+            return 1.0
+        case "sub":
+            return -1.0 if k else 1.0
+        case "mul":
+            return args[1 - k]
+        case "div":
+            return -(value / args[1]) if k else 1.0 / args[1]
+        case _:
+            rate = OPS[op].rate
+            along = [float(k == n) for n in range(len(args))]
+            return 0.0 if rate is None else rate(apply, value, args, along)

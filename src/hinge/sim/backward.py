@@ -190,5 +190,5 @@ class _Part:
         c = self.whole.each["tau"][:, step].copy()
         given = (x.reshape(s) for x, s in zip((q, qd, c), (*job.shapes, job.shapes[1]), strict=True))
         for name, x in zip(STATE, pull(job.start + job.dt * step, *given), strict=True):
-            part = np.broadcast_to(np.asarray(x, job.dtype), job.shapes[1])
-            self.whole.sums[name] += part.reshape(c.shape)
+            part: Array = np.broadcast_to(np.asarray(x, job.dtype), job.shapes[1]).reshape(c.shape)
+            self.whole.sums[name][...] += part

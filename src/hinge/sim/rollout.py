@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -247,7 +247,7 @@ class Rollout:
         """What reverses the control function, None if there is none."""
         if self.ask is None:
             return None
-        found = getattr(self.control, "pull", None)
+        found: Any = getattr(self.control, "pull", None)
         if not callable(found):
             name = getattr(self.control, "__name__", type(self.control).__name__)
             raise NotImplementedError(
@@ -255,7 +255,7 @@ class Rollout:
                 "__call__(t, q, qd) and pull(t, q, qd, c), which returns the gradients of cᵀ tau by q and "
                 "qd, or a law of hinge.sim"
             )
-        return found
+        return cast("ControlPull", found)
 
     def _wanted(self, wrt: Sequence[str] | None, given: _Given) -> tuple[str, ...]:
         there = ["q", "qd", *(["tau"] if given.tau is not None else []), *given.plant.parameters]

@@ -77,7 +77,9 @@ def lower(
     _answer(system, outputs)
     made: dict[Expr, OperatorOutput] = {}
     found = tuple(
-        _multiplied(system, name, products[name], made) if products and name in products else _output(system, name, e)
+        _multiplied(system, name, products[name], made)
+        if products and name in products
+        else _output(system, name, e)
         for name, e in outputs.items()
     )
     operators = _dense_operators(system)
@@ -126,9 +128,7 @@ def _output(system: Equations, name: str, e: Expr) -> ProgramOutput:
     return columns(system, name, p)
 
 
-def _multiplied(
-    system: Equations, name: str, by: Factors, made: dict[Expr, OperatorOutput]
-) -> ProductOutput:
+def _multiplied(system: Equations, name: str, by: Factors, made: dict[Expr, OperatorOutput]) -> ProductOutput:
     """Return a product of operators, each of which is computed once for all products."""
     for k, e in enumerate(by.factors):
         if e not in made:

@@ -99,7 +99,9 @@ def _tile(
     sums: dict[tuple[int, int], int] = {}
     for k in range(inner):
         for r, c in wanted:
-            instructions.append(Instruction("mul", (place[k * rows + r], place[inner * rows + k * columns + c])))
+            instructions.append(
+                Instruction("mul", (place[k * rows + r], place[inner * rows + k * columns + c]))
+            )
             last = len(loads) + len(instructions) - 1
             if k:
                 instructions.append(Instruction("add", (sums[r, c], last)))

@@ -424,7 +424,13 @@ def read_off(o: ProgramOutput) -> str:
             return "" if o.variable.name == o.name else f" = {o.variable}"
         case OperatorOutput():
             how = "rows" if o.transposed else "columns"
-            more = ", mirrored" if o.mirror else "" if o.below is None else f", beyond the diagonal rows {o.below}"
+            more = (
+                ", mirrored"
+                if o.mirror
+                else ""
+                if o.below is None
+                else f", beyond the diagonal rows {o.below}"
+            )
             return f": {how} {o.variable}{more}"
         case WorldOutput():
             return f" = {o.variable}"
