@@ -2,8 +2,8 @@
 
 A motion is improved again and again. Around it, a step is linear, δx' = A δx + B δu, and the cost quadratic;
 the best change of forces is then a feedback u + k + K δx, found from the end to the start, and the robot
-moves with it. A and B of all steps at once are gradients of a roll-out of one step, one for each row. States differ
-in the tangent space, so that a free-flying body is nothing special: δx = (difference(q, q'), q̇' − q̇).
+moves with it. A and B of all steps at once are gradients of a roll-out of one step, one for each row. States
+differ in the tangent space, so that a free-flying body is nothing special: δx = (difference(q, q'), q̇' − q̇).
 """
 
 from __future__ import annotations
