@@ -30,8 +30,9 @@ GRADIENTS = (
     "robot", "forward dynamics, batch", "gradient, batch", "ratio", "forward dynamics, one", "gradient, one",
     "ratio of one",
 )  # fmt: skip
-#: States in a batch, at most: three matrices of a humanoid are 35 kB a state. States in a peer's loop.
-BATCH, LOOP = 2048, 100
+#: States in a batch, at most, and bytes of its results: three matrices of a humanoid are 35 kB a state, and
+#: memory for more than the caches hold costs more than the derivatives. States in a peer's loop.
+BATCH, BYTES, LOOP = 2048, 4_000_000, 100
 #: Operations of the prototype that the design was made with: inverse dynamics by q and qd, forward dynamics
 #: by q, qd and tau, and the gradient of forward dynamics.
 EXPECTED = {"panda": (5017, 9729, 3997), "talos": (30225, 123309, 24889)}
@@ -70,15 +71,16 @@ def tables(options: Options) -> Iterator[Table]:
 
 def _notes(options: Options) -> list[str]:
     return [
-        f"Hinge: one call with {_batch(options)} states, and one with a single state; the value is among the "
-        f"results. Peers: {LOOP} states in a loop; pin's call for one state beside it.",
+        f"Hinge: one call with up to {min(BATCH, options.states)} states, fewer where their results have more "
+        f"than {BYTES / 1e6:g} MB, and one with a single state; the value is among the results. Peers: {LOOP} "
+        "states in a loop; pin's call for one state beside it.",
         f"Checked: Hinge agrees with Pinocchio to {BOUND:g}, in float32 to {BOUND_SINGLE:g}. Pinocchio's "
         "derivative by the accelerations, the mass matrix, comes beside the others; Hinge computes it if asked.",
     ]
 
 
-def _batch(options: Options) -> int:
-    return min(BATCH, options.states)
+def _batch(on: Subject, options: Options) -> int:
+    return min(BATCH, options.states, BYTES // (3 * 8 * on.robot.nv**2))
 
 
 def _stacked(found: Any, wrt: Sequence[str]) -> Array:
@@ -86,7 +88,7 @@ def _stacked(found: Any, wrt: Sequence[str]) -> Array:
 
 
 def _row(on: Subject, field: Entrants, verb: str, options: Options) -> list[Cell]:
-    s, wrt = on.states(_batch(options)), DERIVATIVES[verb][1]
+    s, wrt = on.states(_batch(on, options)), DERIVATIVES[verb][1]
     f, args = on.call(verb, s)
     one, of_one = on.call(verb, s[0])
     peers = [p for p in field.all if isinstance(p, Pinocchio) or p.name.startswith("native")]
@@ -120,7 +122,7 @@ def _calls(peers: Sequence[Peer], verb: str, s: States) -> list[Contender]:
 
 
 def _gradient(on: Subject, options: Options) -> list[Cell]:
-    s = on.states(_batch(options))
+    s = on.states(_batch(on, options))
     c = np.random.default_rng(2).standard_normal(s.qd.shape)
     pull = hinge.vjp("forward_dynamics", on.robot)
     given = (s.q, s.qd, s.tau)

@@ -187,10 +187,28 @@ from hinge.dynamics import (
     jacobian_derivatives as jacobian_derivatives,
     mass_matrix_derivatives as mass_matrix_derivatives,
     coriolis_matrix as coriolis_matrix,
+    christoffel_symbols as christoffel_symbols,
+    log_determinant_gradient as log_determinant_gradient,
     centroidal_momentum_derivatives as centroidal_momentum_derivatives,
+    closed_dynamics_derivatives as closed_dynamics_derivatives,
+    contact_dynamics_derivatives as contact_dynamics_derivatives,
     Derivatives as Derivatives,
     Push as Push,
     Pull as Pull,
+)
+
+# Derivatives: configurations
+from hinge.model import (
+    integrate_derivatives as integrate_derivatives,
+    difference_derivatives as difference_derivatives,
+    IntegrateDerivatives as IntegrateDerivatives,
+    DifferenceDerivatives as DifferenceDerivatives,
+)
+
+# Derivatives: motion and steps
+from hinge.sim import (
+    linearize as linearize,
+    Linearization as Linearization,
 )
 
 # Dynamics: inertias from motion

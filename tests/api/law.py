@@ -71,6 +71,26 @@ def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return the syntax tree of a file as `ast.walk` lists it, parsed once in all tests."""
+    return _nodes(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _nodes(text: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(text)))
+
+
+def constants(path: Path) -> frozenset[object]:
+    """Return the constants that are written in a file."""
+    return _constants(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _constants(text: str) -> frozenset[object]:
+    return frozenset(x.value for x in _nodes(text) if isinstance(x, ast.Constant))
+
+
 def imports(path: Path) -> tuple[tuple[str, int, bool], ...]:
     """Return what a file imports: the module's full name, the line, and whether inside a function."""
     return _imports(path, path.read_text(encoding="utf-8"))
@@ -79,14 +99,14 @@ def imports(path: Path) -> tuple[tuple[str, int, bool], ...]:
 @cache
 def _imports(path: Path, text: str) -> tuple[tuple[str, int, bool], ...]:
     found: list[tuple[str, int, bool]] = []
-    tree = ast.parse(text)
+    tree = _nodes(text)
     late = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in tree
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Import):
             found += [(alias.name, node.lineno, id(node) in late) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

@@ -7,7 +7,7 @@ import importlib
 import types
 from pathlib import Path
 
-from tests.api.law import PACKAGE, sources
+from tests.api.law import PACKAGE, nodes, sources
 
 LINES_OF_A_FILE = 500
 LINES_OF_A_FUNCTION = 60
@@ -23,8 +23,7 @@ def length(f: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def long_functions(path: Path, bound: int) -> list[str]:
     """Return the functions of a file that are longer than a bound, one line each."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [n for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     return [f"{path}:{f.lineno}: {f.name} has {length(f)} lines" for f in functions if length(f) > bound]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import hinge
 from hinge.model.joints import JOINT_TYPES
+from tests.api.law import nodes
 
 SOURCE = Path(hinge.__file__).parent
 #: Rooms that build robots or know other people's formats name types by nature.
@@ -19,8 +20,7 @@ TYPES = {t.__name__ for t in JOINT_TYPES.values()}
 
 def named(path: Path) -> set[str]:
     """Return the joint types that a file imports."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = [x for x in ast.walk(tree) if isinstance(x, ast.ImportFrom) and "joints" in (x.module or "")]
+    found = [x for x in nodes(path) if isinstance(x, ast.ImportFrom) and "joints" in (x.module or "")]
     return TYPES & {a.name for x in found for a in x.names}
 
 

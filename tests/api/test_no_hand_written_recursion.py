@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.law import PACKAGE, imports, room_of, sources
+from tests.api.law import PACKAGE, imports, nodes, room_of, sources
 
 #: Ways to ask a tree for the neighbours of a body.
 TOPOLOGY = {"parents", "children", "roots", "support", "subtree", "path", "runs", "common_ancestor"}
@@ -46,10 +46,7 @@ def label(path: Path) -> str:
 
 
 def functions(path: Path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            yield node
+    return (node for node in nodes(path) if isinstance(node, ast.FunctionDef))
 
 
 def attributes(node: ast.AST) -> set[str]:

@@ -104,6 +104,8 @@ def test_a_chain_is_the_product_of_its_links(parent_size, size):
     s, c = symmetric(size), symmetric(parent_size)
     assert_allclose(chain.inertia_to_parent(s).astype(float), whole.T @ s @ whole, atol=1e-12)
     assert_allclose(chain.compliance_to_child(c).astype(float), whole @ c @ whole.T, atol=1e-12)
+    z = RNG.standard_normal((size, size))
+    assert_allclose(chain.block_to_parent(z).astype(float), whole.T @ z @ whole, atol=1e-12)
     assert chain.to_child(np.zeros(parent_size)).shape == (size,)
 
 

@@ -253,6 +253,7 @@ def _closures() -> Iterator[Row]:
         {reference: shut.embedded},
         _embedded_four_bar,
     )
+    yield Row(13, "closed_dynamics_derivatives", "", {"differences": shut.derivatives})
     yield Row(13, "closed_inverse_dynamics", "", {"there and back": shut.inverse})
     for verb in ("closure_error", "closure_velocity", "closure_jacobian", "closure_bias"):
         yield Row(13, verb, verb, {reference: shut.of_motion(verb)}, **on)
@@ -281,6 +282,8 @@ def _derivatives() -> Iterator[Row]:
         "jacobian_derivatives": varied.of_frame("jacobian"),
         "mass_matrix_derivatives": varied.mass_matrix,
         "coriolis_matrix": varied.coriolis_matrix,
+        "christoffel_symbols": varied.christoffel_symbols,
+        "log_determinant_gradient": varied.log_determinant_gradient,
         "centroidal_momentum_derivatives": varied.centroidal_momentum,
         "gradient": varied.gradient,
         "jvp": varied.push,

@@ -15,13 +15,14 @@ from hinge import reference
 from hinge.model import closure_ends, opened
 from hinge.model.joints import Spherical
 from hinge.spatial import Array, matvec, transpose
+from tests.dynamics.differences import by_vector
 from tests.dynamics.judges import Judge, relative
 from tests.dynamics.subjects import Subject
 
 #: What counts as zero beside the largest singular value.
 RANK = 1e-9
-#: The most coordinates of robots whose loops are embedded.
-SMALL = 4
+#: The most coordinates of robots whose loops are embedded, and of those that are differentiated.
+SMALL, MOST = 4, 16
 
 
 def _forces(x: Subject, forces: Array) -> Array:
@@ -42,6 +43,23 @@ def closed_dynamics(x: Subject) -> float:
         relative(_forces(x, found.forces), _forces(x, forces)),
         float(found.residual.max()) / max(1.0, float(np.abs(qdd).max())),
     )
+
+
+def derivatives(x: Subject) -> float | None:
+    """Judge derivatives of accelerations by differences, along a direction that opens the closures too."""
+    if x.robot.nv > MOST:
+        return None
+    robot, q, qd, tau = x.robot, x.shut.q[0], x.shut.qd[0], x.shut.tau[0]
+    way, fast = np.random.default_rng(x.seed).standard_normal((2, robot.nv))
+    d = hinge.closed_dynamics_derivatives(robot, q, qd, tau)
+
+    def change(t: Array) -> Array:
+        moved = hinge.integrate(robot, q, t * way)
+        return hinge.closed_dynamics(robot, moved, qd + t * fast, tau).qdd
+
+    wanted = by_vector(change, np.zeros(1), 1e-4)[..., 0]
+    mass = reference.mass_matrix(robot, q)
+    return relative(mass @ (d.q @ way + d.qd @ fast), mass @ wanted)
 
 
 def with_options(x: Subject) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 import hinge
+from hinge.model.joints import VectorJoint
 from hinge.spatial import Array
 from tests.dynamics.differences import by_q, by_vector
 from tests.dynamics.judges import Judge, relative
@@ -79,6 +80,25 @@ def coriolis_matrix(x: Subject) -> float:
     rate = hinge.mass_matrix_derivatives(x.robot, x.one.q, along=x.one.qd)
     force = hinge.coriolis_force(x.robot, x.one.q, x.one.qd)
     return max(relative(found @ x.one.qd, force), relative(found + found.T, rate))
+
+
+@_small
+def christoffel_symbols(x: Subject) -> float:
+    """Judge Γ by Γ q̇, and where q is a vector by derivatives of the mass matrix."""
+    found = hinge.christoffel_symbols(x.robot, x.one.q)
+    error = relative(found @ x.one.qd, hinge.coriolis_matrix(x.robot, x.one.q, x.one.qd))
+    if not all(isinstance(j.type, VectorJoint) for j in x.robot.joints):
+        return error
+    rates = hinge.mass_matrix_derivatives(x.robot, x.one.q)
+    wanted = (rates + np.swapaxes(rates, -1, -2) - np.moveaxis(rates, -1, -3)) / 2
+    return max(error, relative(found, wanted))
+
+
+@_small
+def log_determinant_gradient(x: Subject) -> float:
+    """Judge by differences of log det 𝓜."""
+    found = hinge.log_determinant_gradient(x.robot, x.one.q)
+    return relative(found, by_q(x.robot, lambda q: hinge.log_determinant(x.robot, q), x.one.q))
 
 
 @_small

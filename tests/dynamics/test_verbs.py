@@ -143,11 +143,12 @@ CLOSED = (
 CONTACT = ("gap", "contact_jacobian", "contact_frames", "contact_dynamics", "contact_step", "collide")
 
 
-#: Derivatives, judged in test_derivatives.
+#: Derivatives, judged in test_derivatives and test_closed_derivatives.
 DERIVATIVES = (
     "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "velocity_derivatives",
     "acceleration_derivatives", "jacobian_derivatives", "mass_matrix_derivatives", "coriolis_matrix",
-    "centroidal_momentum_derivatives",
+    "centroidal_momentum_derivatives", "christoffel_symbols", "log_determinant_gradient",
+    "closed_dynamics_derivatives", "contact_dynamics_derivatives",
 )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from hinge.model.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from hinge.robots import chain, random_inertia
 from hinge.robots.looks import dressed
 from hinge.spatial import Inertia, Transform, rotation
+from tests.api.law import nodes
 
 SOURCE = Path(hinge.__file__).parent
 RNG = np.random.default_rng(8)
@@ -138,7 +139,7 @@ def makers():
     """Return the functions of the package that make robots."""
     found = set()
     for path in SOURCE.rglob("*.py"):
-        for f in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for f in nodes(path):
             if isinstance(f, ast.FunctionDef) and any(_makes(n) for n in ast.walk(f)):
                 found.add(f"{path.relative_to(SOURCE).as_posix()}:{f.name}")
     return found

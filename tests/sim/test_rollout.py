@@ -409,7 +409,7 @@ def test_what_a_rollout_refuses(given, error, message):
 
 
 def test_robots_that_a_rollout_refuses():
-    with pytest.raises(NotImplementedError, match=r"joint .*: gradients .* rolling_ball joints"):
+    with pytest.raises(ArgumentError, match=r"robot: Rollout is not for joint .* rolls \(rolling_ball\)"):
         Rollout(random_tree(2, 0, ["rolling_ball"]), dt=1e-3, steps=2)
     with pytest.raises(NotImplementedError, match=r"closures, such as .* embed"):
         Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2)

@@ -26,6 +26,9 @@ class MatrixStep:
     def inertia_to_parent(self, x):
         return self.matrix @ x @ self.matrix.T
 
+    def block_to_parent(self, x):
+        return self.matrix @ x @ self.matrix.T
+
     def compliance_to_child(self, x):
         return self.matrix.T @ x @ self.matrix
 

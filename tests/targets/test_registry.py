@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import ast
 from dataclasses import FrozenInstanceError
 
 import numpy as np
@@ -30,7 +29,7 @@ from hinge.targets import (
     runner,
     target_of,
 )
-from tests.api.law import PACKAGE, sources
+from tests.api.law import PACKAGE, constants, sources
 from tests.targets.llvm.running import blending
 
 
@@ -44,7 +43,7 @@ class Interpreted:
         self.code, self.base = code, base
         self.signature = Signature.of(code)
 
-    def entry(self, fallback, shapes, *, name, doc, finish=None):
+    def entry(self, fallback, shapes, *, name, doc, finish=None, names=None):
         return fallback
 
     def listing(self, language):
@@ -208,7 +207,6 @@ HOMES = {
 def test_a_target_is_named_in_its_own_files_only(name):
     found = set()
     for path in sources():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        if any(isinstance(x, ast.Constant) and x.value == name for x in ast.walk(tree)):
+        if name in constants(path):
             found.add(path.relative_to(PACKAGE).as_posix())
     assert found <= HOMES[name]

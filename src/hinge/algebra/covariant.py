@@ -20,15 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from hinge.algebra.derived_letters import ad, bar, partial
+from hinge.algebra.derived_letters import ad, bar, coriolis, partial
 from hinge.algebra.expression import Adjoint, Expr, Leaf, identity, zero
 from hinge.algebra.letters import E0, E, H, M, g, phi, qd, qdd
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter
 from hinge.algebra.space import Body, One
-
-_HINGE = H.T
-assert isinstance(_HINGE, Adjoint)
 
 
 @dataclass(frozen=True)
@@ -89,6 +86,12 @@ class CovariantDynamics:
     def F(self) -> Expr:
         """The forces across the joints."""
         return phi @ self.f
+
+    @cached_property
+    def F_by_velocities(self) -> Expr:
+        """F with B V for −V̂ᵀ M V, which is the same: ad(V) V = 0 and bar(M V) V = −ad(V)ᵀ M V."""
+        moved = M @ self.A + coriolis(self.V, context=self.context) @ self.V / 2
+        return phi @ (moved if self.load is None else moved - self.load)
 
     @property
     def tau(self) -> Expr:
@@ -156,7 +159,9 @@ class CovariantDynamics:
 
     def _hinge(self, x: Expr) -> Leaf:
         """Return ∂(Hᵀ x)/∂q, zero where the hinge map is constant."""
-        return self._partial(_HINGE, None, x)
+        joint = H.T
+        assert isinstance(joint, Adjoint)
+        return self._partial(joint, None, x)
 
     def _partial(self, of: Letter, slot: int | None, at: Expr) -> Leaf:
         return partial(of, slot, at, context=self.context)

@@ -25,7 +25,7 @@ from hinge.algebra.frame_free import carried
 from hinge.algebra.letters import DEFINITIONS, E0, E, M, R, inertias, phi
 from hinge.algebra.origin import DEFINED, Context, Origin
 from hinge.algebra.polynomials import Letter, degree, leaf_of, leaves, no_inverse, polynomial
-from hinge.algebra.space import Body, Joint, Node, One, Space
+from hinge.algebra.space import Body, Constraint, Joint, Node, One, Space
 from hinge.errors import ArgumentError
 
 #: Weights of cross products in the order of words. Those of what propagation gives stay; those of what it is
@@ -66,12 +66,14 @@ def turned(r: Expr, *, context: Context = "own frames", force: bool = False) -> 
 def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Context = "own frames") -> Leaf:
     """Return the derivative of a letter by its need of number `slot`, or by the joint's own q if it is None.
 
-    An operator is applied to the vector `at`. `slot` can be a parameter of the model too.
+    An operator is applied to the vector `at`. `slot` can be a parameter of the model too. By a need that is
+    an operator, poses, it is the derivative by how what is posed is displaced in its own frame.
     """
     base = leaf_of(letter)
     needs = base.needs if at is None else (at, *base.needs)
     card, parameter = base.card, isinstance(slot, Leaf)
     source: Space = Joint if slot is None else slot.range if parameter else base.needs[slot].range
+    dense = base.range is Constraint
     gives = card.gives if isinstance(letter, Leaf) else card.takes.dual
     takes = Carries.NUMBER
     if isinstance(slot, int):
@@ -82,7 +84,7 @@ def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Conte
     asks = card.asks | ({Ask.REGRESSOR} if slot is inertias else frozenset())
     return _made(Origin("partial", letter, slot, at is not None, context), letter.range, source, needs,
                  gives, takes, f"∂({what})/∂{by}", f"the derivative of {what} by {by}", asks,
-                 hinged=card.hinged)  # fmt: skip
+                 hinged=card.hinged, dense=dense)  # fmt: skip
 
 
 def along(letter: Letter, x: Expr, *, context: Context = "own frames") -> Leaf:
@@ -165,6 +167,7 @@ def _made(
     asks: frozenset[Ask] = frozenset(),
     *,
     hinged: bool = False,
+    dense: bool = False,
     self_adjoint: bool = False,
     order: tuple[int, int] = (1, 0),
 ) -> Leaf:
@@ -172,7 +175,7 @@ def _made(
         gives = takes = Carries.UNKNOWN
     role = Role.VARIES if origin.context == "merged" else Role.NONE
     card = Card(gives, takes, role, asks=asks, hinged=hinged, weight=order[0], degree=order[1])
-    structure = Structure.VECTOR if domain is One else Structure.DIAGONAL
+    structure = Structure.VECTOR if domain is One else Structure.DENSE if dense else Structure.DIAGONAL
     name = f"{origin.kind}_{_digest(origin, needs)}"
     return leaf(
         name,

@@ -40,7 +40,7 @@ from hinge.algebra.expression import (
 )
 from hinge.algebra.frame_free import is_frame_free
 from hinge.algebra.hiding import hides_fixed_bodies
-from hinge.algebra.letters import DEFINITIONS, E0, B, E, H, M, Q, b, b_m, inertias, phi
+from hinge.algebra.letters import DEFINITIONS, E0, Ac, B, E, H, M, Q, b, b_m, e_c, gamma, inertias, phi
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter, factored, inverted, leaf_of, no_inverse, polynomial
 from hinge.algebra.rest import bias_cancels
@@ -132,8 +132,8 @@ class _Rules:
                 return self._vector(e)
             case LogDet():
                 raise NotImplementedError(
-                    f"{e}: log determinants are not differentiated yet; take differences, or tr(𝓜⁻¹ δ𝓜) with "
-                    "derivative(mass, q, along=x)"
+                    f"{e}: a log determinant has no derivative as an expression; its gradient is tr(𝓜⁻¹ δ𝓜), "
+                    "hinge.log_determinant_gradient for the mass matrix"
                 )
             case _:
                 return self._zero(e.range)
@@ -180,13 +180,20 @@ class _Rules:
         return found
 
     def _posed(self, letter: Letter, k: int, at: Expr | None) -> Expr:
-        """Return the part of a letter that is a function of poses, which vary with q alone."""
+        """Return the part of a letter that is a function of poses N φᵀ E₀ᵀ, which vary with q alone.
+
+        What N shows is displaced by N X δq, each in its own frame.
+        """
         if self.displaced is None:
             return self._zero(letter.range)
-        raise NotImplementedError(
-            f"{letter}: its derivative by q is not supported yet; expected letters of trees. Take "
-            "differences along hinge.integrate"
-        )
+        poses = leaf_of(letter).needs[k]
+        factors = poses.factors if isinstance(poses, Product) else ()
+        if leaf_of(letter) not in (Ac, gamma, e_c) or factors[1:] != (phi.T, E0.T):
+            raise NotImplementedError(
+                f"{letter}: its derivative by q is not supported; expected letters of trees and of closures. "
+                "Take differences along hinge.integrate"
+            )
+        return partial(letter, k, at, context=self.context) @ factors[0] @ self.displaced
 
     # Operators before a vector that is held.
 

@@ -450,7 +450,7 @@ def product(*parts: Expr) -> Expr:
         plain = factors[0]
     else:
         plain = _cons(Product, parts[0].range, parts[-1].domain, factors=tuple(factors))
-    return linear((coefficient, plain))
+    return plain if coefficient == 1 else linear((coefficient, plain))
 
 
 def linear(*terms: tuple[Any, Expr]) -> Expr:

@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from hinge.algebra.card import Role
 from hinge.algebra.expression import Adjoint, Expr, Leaf
-from hinge.algebra.polynomials import inverted, leaf_of, outer_polynomial
+from hinge.algebra.letters import E
+from hinge.algebra.polynomials import Word, inverted, leaf_of, outer_polynomial
 from hinge.algebra.space import Body
 
 #: What may meet in the Body space, each with whether it is an adjoint: what sees bodies that move, φ or ψ,
@@ -31,12 +32,22 @@ def hides_fixed_bodies(*expressions: Expr) -> bool:
 def _hides(e: Expr) -> bool:
     if Body in (e.range, e.domain):
         return False
-    words = outer_polynomial(e).terms
-    return all(
-        left.domain is not Body or stand_beside(left, right)
-        for word in words
-        for left, right in pairwise(word)
-    )
+    return all(map(_hides_in, outer_polynomial(e).terms))
+
+
+def _hides_in(word: Word) -> bool:
+    """Tell it of a word. What varies with the motion of the parent, as a does, sees that by one step."""
+    for k, (left, right) in enumerate(pairwise(word)):
+        stepped = (k > 0 and left is E.T and _varies(word[k - 1])) or (
+            right is E and k + 2 < len(word) and _varies(word[k + 2])
+        )
+        if left.domain is Body and not stepped and not stand_beside(left, right):
+            return False
+    return True
+
+
+def _varies(letter: Expr) -> bool:
+    return _mark(letter)[0] is Role.VARIES
 
 
 def stand_beside(left: Expr, right: Expr) -> bool:

@@ -47,8 +47,12 @@ def with_names(e: Expr, names: Mapping[Expr, Expr], *, top: bool = False) -> Exp
         return names[e]
     match e:
         case Sum():
-            return linear(*((c, with_names(t, names)) for c, t in e.terms))
+            terms = [(c, with_names(t, names)) for c, t in e.terms]
+            same = all(new is old for (_, new), (_, old) in zip(terms, e.terms, strict=True))
+            return e if same else linear(*terms)
         case Product():
-            return product(e.factors[0], with_names(product(*e.factors[1:]), names))
+            rest = product(*e.factors[1:])
+            new = with_names(rest, names)
+            return e if new is rest else product(e.factors[0], new)
         case _:
             return e

@@ -8,6 +8,7 @@ from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
 from hinge.binding.joint_forces import PASSIVE, gradients_by_numbers
+from hinge.binding.joint_moves import move_change, move_rate
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
@@ -35,6 +36,8 @@ __all__ = [
     "gradients_by_numbers",
     "jointwise",
     "largest",
+    "move_change",
+    "move_rate",
     "of_this_package",
     "own_frames",
     "pulled",

@@ -26,8 +26,10 @@ import numpy as np
 from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, c_j, tau_j
 from hinge.binding.hinge_site import Kind
 from hinge.binding.loops import LoopKind, LoopSite
+from hinge.binding.partials import varied
 from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain
+from hinge.kernels import duals, fresh_level, rates
 from hinge.sweeps import Block, unit_block, zeros
 from hinge.tree import WORLD
 
@@ -181,7 +183,7 @@ class AggregateSite:
     """The letters at an aggregate: numbers of members, ratios and offsets of followers, loops."""
 
     def __init__(self, kind: AggregateKind, numbers: Sequence[Any], expressed: Expressed, robot: str) -> None:
-        self.kind = kind
+        self.kind, self.expressed = kind, expressed
         left = iter(numbers)
         self.sites = [
             RobotSite(m.kind, [next(left) for _ in range(m.numbers)], expressed, robot) for m in kind.members
@@ -236,6 +238,10 @@ class AggregateSite:
         for site, m, (ratio, offset) in zip(self.sites, self.kind.members, self.ratios, strict=True):
             own = q[list(m.coordinates)]
             parts.append(site.hinge(ratio * own + offset if m.follows else own))
+        return self._gathered(parts)
+
+    def _gathered(self, parts: Sequence[Block]) -> Block:
+        """Return the hinge values of the members, and what is made of them."""
         step = self._step(parts)
         charts = [loop.chart(self.sites, parts, step.chains) for loop in self.loops]
         columns = [
@@ -244,6 +250,33 @@ class AggregateSite:
         ]
         moved = step.scattered(columns)
         return np.concatenate([*parts, *(x.ravel() for x in moved), *charts])
+
+    def hinge_rates(self, hinge: Block) -> list[Block]:
+        """Return the rates of the values of `hinge` along each degree of freedom."""
+        parts, maps = self._hinges(hinge), self._maps(self._charts(hinge))
+        every = [site.hinge_rates(part) for site, part in zip(self.sites, parts, strict=True)]
+        found: list[Block] = []
+        for k in range(self.nv):
+            level = fresh_level()
+            moved = [
+                duals(part, sum((g[j, k] * x for j, x in enumerate(own)), zeros(len(part))), level)
+                for part, own, g in zip(parts, every, maps, strict=True)
+            ]
+            found.append(rates(self._gathered(moved), level))
+        return found
+
+    @property
+    def spans(self) -> list[slice]:
+        """Where the spatial vectors of the members stand in the block."""
+        return [slice(at.start, at.start + 6) for at in self.blocks]
+
+    def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
+        """Return M α or b for each of the parameters alone."""
+        found = [
+            s.per_parameter(leaf, [x[at] for x in needs])
+            for s, at in zip(self.sites, self.blocks, strict=True)
+        ]
+        return self._diagonal([*found, zeros(self.locks, 0)])
 
     def _maps(self, charts: Sequence[Block]) -> list[Block]:
         """Return G at each member: from the rates of the aggregate to those of its joint."""
@@ -326,6 +359,8 @@ class AggregateSite:
 
     def formula(self, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Block:
         """Return a leaf that is a function of the motion at the members."""
+        if leaf.origin is not None:
+            return varied(self, leaf, hinge, needs)
         if leaf in (a, a_m):
             return self._bias_acceleration(hinge, *needs)
         if leaf is tau_j:
@@ -355,17 +390,17 @@ class AggregateSite:
         """Return a′ = φᵢᵀ (a + Hᵀ Ġ q̇); `above` is the carrying body's velocity at each member."""
         hinges, charts = self._hinges(hinge), self._charts(hinge)
         step = self._step(hinges)
-        rates = [g @ qd for g in self._maps(charts)]
+        moving = [g @ qd for g in self._maps(charts)]
         velocities: list[Block] = []
         biases: list[Block] = []
-        for k, (site, m, own) in enumerate(zip(self.sites, self.kind.members, rates, strict=True)):
+        for k, (site, m, own) in enumerate(zip(self.sites, self.kind.members, moving, strict=True)):
             before = above[self.blocks[k]]
             if m.parent != WORLD:
                 before = step.chains[k].to_child(velocities[m.parent])
             velocities.append(before + _hinge_columns(site, hinges[k]) @ own if len(own) else before)
             biases.append(site.formula(a, hinges[k], [before, own]))
         for loop, chart in zip(self.loops, charts, strict=True):
-            ahead = loop.accelerations(chart, self.sites, hinges, step.chains, rates)
+            ahead = loop.accelerations(chart, self.sites, hinges, step.chains, moving)
             for (m, k), x in zip(loop.kind.pivots, ahead, strict=True):
                 biases[m] = biases[m] + _hinge_columns(self.sites[m], hinges[m])[:, k] * x
         return np.concatenate([*step.scattered(biases), zeros(self.locks)])

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hinge.kernels import apply
+from hinge.kernels import on_duals as apply
 from hinge.spatial import cross
 from hinge.sweeps import Block, zeros
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.kernels import apply
+from hinge.kernels import on_duals as apply
 
 
 def nearer_limit(q: Any, lower: Any, upper: Any) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from hinge.algebra import Ac, Leaf, e_c, gamma, r_c
 from hinge.binding.constants import tidy_ones
+from hinge.binding.partials import varied_at_world
 from hinge.binding.touch import SHARE, ContactLink, missed
 from hinge.errors import UnboundLeafError
 from hinge.model import Closure, Contact, closure_error_of, rows_of
@@ -147,10 +148,18 @@ class WorldSite:
         velocities, the rows that hold, and for rᶜ restitution, pace, distances from limits and heights of
         the ground.
         """
+        if leaf.origin is not None:
+            return varied_at_world(self, leaf, needs)
         formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
         if leaf not in formulas:
             raise UnboundLeafError(f"{leaf}: robot {self.robot!r} gives no value for it at the world")
         return formulas[leaf](*needs)
+
+    @property
+    def ends(self) -> list[int]:
+        """Where the ends stand in the stack of all ends."""
+        links = [x for x in self.links if not isinstance(x, JointLink)]
+        return [end for x in links for end in (x.inner, x.outer) if end is not None]
 
     def _map(self, poses: Block, closed: Block) -> Block:
         """Return A: the rows at both ends, where they hold."""

@@ -6,7 +6,7 @@ is taken by. Along the joint's own q the numbers of `hinge` vary; a site says ho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -73,6 +73,57 @@ def varied(site: Varied, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Bl
             return _partial(site, origin, hinge, needs)
         case "value":
             raise AssertionError(f"{leaf}: a held value is an equation of the sweeps")
+
+
+class PosedSite(Protocol):
+    """The world, whose letters are functions of poses and motions of ends."""
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """Where the ends stand in the stack of all ends."""
+        ...
+
+    def formula(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
+        """Return a leaf that is a function of the ends."""
+        ...
+
+
+def varied_at_world(site: PosedSite, leaf: Leaf, needs: Sequence[Block]) -> Block:
+    """Return a partial derivative at the world: by vectors, or by displacements of ends that are posed."""
+    origin = leaf.origin
+    assert origin is not None
+    assert origin.kind == "partial"
+    base, k = leaf_of(origin.of), origin.slot + origin.applied
+    rest = needs[1:] if origin.applied else needs
+
+    def evaluated(given: Sequence[Block]) -> Block:
+        found = site.formula(base, given)
+        if not origin.applied:
+            return found
+        return _times(found if origin.of is base else found.T, needs[0])
+
+    columns: list[Block] = []
+    for way in _ways_of(site, needs[k]):
+        level = fresh_level()
+        given = list(rest)
+        given[origin.slot] = duals(needs[k], way, level)
+        columns.append(rates(np.asarray(evaluated(given), dtype=object), level))
+    return np.stack(columns, axis=1) if columns else zeros(len(evaluated(rest)), 0)
+
+
+def _ways_of(site: PosedSite, x: Block) -> Iterator[Block]:
+    """Yield directions: units of a vector; for poses δP = −ad(ξ) P of each end, zero beside the ends."""
+    for n in range(len(x)):
+        way = zeros(*x.shape)
+        if x.ndim == 1:
+            way[n] = 1.0
+        else:
+            first = next((e for e in site.ends if e <= n < e + 6), None)
+            if first is not None:
+                unit = zeros(6)
+                unit[n - first] = 1.0
+                way[first : first + 6] = -(_ad(unit) @ x[first : first + 6])
+        yield way
 
 
 def _spans(site: Varied, leaf: Leaf, x: Block) -> Sequence[slice]:

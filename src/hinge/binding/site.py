@@ -303,16 +303,15 @@ class RobotSite(HingeSite):
 
     def coriolis(self, v: Block) -> Block:
         """Return [T 0; −2p× 0], p = m v + ω × h and T = ω× (2I − tr I) + 2 (v · h) − 2 v hᵀ."""
-        w, u, m, h = v[:3], v[3:6], self.body[0], self.body[1:4]
-        inertia = self.inertia[:3, :3]
-        trace = inertia[0, 0] + inertia[1, 1] + inertia[2, 2]
-        twice = 2.0 * h
+        w, u, h = v[:3], v[3:6], 2.0 * self.body[1:4]
+        twice = 2.0 * self.inertia[:3, :3]
+        half = 0.5 * (twice[0, 0] + twice[1, 1] + twice[2, 2])
         found = zeros(self.size, self.size)
-        found[:3, :3] = skew(w) @ (2.0 * inertia - trace * unit_block(3)) - np.multiply.outer(u, twice)
+        found[:3, :3] = skew(w) @ (twice - half * unit_block(3)) - np.multiply.outer(u, h)
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3
-            found[k, k] = (skew(w) @ (2.0 * inertia))[k, k] + u[i] * twice[i] + u[j] * twice[j]
-        found[3:6, :3] = -skew(2.0 * m * u + cross(w, twice))
+            found[k, k] = w[i] * twice[j, k] - w[j] * twice[i, k] + u[i] * h[i] + u[j] * h[j]
+        found[3:6, :3] = -skew(2.0 * (self.inertia[3:6, :6] @ v[:6]))
         return found
 
     def _regressor(self, alpha: Block, v: Block) -> Block:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
-from hinge.algebra import B, Q, f_ext
+from hinge.algebra import B, Q, Zero, f_ext
 from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
-from hinge.dynamics import CATALOGUE, CLOSURES, SEVERAL, Compiled, compiled, expression
+from hinge.dynamics import CATALOGUE, CLOSURES, SEVERAL, Compiled, Parts, compiled, derivative, expression
 from hinge.errors import CommandLineError, HingeError, did_you_mean
 from hinge.explain import page
 from hinge.model import Robot
@@ -54,6 +54,10 @@ WITHOUT = {
             "mass_matrix_derivatives": "mass_times",
             "coriolis_matrix": "coriolis_force",
             "centroidal_momentum_derivatives": "momentum",
+            "closed_dynamics_derivatives": "closure_velocity",
+            "contact_dynamics_derivatives": "closure_velocity",
+            "christoffel_symbols": "mass_times",
+            "log_determinant_gradient": "mass_times",
         }.items()
     },
 }
@@ -69,6 +73,7 @@ the sweeps over the bodies, the cost of one evaluation, and the compiled code.
   hinge explain mass_matrix --robot arm.urdf --html mass.html     for a file, as a page for a browser
   hinge explain jacobian --robot spacecraft --frame left_hand     for a frame of the robot
   hinge explain hybrid_dynamics --prescribed joint4               where joint4 moves as told
+  hinge explain forward_dynamics --by q                           its derivative, in the tangent space
 
 The page is one file that needs no network; it shows proofs, pictures and the generated code as well.
 
@@ -113,6 +118,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--expressed", default="body", choices=["body", "world", "world-aligned"], help="axes of frames"
     )
+    parser.add_argument(
+        "--by",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="show derivatives by these: q, in the tangent space, qd, qdd, tau, external, gravity, inertias",
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page of HTML to this file")
 
 
@@ -126,13 +138,14 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.expressed,
             arguments.floating,
             arguments.prescribed,
+            arguments.by,
         )
         if arguments.html is None:
             sys.stdout.write(f"{found.explain()}\n")
             return
         text = page(found)
         arguments.html.write_text(text, encoding="utf-8")
-    except HingeError as error:
+    except (HingeError, NotImplementedError) as error:
         raise CommandLineError(str(error)) from error
     except OSError as error:
         raise CommandLineError(
@@ -148,8 +161,9 @@ def explained(
     expressed: str,
     floating: bool,
     prescribed: Sequence[str] = (),
+    by: Sequence[str] = (),
 ) -> Compiled:
-    """Return the compiled verb of a command line."""
+    """Return the compiled verb of a command line, or its derivatives by what `by` names."""
     name = READ_OFF.get(verb, verb)
     if verb not in VERBS:
         raise CommandLineError(f"VERB: {_instead(verb)}")
@@ -170,7 +184,28 @@ def explained(
         frames = found.body_names[-1:] if name in OF_ONE_FRAME else found.body_names
     active = _active(found, verb, prescribed) if parts.splits else ()
     shown = expression(name, closed=bool(found.closures))
+    if by:
+        shown = _derived(verb, shown, by)
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
+
+
+def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
+    """Return the derivatives of a verb's expressions."""
+    if parts.readout is not None or parts.blocks:
+        raise CommandLineError(
+            f"--by: {verb} is read off {', '.join(parts.expressions)}; explain a verb that is an expression, "
+            "such as forward_dynamics or closure_velocity"
+        )
+    one = len(parts.expressions) == 1
+    found = {
+        f"by_{n}" if one else f"{name}_by_{n}": derivative(e, n)
+        for name, e in parts.expressions.items()
+        for n in by
+    }
+    constant = [name for name, D in found.items() if isinstance(D, Zero)]
+    if constant:
+        raise CommandLineError(f"--by: {verb} does not depend on {constant[0].rpartition('by_')[2]}")
+    return Parts(found)
 
 
 def _instead(verb: str) -> str:

@@ -5,6 +5,7 @@ from hinge.dynamics import (
     cached,
     centroidal,
     closed,
+    closed_derivatives,
     closed_forms,
     compiler,
     contact,
@@ -37,6 +38,7 @@ from hinge.dynamics.arguments import *
 from hinge.dynamics.cached import *
 from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
+from hinge.dynamics.closed_derivatives import *
 from hinge.dynamics.closed_forms import *
 from hinge.dynamics.compiler import *
 from hinge.dynamics.contact import *
@@ -70,6 +72,7 @@ __all__ += arguments.__all__
 __all__ += cached.__all__
 __all__ += centroidal.__all__
 __all__ += closed.__all__
+__all__ += closed_derivatives.__all__
 __all__ += closed_forms.__all__
 __all__ += compiler.__all__
 __all__ += contact.__all__

@@ -23,13 +23,13 @@ from hinge.algebra import (
     H,
     Leaf,
     Letter,
-    M,
     Polynomial,
     a,
     a_m,
     b,
     b_m,
     context_of,
+    coriolis,
     f_ext,
     factored,
     g,
@@ -48,7 +48,7 @@ from hinge.dynamics.expressions import VALUE, mass, whiten
 from hinge.pipeline import Derivation, DerivationLine, closed_forms, derive
 from hinge.sweeps import Factors
 
-COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = −V̂ᵀ M V"
+COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = −V̂ᵀ M V = B V"
 PRODUCT = "∂FD = −𝓜⁻¹ ∂ID, and 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K), as matrices"
 #: Outputs with closed forms, and what each is the derivative by.
 CLOSED = {"by_q": configuration, "by_qd": qd}
@@ -96,7 +96,8 @@ class Forms:
     def derivation(self) -> Derivation:
         """The steps to the form that is computed."""
         if self.of == "inverse_dynamics":
-            tau = self.motion.tau - tau_j if self.passive else self.motion.tau
+            tau = H @ self.motion.F_by_velocities
+            tau = tau - tau_j if self.passive else tau
             return self._steps([_with(line, {VALUE: tau}) for line in self._inverse], {})
         columns = self._inverse[-1].expressions
         products = {n: Factors((whiten.T, Di @ whiten, e), negative=True) for n, e in columns.items()}
@@ -132,7 +133,7 @@ class Forms:
     def _covariant(self, found: Derivation) -> Derivation:
         """Return the derivation of the accelerations with covariant letters in place of a and b."""
         rate = self.motion.V_hat @ H.T @ qd + self.motion.s
-        force = -(self.motion.V_hat.T @ M @ self.motion.V)
+        force = coriolis(self.motion.V, context=self.motion.context) @ self.motion.V / 2
         by = {x: polynomial(e, no_inverse) for x, e in ((a, rate), (a_m, rate), (b, force), (b_m, force))}
 
         def meaning(letter: Letter) -> Polynomial | None:

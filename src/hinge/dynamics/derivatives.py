@@ -8,8 +8,8 @@ is. Rows are results, columns directions. What a call names `q` is the derivativ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from hinge.algebra import (
     STANDARD,
@@ -27,14 +27,20 @@ from hinge.algebra import (
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.arguments import External, external_forces
-from hinge.dynamics.cached import CALLS, compiled
+from hinge.dynamics.cached import CALLS, ROWS, compiled
 from hinge.dynamics.derivative_forms import Forms
 from hinge.dynamics.expressions import VALUE, Parts, expression
+from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import BaseMotion, base_inputs
 from hinge.dynamics.signatures import ARGUMENTS
+from hinge.dynamics.values import checked_results
 from hinge.errors import ArgumentError, did_you_mean
 from hinge.model import Robot, checked_robot, refuse_text
 from hinge.spatial import Array, ArrayLike
+from hinge.targets import Dispatcher, dispatcher
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 __all__ = [
     "Derivatives",
@@ -52,19 +58,22 @@ LETTERS: dict[str, Leaf] = {
 class Derivatives:
     """The value of a verb and its derivatives, each an attribute: `d.q`, `d.qd` …
 
-    `of` names the value. Only what was asked for by `wrt` is there.
+    The value comes first, by its own name. Only what was asked for by `wrt` is there.
     """
 
-    def __init__(self, of: str, found: Mapping[str, Array]) -> None:
-        self.__dict__.update(found)
-        self._of = of
+    @classmethod
+    def of(cls, found: dict[str, Array]) -> Derivatives:
+        """Return results by name as attributes."""
+        made = _new(cls)
+        made.__dict__ = found
+        return made
 
     def __getattr__(self, name: str) -> Array:
-        there = ", ".join(n for n in self.__dict__ if not n.startswith("_"))
+        there = ", ".join(self.__dict__)
         raise AttributeError(f"{name}: is not among {there}; ask for a derivative by wrt=({name!r}, …)")
 
     def __repr__(self) -> str:
-        shapes = (f"{n} {x.shape}" for n, x in self.__dict__.items() if not n.startswith("_"))
+        shapes = (f"{n} {x.shape}" for n, x in self.__dict__.items())
         return f"Derivatives({', '.join(shapes)})"
 
 
@@ -117,6 +126,22 @@ def _name_of(by: Any) -> str:
 # Matrices.
 
 
+def _quick(f: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that goes straight into the code of robots it knows, as verbs do.
+
+    With `wrt` as it is by default and without options but `passive`, a call with plain arrays runs no Python.
+    """
+    found = dispatcher(f, ("passive",))
+    ROWS.append(found.forget)
+    _DISPATCHERS[f.__name__.removesuffix("_derivatives")] = found
+    return found.function
+
+
+_new = object.__new__
+_DISPATCHERS: dict[str, Dispatcher] = {}
+
+
+@_quick
 def inverse_dynamics_derivatives(
     robot: Robot,
     q: ArrayLike,
@@ -127,18 +152,20 @@ def inverse_dynamics_derivatives(
     external: External = None,
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
+    out: Mapping[str, Array] | Derivatives | None = None,
     passive: bool = False,
 ) -> Derivatives:
     """Return tau and its derivatives by what `wrt` names, each (…, nv, nv).
 
     `wrt` may name "q", "qd", "qdd" (the mass matrix), "external" (…, nv, 6 n), columns [n; f] of each
-    frame in turn, "gravity" (…, nv, 3) and "inertias" (…, nv, bodies, 10). Other arguments as in
-    `inverse_dynamics`.
+    frame in turn, "gravity" (…, nv, 3) and "inertias" (…, nv, bodies, 10). `out` are arrays for the
+    results, by name, or what an earlier call returned. Other arguments as in `inverse_dynamics`.
     """
-    how = _How(_names(wrt), external, gravity, base, passive)
+    how = _How(_names(wrt), external, gravity, base, passive, out)
     return _matrices("inverse_dynamics", robot, q, {"qd": qd, "qdd": qdd}, how)
 
 
+@_quick
 def forward_dynamics_derivatives(
     robot: Robot,
     q: ArrayLike,
@@ -149,14 +176,15 @@ def forward_dynamics_derivatives(
     external: External = None,
     gravity: ArrayLike | None = None,
     base: BaseMotion | None = None,
+    out: Mapping[str, Array] | Derivatives | None = None,
     passive: bool = False,
 ) -> Derivatives:
     """Return qdd and its derivatives by what `wrt` names, each (…, nv, nv): ∂FD = −𝓜⁻¹ ∂ID at q̈ = FD.
 
-    `wrt` may name "q", "qd", "tau" (𝓜⁻¹), "external", "gravity" and "inertias", as in
+    `wrt` may name "q", "qd", "tau" (𝓜⁻¹), "external", "gravity" and "inertias", and `out` is as in
     `inverse_dynamics_derivatives`; other arguments as in `forward_dynamics`.
     """
-    how = _How(_names(wrt), external, gravity, base, passive)
+    how = _How(_names(wrt), external, gravity, base, passive, out)
     return _matrices("forward_dynamics", robot, q, {"qd": qd, "tau": tau}, how)
 
 
@@ -167,6 +195,10 @@ _VERBS = {
 }
 
 
+#: What derivatives are taken by unless a call says so.
+_USUAL = {"inverse_dynamics": ("q", "qd"), "forward_dynamics": ("q", "qd", "tau")}
+
+
 class _How(NamedTuple):
     """The options of a call."""
 
@@ -175,11 +207,12 @@ class _How(NamedTuple):
     gravity: ArrayLike | None
     base: BaseMotion | None
     passive: bool
+    out: Mapping[str, Array] | Derivatives | None
 
     @property
     def is_plain(self) -> bool:
         """Whether a call takes arrays alone, so that it is known by its names."""
-        return self.external is None and self.gravity is None and self.base is None
+        return self.external is None and self.gravity is None and self.base is None and self.out is None
 
 
 def _matrices(
@@ -196,15 +229,45 @@ def _matrices(
     _refuse(names, nodes, moving)
     parts = derivative_parts(verb, names, passive=how.passive, base=moving)
     f = compiled(checked_robot(robot), parts, nodes)
-    finish = as_derivatives(of, robot)
+    keys = (of, *names)
     if how.is_plain:
-        return CALLS.put(key, f.entry_for(finish=finish))(q, *vectors.values())
+        entry = f.entry_for(finish=_finish(robot, names), names=keys)
+        if how.wrt == _USUAL[verb]:
+            _DISPATCHERS[verb].introduce(robot, entry, how.passive)
+        return CALLS.put(key, entry)(q, *vectors.values())
     given: dict[str, Any] = {**vectors, **forces}
     if how.base is not None:
         given |= base_inputs(how.base, f.robot, how.gravity, {"q": q, **given})
     elif how.gravity is not None:
         given["gravity"] = how.gravity
-    return finish(f.evaluate(q, given, called=ARGUMENTS))
+    outputs = dict(zip(keys, (VALUE, *(f"by_{n}" for n in names)), strict=True))
+    return _evaluated(f, q, given, outputs, how.out)
+
+
+def _evaluated(
+    f: Compiled,
+    q: ArrayLike,
+    given: Mapping[str, Any],
+    outputs: Mapping[str, str],
+    out: Mapping[str, Array] | Derivatives | None,
+) -> Derivatives:
+    """Return the results of a call, perhaps in arrays of the caller; `outputs` are the program's names."""
+    if out is None:
+        found = f.evaluate(q, given, called=ARGUMENTS)
+        return as_derivatives({n: found[x] for n, x in outputs.items()}, f.robot)
+    to = vars(out) if isinstance(out, Derivatives) else out
+    if not isinstance(to, Mapping) or to.keys() != outputs.keys():  # pyright: ignore[reportUnnecessaryIsInstance]
+        wanted = ", ".join(outputs)
+        got = ", ".join(map(str, to)) if isinstance(to, Mapping) else type(to).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"out: expected arrays by the names {wanted}, got {got}")
+    if not outputs.keys() & SHOWN.keys():
+        f.evaluate(q, given, called=ARGUMENTS, out={outputs[n]: x for n, x in to.items()})
+        return Derivatives.of({n: to[n] for n in outputs})
+    found = vars(_evaluated(f, q, given, outputs, None))  # some are shown in another form
+    checked_results(to, {n: x.shape for n, x in found.items()}, (), next(iter(found.values())).dtype.type)
+    for n, x in found.items():
+        to[n][...] = x
+    return Derivatives.of({n: to[n] for n in outputs})
 
 
 def _refuse(names: tuple[str, ...], nodes: Sequence[str], moving: bool) -> None:
@@ -225,21 +288,35 @@ def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, 
     return Parts(given, form=form)
 
 
-def as_derivatives(of: str, robot: Robot) -> Callable[[Any], Derivatives]:
-    """Return what makes of the results of a program what a verb returns, its value under the name `of`."""
-    bodies = len(robot.bodies)
+def _gravity(found: Array, robot: Robot) -> Array:
+    """Return the derivative by gravity: g is the acceleration of the world that stands for it."""
+    del robot
+    return -found[..., 3:]
 
-    def made(found: Mapping[str, Array]) -> Derivatives:
-        shown = {of: found[VALUE]}
-        shown |= {name.removeprefix("by_"): x for name, x in found.items() if name != VALUE}
-        if "gravity" in shown:  # g is the acceleration of the world that stands for gravity
-            shown["gravity"] = -shown["gravity"][..., 3:]
-        if "inertias" in shown:
-            whole = shown["inertias"]
-            shown["inertias"] = whole.reshape(*whole.shape[:-1], bodies, 10)
-        return Derivatives(of, shown)
 
-    return made
+def _inertias(found: Array, robot: Robot) -> Array:
+    return found.reshape(*found.shape[:-1], len(robot.bodies), 10)
+
+
+#: Derivatives that are shown in another form than programs have them in.
+SHOWN: dict[str, Callable[[Array, Robot], Array]] = {"gravity": _gravity, "inertias": _inertias}
+
+
+def as_derivatives(found: dict[str, Array], robot: Robot) -> Derivatives:
+    """Return the results of a program, by their names, as they are shown."""
+    for n in SHOWN.keys() & found.keys():
+        found[n] = SHOWN[n](found[n], robot)
+    return Derivatives.of(found)
+
+
+def _finish(robot: Robot, names: tuple[str, ...]) -> Callable[[dict[str, Array]], Derivatives]:
+    """Return what finishes calls, the same function for the same robot, so that entries are shared."""
+    return _shown_for(robot) if SHOWN.keys() & set(names) else Derivatives.of
+
+
+@lru_cache(maxsize=64)
+def _shown_for(robot: Robot) -> Callable[[dict[str, Array]], Derivatives]:
+    return partial(as_derivatives, robot=robot)
 
 
 def checked_names(wrt: Any, allowed: Sequence[str]) -> tuple[str, ...]:

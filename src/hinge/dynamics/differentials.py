@@ -6,8 +6,8 @@ reverse mode are the same expression and its adjoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,20 @@ class _Differential:
     def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
         raise NotImplementedError
 
+    def _finished(self, found: Any) -> Any:
+        """Return what a call returns, given the results of the program."""
+        raise NotImplementedError
+
+    @property
+    def _results(self) -> tuple[str, ...]:
+        """The names of results for `_finished`, in the order of the expressions."""
+        raise NotImplementedError
+
+    @cached_property
+    def _entry(self) -> Callable[..., Any]:
+        """The way of plain arrays into the code, in the order of the program."""
+        return self.compiled.entry_for(finish=self._finished, names=self._results)
+
     @property
     def shown(self) -> Expr:
         """The value as an output: a letter that is computed once where it is a solve."""
@@ -106,7 +120,13 @@ class Push(_Differential):
             along = directions.get(f"d_{n}")
             size = self.robot.nv if n == "q" else np.shape(given[n])[-1]
             given[f"d_{n}"] = np.zeros(size) if along is None else along
-        found = self.compiled.evaluate(q, {n: z for n, z in given.items() if self.compiled.takes(n)})
+        return self._entry(q, *(given[n] for n in self.compiled.vectors))
+
+    @property
+    def _results(self) -> tuple[str, ...]:
+        return VALUE, "change"
+
+    def _finished(self, found: Any) -> tuple[Array, Array]:
         return found[VALUE], found["change"]
 
 
@@ -120,12 +140,25 @@ class Pull(_Differential):
 
     def __call__(self, q: ArrayLike, *arrays_and_c: ArrayLike) -> tuple[Array, dict[str, Array]]:
         """Return the value and the gradients of cᵀ value, c the last argument."""
-        if not arrays_and_c:
-            raise TypeError(f"pull: expected the arrays {', '.join(['q', *self.arrays, 'c'])}, got one")
-        *arrays, c = arrays_and_c
-        given = {**self.given(arrays), "c": c}
-        found = self.compiled.evaluate(q, {n: z for n, z in given.items() if self.compiled.takes(n)})
-        return found[VALUE], {n: found[f"by_{n}"] for n in self.wrt}
+        if len(arrays_and_c) != len(self.arrays) + 1:
+            wanted = ", ".join(["q", *self.arrays, "c"])
+            raise TypeError(f"pull: expected the arrays {wanted}, got {1 + len(arrays_and_c)}")
+        taken = self._taken
+        return self._entry(q, *(arrays_and_c if taken is None else [arrays_and_c[k] for k in taken]))
+
+    @cached_property
+    def _taken(self) -> list[int] | None:
+        """Which arrays after q the program takes, in its order; None if all as they come."""
+        names = [*self.arrays, "c"]
+        found = [names.index(n) for n in self.compiled.vectors]
+        return None if found == list(range(len(names))) else found
+
+    @property
+    def _results(self) -> tuple[str, ...]:
+        return VALUE, *self.wrt
+
+    def _finished(self, found: Any) -> tuple[Array, dict[str, Array]]:
+        return found.pop(VALUE), found
 
 
 def jvp(

@@ -66,7 +66,7 @@ class Compiled:
         self._values = Inputs(binding, self._letters)
         self._compilations: dict[bool, Compilation] = {}
         self._programs: dict[Compilation, Executable] = {}
-        self._entries: dict[tuple[bool, Finish | None], Callable[..., Any]] = {}
+        self._entries: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._refuse_single_bodies()
         taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
         if g.name in self._letters:
@@ -171,16 +171,22 @@ class Compiled:
         """The fast path for plain arrays."""
         return self.entry_for()
 
-    def entry_for(self, *, one_node: bool = False, finish: Finish | None = None) -> Callable[..., Any]:
+    def entry_for(
+        self,
+        *,
+        one_node: bool = False,
+        finish: Finish | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> Callable[..., Any]:
         """Return the fast path for plain arrays, of one state or a batch; each is made once.
 
         With `one_node` what belongs to the only node has no dimension of nodes. `finish` makes of the results
-        what the function returns.
+        what the function returns; `names` are theirs there, in the order of the expressions.
         """
-        found = self._entries.get((one_node, finish))
+        key = one_node, finish, names
+        found = self._entries.get(key)
         if found is None:
-            made = self._fast_path(one_node, finish)
-            found = self._entries.setdefault((one_node, finish), made)
+            found = self._entries.setdefault(key, self._fast_path(one_node, finish, names))
         return found
 
     def takes(self, name: str) -> bool:
@@ -285,16 +291,20 @@ class Compiled:
         to = {self._first: out} if self._is_one else out
         return self._one(self.evaluate(args[0], dict(zip(names, args[1:], strict=True)), out=to))
 
-    def _fast_path(self, one_node: bool, finish: Finish | None) -> Callable[..., Any]:
+    def _fast_path(
+        self, one_node: bool, finish: Finish | None, names: tuple[str, ...] | None
+    ) -> Callable[..., Any]:
         at, shapes = (self._at_one_node if one_node else self.at), self._shapes
         if one_node:
             shapes = {n: s[1:] if self._is_at_nodes(n) else s for n, s in shapes.items()}
-        fallback = at if finish is None else _finished(at, finish)
+        fallback = at if finish is None else _finished(at, finish, names)
         letters = [self._letters[n] for n in self._names]
         if not all(is_vector(x) or (one_node and is_of_nodes(x)) for x in letters):
             return fallback
         name, doc = self._first, str(self)
-        return self.program().entry(fallback, list(shapes.values()), name=name, doc=doc, finish=finish)
+        return self.program().entry(
+            fallback, list(shapes.values()), name=name, doc=doc, finish=finish, names=names
+        )
 
     def _is_at_nodes(self, name: str) -> bool:
         """Tell whether a result has a dimension of nodes, which is its first."""
@@ -351,10 +361,11 @@ class Compiled:
         return f"{', '.join(self.given)} for {self.robot.name!r}"
 
 
-def _finished(at: Callable[..., Any], finish: Finish) -> Callable[..., Any]:
+def _finished(at: Callable[..., Any], finish: Finish, names: tuple[str, ...] | None) -> Callable[..., Any]:
     """Return a function of arrays followed by what makes of its results what is returned."""
 
     def call(*args: ArrayLike) -> Any:
-        return finish(at(*args))
+        found = at(*args)
+        return finish(found if names is None else dict(zip(names, found.values(), strict=True)))
 
     return call

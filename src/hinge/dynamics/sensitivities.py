@@ -13,6 +13,7 @@ from hinge.binding import Expressed
 from hinge.dynamics.cached import compiled, one_name
 from hinge.dynamics.derivatives import Derivatives, as_derivatives, derivative_parts
 from hinge.dynamics.expressions import VALUE, VERBS, J, Parts, mass
+from hinge.dynamics.verbs import mass_matrix_inverse
 from hinge.dynamics.views import refuse_massless
 from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike, cross
@@ -20,8 +21,10 @@ from hinge.spatial import Array, ArrayLike, cross
 __all__ = [
     "acceleration_derivatives",
     "centroidal_momentum_derivatives",
+    "christoffel_symbols",
     "coriolis_matrix",
     "jacobian_derivatives",
+    "log_determinant_gradient",
     "mass_matrix_derivatives",
     "velocity_derivatives",
 ]
@@ -54,8 +57,8 @@ def _of_frame(
 ) -> Derivatives:
     f = compiled(checked_robot(robot), derivative_parts(verb, wrt), [one_name(frame)], expressed)
     found = f.evaluate(q, vectors)
-    found[VALUE] = found[VALUE][..., 0, :]
-    return as_derivatives(of, robot)(found)
+    shown = {of: found[VALUE][..., 0, :], **{n: found[f"by_{n}"] for n in wrt}}
+    return as_derivatives(shown, robot)
 
 
 def jacobian_derivatives(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
@@ -111,6 +114,27 @@ def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     return f.evaluate(q, {"qd": qd})["coriolis_matrix"]
 
 
+def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
+    """Return Γ (…, nv, nv, nv) with Γ_ijk q̇ₖ summed over k the `coriolis_matrix`.
+
+    For joints whose q is a vector they are those of the first kind, symmetric in j and k:
+    Γ_ijk = ½ (∂𝓜_ij/∂qₖ + ∂𝓜_ik/∂qⱼ − ∂𝓜_jk/∂qᵢ).
+    """
+    f = compiled(checked_robot(robot), _CORIOLIS)
+    units, state = _each_direction(f.robot, q)
+    return np.moveaxis(f.evaluate(state, {"qd": units})["coriolis_matrix"], -3, -1)
+
+
+def log_determinant_gradient(robot: Robot, q: ArrayLike) -> Array:
+    """Return the gradient (…, nv) of log det 𝓜 by q, tr(𝓜⁻¹ ∂𝓜/∂qₖ).
+
+    Half of it times kT is the force of the Fixman potential, which makes up for rigid bonds in the statistics
+    of molecules: Jain 1997.
+    """
+    rates = mass_matrix_derivatives(robot, q)
+    return np.einsum("...ij,...ijk->...k", mass_matrix_inverse(robot, q), rates)
+
+
 def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Derivatives:
     """Return the `centroidal_momentum` (…, 6) and its derivatives by q and qd, each (…, 6, nv)."""
     refuse_massless(checked_robot(robot))
@@ -121,7 +145,7 @@ def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -
     by_q, by_qd = _moved(found["by_q"], c), _moved(found["by_qd"], c)
     shift = np.swapaxes(found["by_qd"][..., 3:, :], -1, -2) / m[..., None]  # (…, nv, 3): the rates of c
     by_q[..., :3, :] -= np.swapaxes(cross(shift, total[..., None, 3:]), -1, -2)
-    return Derivatives("momentum", {"momentum": _moved(total[..., None], c)[..., 0], "q": by_q, "qd": by_qd})
+    return Derivatives.of({"momentum": _moved(total[..., None], c)[..., 0], "q": by_q, "qd": by_qd})
 
 
 def _moved(columns: Array, c: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hinge.kernels.kernel import Kernel
 from hinge.kernels.ops import OPS
@@ -40,6 +41,10 @@ class Operations:
         return text + "".join(f", {n} {name}" for n, name in rare if n)
 
 
+@lru_cache(maxsize=1 << 12)
 def count(kernel: Kernel) -> Operations:
     """Return the number of operations of each kind."""
-    return Operations(**Counter[str](OPS[i.op].counted for i in kernel.instructions if i.op != "const"))
+    found: Counter[str] = Counter()
+    for op, times in Counter([i.op for i in kernel.instructions if i.op != "const"]).items():
+        found[OPS[op].counted] += times
+    return Operations(**found)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from hinge.kernels.graph import BOUND, Graph, Node, Scalar, Value, apply
 from hinge.kernels.ops import OPS
 
-LEAVES = ("const", "param", "input")
+LEAVES = frozenset({"const", "param", "input"})
 #: The operations whose arguments may change places.
 COMMUTE = frozenset(op.name for op in OPS.values() if op.commutes)
 
@@ -128,10 +128,10 @@ def finish(graph: Graph, outputs: Mapping[Any, Value]) -> Kernel:
     Inputs keep the order in which the graph was asked for them, outputs that of the mapping. Uniform values
     are inputs too, after the others, under `Uniform` keys.
     """
-    nodes = [
-        ("param", Uniform(i)) if when == BOUND else node
-        for i, (node, when) in enumerate(zip(graph.nodes, graph.known, strict=True))
-    ]
+    nodes = graph.nodes.copy()
+    for i, when in enumerate(graph.known):
+        if when == BOUND:
+            nodes[i] = _given(i)
     return _pruned(nodes, [_output(graph, key, value) for key, value in outputs.items()])
 
 
@@ -154,6 +154,12 @@ def label(key: Hashable) -> str:
     return str(key)
 
 
+@lru_cache(maxsize=1 << 12)
+def _given(node: int) -> Node:
+    """Return what stands for a uniform node where it is an input."""
+    return "param", Uniform(node)
+
+
 def _output(graph: Graph, key: Hashable, value: Value) -> Output:
     if isinstance(value, Scalar):
         assert value.graph is graph, f"output {label(key)}: a scalar of another graph"
@@ -163,10 +169,9 @@ def _output(graph: Graph, key: Hashable, value: Value) -> Output:
 
 def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
     """Return the kernel without dead code, its values renumbered."""
-    needed = sorted(_needed(nodes, [o.value for o in outputs if o.value is not None]))
     leaves: dict[str, list[int]] = {op: [] for op in LEAVES}
     steps: list[int] = []
-    for i in needed:
+    for i in _needed(nodes, [o.value for o in outputs if o.value is not None]):
         leaves.get(nodes[i][0], steps).append(i)
     constants = sorted(leaves["const"], key=lambda i: nodes[i][1])
     inputs = leaves["input"] + leaves["param"]
@@ -175,22 +180,23 @@ def _pruned(nodes: Sequence[Node], outputs: Sequence[Output]) -> Kernel:
     return Kernel(
         tuple([nodes[i][1] for i in inputs]),
         (*known, *_renumbered(nodes, steps, number)),
-        tuple([o if o.value is None else o._replace(value=number[o.value]) for o in outputs]),
+        tuple([o if o.value is None else Output(o[0], number[o.value], o[2], o[3]) for o in outputs]),
     )
 
 
-def _needed(nodes: Sequence[Node], roots: Iterable[int]) -> set[int]:
-    """Return the roots and the nodes that they depend on."""
-    stack = list(roots)
-    found = set(stack)
-    while stack:
-        node = nodes[stack.pop()]
-        if node[0] not in LEAVES:
-            for i in node[1:]:
-                if i not in found:
-                    found.add(i)
-                    stack.append(i)
-    return found
+def _needed(nodes: Sequence[Node], roots: Sequence[int]) -> list[int]:
+    """Return the roots and the nodes that they depend on, in order; nodes depend on earlier ones."""
+    end = max(roots, default=-1) + 1
+    found = bytearray(end)
+    for i in roots:
+        found[i] = 1
+    for i in range(end - 1, -1, -1):
+        if found[i]:
+            node = nodes[i]
+            if node[0] not in LEAVES:
+                for k in node[1:]:
+                    found[k] = 1
+    return [i for i, x in enumerate(found) if x]
 
 
 def _renumbered(
@@ -198,14 +204,14 @@ def _renumbered(
 ) -> Iterator[Instruction]:
     """Yield instructions with new numbers, those of factors and summands in order."""
     for i in steps:
-        op, *args = nodes[i]
-        if len(args) == 1:
-            yield Instruction(op, (number[args[0]],))
+        node = nodes[i]
+        op = node[0]
+        if len(node) == 3:
+            x, y = number[node[1]], number[node[2]]
+            yield Instruction(op, (y, x) if y < x and op in COMMUTE else (x, y))
             continue
-        renamed = [number[k] for k in args]
-        if op in COMMUTE:
-            renamed.sort()
-        yield Instruction(op, tuple(renamed))
+        renamed = [number[k] for k in node[1:]]
+        yield Instruction(op, tuple(sorted(renamed) if op in COMMUTE else renamed))
 
 
 def on_any(name: str) -> Callable[..., Any]:

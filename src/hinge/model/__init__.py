@@ -59,6 +59,13 @@ from hinge.model.state import (
     velocity,
 )
 from hinge.model.surfaces import HeightField, Plane, Surface
+from hinge.model.tangents import (
+    DifferenceDerivatives,
+    IntegrateDerivatives,
+    difference_derivatives,
+    integrate_derivatives,
+    refuse_rolling,
+)
 from hinge.model.touching import contact_ends, on_ground, with_contacts, without_contacts
 from hinge.model.vectors import (
     as_configuration,
@@ -85,9 +92,11 @@ __all__ = [
     "ContactSide",
     "Coupling",
     "Cylinder",
+    "DifferenceDerivatives",
     "Frame",
     "Geometry",
     "HeightField",
+    "IntegrateDerivatives",
     "Joint",
     "JointRows",
     "LimitReport",
@@ -134,6 +143,7 @@ __all__ = [
     "describe",
     "detach",
     "difference",
+    "difference_derivatives",
     "digest",
     "effort_subspace",
     "embed_couplings",
@@ -146,6 +156,7 @@ __all__ = [
     "hold",
     "inertial_parameters",
     "integrate",
+    "integrate_derivatives",
     "is_properly_powered",
     "joint_rows",
     "joints",
@@ -166,6 +177,7 @@ __all__ = [
     "random_configuration",
     "reaction_force",
     "reduce",
+    "refuse_rolling",
     "refuse_text",
     "release_couplings",
     "release_loops",

@@ -14,7 +14,7 @@ from hinge.rules import (
     SERIAL,
     Found,
     Theory,
-    closing,
+    closing_steps,
     has_appendix_letters,
     has_determinant,
     is_hybrid,
@@ -29,6 +29,9 @@ from hinge.sweeps import Cost, Factors, Program, cost, lower
 #: Derivatives have many words, and weighing a form takes long: so many forms are followed, which lead from an
 #: inverse of the mass matrix to sweeps.
 SHORT = 2
+#: Closed forms are weighed for derivatives of at most so many words. Second derivatives have hundreds,
+#: and weighing one takes seconds.
+CLOSABLE = 100
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ def closed_forms(expressions: Expressions) -> tuple[DerivationLine, ...]:
     """Return derivatives as they are given and the steps to their closed forms, none of them weighed."""
     start = _Start.of(named(expressions))
     lines = [DerivationLine("given", "", start.given, None)]
-    lines += [DerivationLine(name, source, start.forms(s), None) for name, source, s in closing(start.state)]
+    for name, source, state in closing_steps(start.state):
+        lines.append(DerivationLine(name, source, start.forms(state), None))
     return tuple(lines)
 
 
@@ -221,9 +225,10 @@ class _Start:
 
     def closed(self, most: Cost) -> list[DerivationLine]:
         """Return the steps to the closed form of derivatives as matrices, if it costs less; else none."""
-        if all(p.domain is One for p in self.state):
+        words = sum(len(p.terms) for p in self.state)
+        if words > CLOSABLE or all(p.domain is One for p in self.state):
             return []
-        steps = list(closing(self.state))
+        steps = list(closing_steps(self.state))
         found = self.cost(steps[-1][2]) if steps else most
         if not found < most:
             return []

@@ -1,9 +1,9 @@
 """Rules: axioms, completion, proofs, and the search for the cheapest form by named identities.
 
-The identities of the papers, nearly four hundred, are in `hinge.rules.identities`, loaded on demand.
+The identities of the papers, more than four hundred, are in `hinge.rules.identities`, loaded on demand.
 """
 
-from hinge.rules.closing import closing
+from hinge.rules.closing import closing_steps
 from hinge.rules.completion import (
     Axiom,
     Completed,
@@ -61,7 +61,7 @@ __all__ = [
     "SearchStep",
     "Theory",
     "Use",
-    "closing",
+    "closing_steps",
     "complete",
     "decide",
     "deciding_theory",

@@ -297,7 +297,7 @@ def renamed_rules(
     rules: Sequence[Rule], letters: Mapping[Leaf, Leaf], axioms: Mapping[Axiom, Axiom]
 ) -> list[Rule]:
     """Return rules with other letters, and their proofs from the axioms with these."""
-    made: dict[Axiom | Rule, Axiom | Rule] = dict(axioms)
+    made: dict[Axiom | Rule, Axiom | Rule] = {**axioms}
 
     def word(w: Word) -> Word:
         return renamed_word(w, letters)

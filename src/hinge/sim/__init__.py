@@ -4,6 +4,7 @@ from hinge.sim.adaptive import Adaptive
 from hinge.sim.events import Event, Hit
 from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
+from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
 from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import Ending, Run
@@ -23,6 +24,7 @@ __all__ = [
     "Integrator",
     "Interrupted",
     "Law",
+    "Linearization",
     "Midpoint",
     "Prescribed",
     "Rolled",
@@ -33,6 +35,7 @@ __all__ = [
     "Signal",
     "Torque",
     "coordinate_names",
+    "linearize",
     "load_run",
     "resume",
     "save_run",

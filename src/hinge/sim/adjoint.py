@@ -14,7 +14,7 @@ from math import prod
 
 from hinge.binding import PASSIVE, Row, gradients_by_numbers, pulled
 from hinge.dynamics import pulled_accelerations, pulled_parts, sum_program
-from hinge.model import Robot, units
+from hinge.model import Robot
 from hinge.model.joints import JointType
 from hinge.sim.plant import AtJoints, OfVerb, Plant
 from hinge.sweeps import Block
@@ -233,14 +233,3 @@ def _again(
         else:
             kept |= used
     return found[::-1], tuple(sorted(kept))
-
-
-def refuse_rolling(robot: Robot) -> None:
-    """Refuse joints without a tangent space of q, by name."""
-    for unit in units(robot):
-        here = unit.type.neutral()
-        if unit.type.nv and unit.type.unrate(here, 0.0 * here) is None:
-            raise NotImplementedError(
-                f"joint {unit.name!r}: gradients of simulations are not supported for {unit.type.kind} "
-                "joints, where q moves in more ways than qd has; take differences of hinge.simulate"
-            )

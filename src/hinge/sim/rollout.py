@@ -21,9 +21,11 @@ from hinge.model import (
     checked_robot,
     common_batch,
     neutral,
+    refuse_rolling,
+    units,
 )
 from hinge.sim.adaptive import Adaptive
-from hinge.sim.adjoint import Reversal, Tape, given_weight, refuse_rolling, reversal, weight
+from hinge.sim.adjoint import Reversal, Tape, given_weight, reversal, weight
 from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import NEXT, Integrator
@@ -119,7 +121,8 @@ class Rollout:
                 "control: Prescribed is not supported in a Rollout; track the motion with PD or with "
                 "ComputedTorque"
             )
-        refuse_rolling(self.robot)
+        for unit in units(self.robot):
+            refuse_rolling(self.robot, unit, "Rollout")
 
     def _usual_keep(self) -> int:
         """Return all steps where what is kept of them has room, else about √steps."""

@@ -83,12 +83,13 @@ class AtWorld:
                 block = self.memory.get(o.variable, i, None if o.source is World else column)
                 if block is None or (o.mirror and i > column.body):
                     continue
-                for (r, c), value in np.ndenumerate(block.shown()):
-                    p, q = down[r], columns[column.body][c]
-                    if p >= 0 and q >= 0:
-                        found[p, q] = value
-                        if o.mirror:
-                            found[q, p] = value
+                across = columns[column.body]
+                for p, row in zip(down, block.shown().tolist(), strict=True):
+                    for q, value in zip(across, row, strict=True):
+                        if p >= 0 and q >= 0:
+                            found[p, q] = value
+                            if o.mirror:
+                                found[q, p] = value
         return found.T if o.transposed else found
 
     def _put_below(

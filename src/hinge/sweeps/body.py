@@ -91,6 +91,8 @@ class BodyKernel:
         self.reads: list[Read] = []
         self.regular: list[Block] = []
         self.reading = Reading()
+        self.slots: dict[int, int] = {}  # the numbers of slots that are read, and of numbers, as in `Reading`
+        self.numbers: dict[float, tuple[int, float]] = {}
         self._site: Site | None = None
         self._step: Step | None = None
 
@@ -146,9 +148,9 @@ class BodyKernel:
         self.reading.add(stored)
         if stored is None:
             return None
-        slot_order, number_order = self.reading.slot_order(), self.reading.number_order()
-        slots = [slot_order[x] for x in stored.slots]
-        firsts = [(*number_order[abs(x)], x) for x in stored.numbers]
+        order, known = self.slots, self.numbers
+        slots = [order.setdefault(x, len(order)) for x in stored.slots]
+        firsts = [(*known.setdefault(abs(x), (len(known), x)), x) for x in stored.numbers]
         numbers = [(k, x != first) for k, first, x in firsts]
         entries = stored.entries(
             lambda k, negative: self._input(slots[k], negative),

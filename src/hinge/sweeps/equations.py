@@ -165,7 +165,7 @@ class Equations:
             self.values[x] = self.vector(polynomial(self.forms.get(x, x.needs[0]), no_inverse))
             return
         wholes = [n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs]
-        if not has_blocks_at_bodies(x.range):
+        if x.structure is Structure.DENSE or not has_blocks_at_bodies(x.range):
             self.meets[x] = tuple(self.named("end", self.vector(polynomial(w, no_inverse))) for w in wholes)
             return
         self.values[x], self.needs[x] = None, ()

@@ -1,8 +1,8 @@
 """Products of operators as matrices, at the world: by tiles, with known zeros left out.
 
-A tile is a few rows of the left factor and a few columns of the right one. What the two share of the inner
-index is copied to where it lies in the order in which tiles read it: nested sets, as the ancestors of bodies
-along a limb, are beginnings of one copy. Tiles of one size share a kernel, so that all are a loop.
+A tile is a few rows of the left factor and a few columns of the right one. Columns are copied once to where
+their rows lie side by side; what a tile needs of them, as the ancestors of a body or its descendants, is then
+a stretch of rows. Tiles of one size share a kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from hinge.tree import WORLD
 #: Rows and columns of a tile: its sums and one column of each factor fit into sixteen registers.
 ROWS, COLUMNS = 2, 4
 #: A row or column joins a group of others if at most this share of the group's entries are zeros.
-MOST_ZEROS = 0.25
+MOST_ZEROS = 0.34
+#: Rows that lie between those that a tile needs are read too if they are not more than this share.
+MOST_WIDE = 1.25
 #: No slot: an entry that is known to be zero.
 NOTHING = -1
 
@@ -112,43 +114,25 @@ def _tile(
 
 
 Inner = tuple[int, ...]
+#: For groups of columns the rows that lie one after the other, and their slots.
+Lying = dict[Group, tuple[Inner, tuple[int, ...]]]
+#: Entries that one call copies.
+CHUNK = 16
 
 
-class Multiplication:
-    """The product of two matrices of slots and numbers, each with its zeros."""
+class Packs:
+    """Matrices as tiles read them: slots that lie side by side, by groups and inner indices.
 
-    def __init__(self, memory: Memory, left: KnownBlock, right: KnownBlock, stage: int) -> None:
+    Copies are made once for all products of a trace. The result of a product lies as its columns are grouped,
+    so that it is not copied where it is the right factor of the next one.
+    """
+
+    def __init__(self, memory: Memory, stage: int) -> None:
         self.memory, self.stage = memory, stage
         self._numbers: dict[float, int] = {}
-        self.left, self.right = self._plain(left), self._plain(right)
+        self._copied: dict[tuple[int, ...], tuple[int, ...]] = {}
 
-    def run(self, *, negative: bool = False, mirror: bool = False) -> KnownBlock:
-        """Trace the product, or less it; with `mirror` it is symmetric, and one half is computed."""
-        filled = self.left != NOTHING, self.right != NOTHING
-        tiles = {
-            (i, j): inner
-            for i, j in product(grouped(filled[0], ROWS), grouped(filled[1].T, COLUMNS))
-            if not (mirror and i[-1] < j[0])
-            and len(inner := np.flatnonzero(filled[0][list(i)].any(0) & filled[1][:, list(j)].any(1)))
-        }
-        ways = [{at: tuple(k[::step].tolist()) for at, k in tiles.items()} for step in (1, -1)]
-        chosen = min(ways, key=copies)
-        left = self._packed(self.left.T, _inner_by(chosen, 0))
-        right = self._packed(self.right, _inner_by(chosen, 1))
-        found = zeros(self.left.shape[0], self.right.shape[1])
-        nonzero = filled[0].astype(int) @ filled[1].astype(int) > 0
-        for (i, j), inner in sorted(chosen.items(), key=_size):
-            slots = self.memory.new_slots(len(i) * len(j))
-            tile = Tile(left[i, inner], right[j, inner], len(i), len(j), slots[0], self.stage, negative)
-            self.memory.calls.append(tile)
-            for (r, c), slot in zip(product(i, j), slots, strict=True):
-                if nonzero[r, c] and not (mirror and r < c):
-                    found[r, c] = Slot(slot)
-                    if mirror:
-                        found[c, r] = Slot(slot)
-        return found
-
-    def _plain(self, x: KnownBlock) -> NDArray[np.int64]:
+    def plain(self, x: KnownBlock) -> NDArray[np.int64]:
         """Return slots without signs; numbers and negated slots are stored first."""
         other = {e.index for e in x.flat if isinstance(e, Slot) and e.negative}
         known = negate(self.memory, sorted(other), other, self.stage, WORLD, None)
@@ -166,24 +150,85 @@ class Multiplication:
             self.memory.calls.append(Constant(x, self._numbers[x], self.stage, WORLD))
         return self._numbers[x]
 
-    def _packed(
-        self, x: NDArray[np.int64], wanted: dict[Group, list[Inner]]
-    ) -> dict[tuple[Group, Inner], tuple[int, ...]]:
-        """Copy the entries of each group and inner indices to where they lie side by side."""
-        found: dict[tuple[Group, Inner], tuple[int, ...]] = {}
-        for group, inners in wanted.items():
-            for inner, whole in beginnings(inners).items():
-                if (group, whole) not in found:
-                    rows = [self._copied(x[k, list(group)].tolist()) for k in whole]
-                    found[group, whole] = tuple(s for row in rows for s in row)
-                found[group, inner] = found[group, whole][: len(group) * len(inner)]
+    def columns(self, x: NDArray[np.int64], groups: Iterable[Group], lying: Lying) -> Lying:
+        """Return for groups of columns how their rows lie, copied side by side where they do not yet."""
+        found: Lying = {}
+        for group in groups:
+            rows = tuple(np.flatnonzero((x[:, list(group)] != NOTHING).any(1)).tolist())
+            there = lying.get(group)
+            if there is None or not set(rows) <= set(there[0]):
+                there = rows, self.copy(x[np.ix_(rows, group)])
+            found[group] = there
         return found
 
-    def _copied(self, entries: Sequence[int]) -> range:
-        slots = tuple(self._number(0.0, stored=True) if e == NOTHING else e for e in entries)
-        new = self.memory.new_slots(len(slots))
-        self.memory.calls.append(Copy(slots, new[0], self.stage))
-        return new
+    def copy(self, entries: NDArray[np.int64]) -> tuple[int, ...]:
+        """Return the slots of entries, row by row, copied side by side."""
+        slots = tuple(self._number(0.0, stored=True) if e == NOTHING else e for e in entries.ravel().tolist())
+        if slots not in self._copied:
+            new = self.memory.new_slots(len(slots))
+            for k in range(0, len(slots), CHUNK):
+                self.memory.calls.append(Copy(slots[k : k + CHUNK], new[k], self.stage))
+            self._copied[slots] = tuple(new)
+        return self._copied[slots]
+
+
+class Multiplication:
+    """Products of matrices of slots and numbers, each with its zeros, from the right."""
+
+    def __init__(self, memory: Memory, stage: int) -> None:
+        self.memory, self.stage, self.packs = memory, stage, Packs(memory, stage)
+
+    def run(self, factors: Sequence[KnownBlock], *, negative: bool, mirror: bool) -> KnownBlock:
+        """Trace a product, or less it; with `mirror` it is symmetric, and one half is computed."""
+        *lefts, found = factors
+        lying: Lying = {}
+        for k, left in reversed(list(enumerate(lefts))):
+            last = k == 0
+            found, lying = self._two(
+                left, found, lying, negative=negative and last, mirror=mirror and last, last=last
+            )
+        return found
+
+    def _two(
+        self, left: KnownBlock, right: KnownBlock, lying: Lying, *, negative: bool, mirror: bool, last: bool
+    ) -> tuple[KnownBlock, Lying]:
+        """Return the product of two matrices, and how its slots lie."""
+        a, b = self.packs.plain(left), self.packs.plain(right)
+        filled = a != NOTHING, b != NOTHING
+        rows, groups = grouped(filled[0], ROWS), grouped(filled[1].T, COLUMNS)
+        columns = self.packs.columns(b, groups, lying)
+        found = zeros(len(a), b.shape[1])
+        # Of a factor of the next product, zeros within tiles are computed, so that tiles are alike.
+        nonzero = filled[0].astype(int) @ filled[1].astype(int) >= (1 if last else 0)
+        made: Lying = {}
+        tiles: list[Tile] = []  # after all copies, so that what they store lies side by side
+        for j, i in product(groups, rows):
+            shared = filled[0][list(i)].any(0) & filled[1][:, list(j)].any(1)
+            if (mirror and i[-1] < j[0]) or not shared.any():
+                continue
+            slots = self.memory.new_slots(len(i) * len(j))
+            inner, across = self._window(np.flatnonzero(shared).tolist(), b, j, columns[j])
+            down = self.packs.copy(a[np.ix_(i, inner)].T)
+            tiles.append(Tile(down, across, len(i), len(j), slots[0], self.stage, negative))
+            there, known = made.get(j, ((), ()))
+            made[j] = (*there, *i), (*known, *slots)
+            for (r, c), slot in zip(product(i, j), slots, strict=True):
+                if nonzero[r, c]:
+                    found[r, c] = Slot(slot)
+                    if mirror and r > c and found[c, r] == 0.0:
+                        found[c, r] = Slot(slot)
+        self.memory.calls += tiles
+        return found, made
+
+    def _window(
+        self, inner: Sequence[int], b: NDArray[np.int64], j: Group, there: tuple[Inner, tuple[int, ...]]
+    ) -> tuple[Sequence[int], tuple[int, ...]]:
+        """Return the rows from the first to the last that are wanted as they lie, or a copy of these alone."""
+        rows, slots = there
+        start, end = rows.index(inner[0]), rows.index(inner[-1]) + 1
+        if end - start > MOST_WIDE * len(inner) + 1:
+            return inner, self.packs.copy(b[np.ix_(inner, j)])
+        return rows[start:end], slots[start * len(j) : end * len(j)]
 
 
 def grouped(filled: NDArray[np.bool_], most: int) -> list[Group]:
@@ -200,35 +245,3 @@ def grouped(filled: NDArray[np.bool_], most: int) -> list[Group]:
         else:
             found.append([k])
     return [tuple(group) for group in found]
-
-
-def beginnings(inners: Iterable[Inner]) -> dict[Inner, Inner]:
-    """Return for each sequence the longest that begins with it, the longest ones first."""
-    found: dict[Inner, Inner] = {}
-    for inner in sorted(set(inners), key=len, reverse=True):
-        wholes = (x for x in found if x[: len(inner)] == inner)
-        found[inner] = next(wholes, inner)
-    return found
-
-
-def _inner_by(tiles: dict[tuple[Group, Group], Inner], side: int) -> dict[Group, list[Inner]]:
-    found: dict[Group, list[Inner]] = {}
-    for at, inner in tiles.items():
-        found.setdefault(at[side], []).append(inner)
-    return found
-
-
-def copies(tiles: dict[tuple[Group, Group], Inner]) -> int:
-    """Return how many entries are copied for tiles with inner indices in these orders."""
-    wholes = (
-        len(group) * len(whole)
-        for side in (0, 1)
-        for group, inners in _inner_by(tiles, side).items()
-        for whole in {*beginnings(inners).values()}
-    )
-    return sum(wholes)
-
-
-def _size(tile: tuple[tuple[Group, Group], Inner]) -> tuple[int, ...]:
-    (i, j), inner = tile
-    return len(i), len(j), len(inner), i[0], j[0]

@@ -7,8 +7,9 @@ compute is computed there and stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from hinge.algebra import (
     Adjoint,
@@ -62,9 +63,11 @@ class Plan:
 
     def program(self, outputs: tuple[ProgramOutput, ...]) -> Program:
         """Return the program that computes the outputs."""
-        self._settle()
-        while self._hoist():
-            self._settle()
+        s = self.system
+        self.levels = dict.fromkeys((*s.values, *s.meets, *s.solves, *s.products, *s.measures), 0)
+        self._settle(self.levels)
+        while changed := self._hoist():
+            self._settle(changed)
         used: set[Leaf] = set()
         stages: list[Stage] = []
         for level in range(1, max(self.levels.values(), default=2) + 1):
@@ -110,23 +113,44 @@ class Plan:
                 way_ = Direction.GATHER if e.factors[0] in GATHERING else Direction.SCATTER
                 return self._pass(self.level(operand(e)), way_)
             case Product():
-                return max(self.level(e.factors[0]), self.level(product(*e.factors[1:])))
+                return max(map(self.level, _parts(e)))
             case Inverse() | Root():
                 return self.level(e.argument)
             case _:
                 return 0
 
-    def _settle(self) -> None:
-        """Find the least levels that satisfy every equation."""
+    def _settle(self, changed: Iterable[Leaf]) -> None:
+        """Find the least levels that satisfy every equation, given those before some of them changed.
+
+        A variable in place of a term never comes earlier than the term, so that levels only grow.
+        """
+        readers: dict[Leaf, list[Leaf]] = {}
+        for x in self.levels:
+            for y in self._reads(x):
+                readers.setdefault(y, []).append(x)
+        todo = dict.fromkeys(changed)
+        while todo:
+            x = next(iter(todo))
+            del todo[x]
+            new = self._wanted(x)
+            if new > self.levels[x]:
+                self.levels[x] = new
+                todo.update(dict.fromkeys(readers.get(x, ())))
+
+    def _reads(self, x: Leaf) -> set[Leaf]:
+        """Return the variables that the level of a variable depends on."""
         s = self.system
-        self.levels = dict.fromkeys((*s.values, *s.meets, *s.solves, *s.products, *s.measures), 0)
-        changed = True
-        while changed:
-            changed = False
-            for x in self.levels:
-                new = self._wanted(x)
-                if new > self.levels[x]:
-                    self.levels[x], changed = new, True
+        if x in s.measures:
+            return {s.measures[x]}
+        if x in s.solves:
+            read: tuple[Expr, ...] = (s.solves[x].right, *self.operators[x].variables)
+        elif x in s.meets:
+            read = s.meets[x]
+        elif x in s.products:
+            read = s.products[x].operator, s.products[x].right
+        else:
+            read = self._expressions(x)
+        return {s.columns.get(y, y) for e in read for y in _leaves(e)}
 
     def _wanted(self, x: Leaf) -> int:
         if x in self.system.measures:
@@ -142,25 +166,32 @@ class Plan:
         level = max((self.level(e) for e in self._expressions(x)), default=0)
         return max(level + level % 2, 2)
 
-    def _hoist(self) -> bool:
-        """Make a variable of what an earlier pass can compute, or of what a scatter edge shifts."""
+    def _hoist(self) -> list[Leaf]:
+        """Make a variable of what an earlier pass can compute, or of what a scatter edge shifts.
+
+        Return the variables whose equations are new, none if there is nothing left to do.
+        """
         for x in self.system.values:
             for e in self._expressions(x):
                 found = self._early(e, self.levels[x], top=self.system.values[x] is not None)
                 if found is not None:
-                    self._name(found)
-                    return True
-        return False
+                    return self._name(found)
+        return []
 
-    def _name(self, term: Expr) -> None:
-        """Replace a term by a variable in all equations."""
+    def _name(self, term: Expr) -> list[Leaf]:
+        """Replace a term by a variable in all equations, and return the variables of those that changed."""
         name = self.system.variable(term.range, *term_name(term))
+        changed = [name]
         for x, value in self.system.values.items():
             if value is not None:
-                self.system.values[x] = with_names(value, {term: name})
+                self.system.values[x] = new = with_names(value, {term: name})
+                changed += [x] if new is not value else []
             else:
                 self.system.needs[x] = tuple(with_names(n, {term: name}) for n in self.system.needs[x])
+                changed.append(x)
         self.system.values[name] = term
+        self.levels[name] = 0
+        return changed
 
     def _expressions(self, x: Leaf) -> tuple[Expr, ...]:
         """Return the expressions that an equation reads: its value, or the arguments of its formula."""
@@ -253,13 +284,26 @@ def is_input(x: Leaf) -> bool:
     return x.structure is Structure.VECTOR or own
 
 
-def _local_leaves(e: Expr) -> set[Leaf]:
+@lru_cache(maxsize=1 << 12)
+def _leaves(e: Expr) -> frozenset[Leaf]:
+    return frozenset(leaves(e))
+
+
+@lru_cache(maxsize=1 << 12)
+def _parts(e: Product) -> tuple[Expr, ...]:
+    """Return the factors of a product up to its first edge, which takes all after it along."""
+    edge = next((n for n, f in enumerate(e.factors) if f in EDGES), None)
+    return e.factors if edge is None else (*e.factors[:edge], product(*e.factors[edge:]))
+
+
+@lru_cache(maxsize=1 << 12)
+def _local_leaves(e: Expr) -> frozenset[Leaf]:
     match e:
         case Sum():
-            return set().union(*(_local_leaves(t) for _, t in e.terms))
+            return frozenset[Leaf]().union(*(_local_leaves(t) for _, t in e.terms))
         case Product() if e.factors[0] in EDGES:
-            return set()
+            return frozenset()
         case Product():
-            return _local_leaves(e.factors[0]) | _local_leaves(product(*e.factors[1:]))
+            return frozenset[Leaf]().union(*map(_local_leaves, _parts(e)))
         case _:
-            return leaves(e)
+            return _leaves(e)

@@ -49,13 +49,13 @@ class Stored(NamedTuple):
 
     def entries(self, slot: Callable[[int, bool], Any], number: Callable[[int, bool], Any]) -> list[Any]:
         """Return the entries row by row, given a function of the k-th slot or number and a sign."""
-        found: list[Any] = []
-        for code in self.layout.codes:
+        found, codes = dict[int, Any](VALUES), self.layout.codes
+        for code in dict.fromkeys(codes):
             if code >= FIRST:
-                found.append(slot((code - FIRST) >> 1, bool(code & 1)))
-            else:
-                found.append(VALUES[code] if code >= 0 else number((-1 - code) >> 1, not code & 1))
-        return found
+                found[code] = slot((code - FIRST) >> 1, bool(code & 1))
+            elif code < 0:
+                found[code] = number((-1 - code) >> 1, not code & 1)
+        return [found[code] for code in codes]
 
     def shown(self) -> KnownBlock:
         """Return an array of floats and slots."""
@@ -81,19 +81,20 @@ class Layouts:
         """Return a block of entries as a value."""
         slots: dict[int, int] = {}
         numbers: dict[float, tuple[int, float]] = {}
-        codes = tuple([self._code(x, slots, numbers) for x in entries])
+        found: list[int] = []
+        for x in entries:
+            if type(x) is int:
+                found.append(FIRST + 2 * slots.setdefault(x >> 1, len(slots)) + (x & 1))
+            elif x in LITERALS:
+                found.append(LITERALS[x])
+            else:
+                k, first = numbers.setdefault(abs(x), (len(numbers), x))
+                found.append(-1 - 2 * k - (x != first))
+        codes = tuple(found)
         layout = self._known.get((shape, codes))
         if layout is None:
             layout = self._known[shape, codes] = Layout(shape, codes)
         return Stored(layout, list(slots), [x for _, x in numbers.values()])
-
-    def _code(self, x: Entry, slots: dict[int, int], numbers: dict[float, tuple[int, float]]) -> int:
-        if type(x) is int:
-            return FIRST + 2 * slots.setdefault(x >> 1, len(slots)) + (x & 1)
-        if x in LITERALS:
-            return LITERALS[x]
-        k, first = numbers.setdefault(abs(x), (len(numbers), x))
-        return -1 - 2 * k - (x != first)
 
 
 class Reading:
@@ -209,7 +210,8 @@ class Memory:
 
     def get(self, x: Expr, body: int, column: Column | None = None) -> Stored | None:
         """Return a value that was stored, or None."""
-        return self.table(x, column).get(body)
+        table = self.tables.get((x, column))
+        return None if table is None else table.get(body)
 
     def new_slots(self, count: int) -> range:
         """Return new slots."""

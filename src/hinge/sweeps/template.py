@@ -210,17 +210,20 @@ def _store(
 
 
 def _source(graph: Graph, x: Any) -> Source:
-    if not isinstance(x, Scalar):
+    if type(x) is not Scalar:
         return LITERAL, float(x) + 0.0, False
-    node = graph.nodes[x.index]
+    index = x.index
+    node = graph.nodes[index]
     if node[0] == "input":
         return PASSED, node[1], x.negative
-    return UNIFORM if graph.known[x.index] == BOUND else OUTPUT, x.index, x.negative
+    return UNIFORM if graph.known[index] == BOUND else OUTPUT, index, x.negative
 
 
 def _frontier(graph: Graph) -> set[int]:
     """Return the uniform nodes that run-time nodes read, and those that may divide by zero."""
     known, found = graph.known, set[int]()
+    if BOUND not in known:
+        return found
     for index, (node, when) in enumerate(zip(graph.nodes, known, strict=True)):
         if when == RUN and node[0] != "input":
             for i in node[1:]:

@@ -80,6 +80,7 @@ def without_garbage() -> Generator[None]:
 class _Tracer(AtWorld):
     readout: Readout | None = None
     inputs: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    multiplication: Multiplication | None = None
 
     def run(self) -> Code:
         self._take_inputs()
@@ -258,13 +259,11 @@ class _Tracer(AtWorld):
                 return self._product(o)
 
     def _product(self, o: ProductOutput) -> KnownBlock:
-        """Multiply matrices from the right."""
-        *lefts, found = [self.operator(f) for f in o.factors]
-        stage = len(self.program.stages)
-        for k, left in reversed(list(enumerate(lefts))):
-            made = Multiplication(self.memory, left, found, stage)
-            found = made.run(negative=o.negative and k == 0, mirror=o.mirror and k == 0)
-        return found
+        """Multiply matrices, whose copies all products share."""
+        if self.multiplication is None:
+            self.multiplication = Multiplication(self.memory, len(self.program.stages))
+        factors = [self.operator(f) for f in o.factors]
+        return self.multiplication.run(factors, negative=o.negative, mirror=o.mirror)
 
     def _vector(self, x: Leaf) -> KnownBlock:
         found = zeros(self.binding.length(x.range))

@@ -118,9 +118,10 @@ class NumpyProgram:
         name: str,
         doc: str,
         finish: Callable[[Any], Any] | None = None,
+        names: Sequence[str] | None = None,
     ) -> Callable[..., Any]:
         """Return the fallback: this target has no fast path."""
-        del shapes, name, doc, finish
+        del shapes, name, doc, finish, names
         return fallback
 
     def listing(self, language: str) -> str:

@@ -87,11 +87,13 @@ class Executable(Protocol):
         name: str,
         doc: str,
         finish: Callable[[Any], Any] | None = None,
+        names: Sequence[str] | None = None,
     ) -> Callable[..., Any]:
         """Return a function of one state's arrays in the order of the inputs, with results of these shapes.
 
         Arguments without a fast path go to the fallback. `finish` makes of the results, the only one or a
-        dict of them, what the function returns; the fallback has done so.
+        dict of them, what the function returns; the fallback has done so. `names` are their names in that
+        dict, in order, if these are not the program's own.
         """
         ...
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hinge.sweeps import Code
+from hinge.kernels import count
+from hinge.sweeps import Call, Code
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
@@ -38,7 +39,7 @@ ALIGNED = "alignstack(64)"
 #: than the stack pointer, by instructions that are a byte shorter. Code that does not fit the instruction
 #: cache, some 30 KB, from this many lines of text on, waits for the decoder: it takes up to a fifth less.
 #: Shape R needs its registers for addresses.
-LONG_TEXT = 4000
+LONG_TEXT = 3700
 ROOM = """\
   %few = and i64 %stop, 15
   %some = add i64 %few, 1
@@ -59,6 +60,8 @@ class Module:
 
 def choose_shape(code: Code) -> Shape:
     """Return the shape that is best for the size of the code."""
+    if sum(count(k).total for k in {c.kernel for c in code.calls if isinstance(c, Call)}) > MOST_HYBRID:
+        return "R"  # whatever the loops: every kernel is written once at least
     total, with_loops = code.operations().total, written(segments(code))
     if total <= (FEW if with_loops <= WORTH_LOOPS * total else MOST_UNROLLED):
         return "U"

@@ -252,14 +252,18 @@ class NativeProgram:
         name: str,
         doc: str,
         finish: Callable[[Any], Any] | None = None,
+        names: Sequence[str] | None = None,
     ) -> Callable[..., Any]:
-        """Return a builtin function of arrays, in the inputs' order; other arguments go to the fallback."""
+        """Return a builtin function of arrays, in the inputs' order; other arguments go to the fallback.
+
+        `names` are the names of results for `finish`, in the program's order, if they are not its own.
+        """
         s = self.signature
         return make_entry(
             self._shown(),
             list(s.inputs.values()),
             list(shapes),
-            list(s.results),
+            list(names or s.results),
             fallback,
             name=name,
             doc=doc,

@@ -193,19 +193,41 @@ def slots_shown(code: Code) -> Iterator[int]:
 
 @dataclass
 class Places:
-    """The places of slots in scratch, counted in values."""
+    """The places of slots in scratch, counted in values.
+
+    `free` are stretches of places whose slots are dead: (start, size) in order.
+    """
 
     size: int = 0
     of: dict[int, int] = field(default_factory=dict[int, int])
+    free: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     def more(self, size: int) -> int:
         """Return the first of this many new places."""
         self.size += size
         return self.size - size
 
-    def put(self, slots: Sequence[int]) -> int:
-        """Give places to slots, one after the other, and return the first."""
-        start = self.more(len(slots))
+    def give_back(self, start: int, size: int) -> None:
+        """Let places be used again."""
+        merged: list[tuple[int, int]] = []
+        for at, count in sorted([*self.free, (start, size)]):
+            if merged and sum(merged[-1]) == at:
+                merged[-1] = merged[-1][0], merged[-1][1] + count
+            else:
+                merged.append((at, count))
+        self.free = merged
+
+    def again(self, size: int) -> int:
+        """Return the first of this many places that were given back, or new ones."""
+        for k, (at, count) in enumerate(self.free):
+            if count >= size:
+                self.free[k : k + 1] = [(at + size, count - size)] if count > size else []
+                return at
+        return self.more(size)
+
+    def put(self, slots: Sequence[int], *, again: bool = False) -> int:
+        """Give places to slots, one after the other, and return the first; perhaps `again` used ones."""
+        start = self.again(len(slots)) if again else self.more(len(slots))
         self.of.update(zip(slots, range(start, start + len(slots)), strict=True))
         return start
 

@@ -11,24 +11,43 @@ import numpy as np
 
 from hinge.sweeps import Call, Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import Places, Run, Segment, kernel_of
+from hinge.targets.llvm.plan import Places, Run, Segment, kernel_of, slots_read, slots_shown
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
+
+
+def placed(code: Code, parts: Sequence[Segment]) -> Places:
+    """Return places for inputs and for the stores of each part, those of dead slots used again.
+
+    A part's stores lie together, and their places are free when no later part and no result reads any.
+    """
+    places = Places()
+    for slots in code.inputs.values():
+        places.put(slots)
+    last: dict[int, int] = {}
+    for number, part in enumerate(parts):
+        reads = (part,) if isinstance(part, DenseCall) else part.calls
+        last |= {s: number for c in reads for s in slots_read(c)}
+    last |= dict.fromkeys(slots_shown(code), len(parts))
+    ends: dict[int, list[tuple[int, int]]] = {}
+    for number, part in enumerate(parts):
+        for block in ends.pop(number - 1, ()):
+            places.give_back(*block)
+        if isinstance(part, DenseCall):
+            stores = [x.index for x in part.result.flat]
+        else:
+            stores = [s for c in part.calls for s in c.stores]
+        start = places.put(stores, again=True)
+        end = max((last.get(s, number) for s in stores), default=number)
+        ends.setdefault(end, []).append((start, len(stores)))
+    return places
 
 
 class Rolled(InMemory):
     """A block of states: one loop over the runs between two solves, with a switch on the kernel."""
 
     def __init__(self, w: Writer, code: Code, parts: Sequence[Segment]) -> None:
-        places = Places()
-        for slots in code.inputs.values():
-            places.put(slots)
-        for part in parts:
-            if isinstance(part, DenseCall):
-                places.put([x.index for x in part.result.flat])
-            else:
-                places.put([s for c in part.calls for s in c.stores])
-        super().__init__(w, code, places)
+        super().__init__(w, code, placed(code, parts))
         self.parts = parts
 
     def run(self) -> None:

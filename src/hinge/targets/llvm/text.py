@@ -100,6 +100,7 @@ class Writer:
     functions: dict[str, str] = field(default_factory=dict[str, str])
     loop_start: int = 0
     _count: int = 0
+    _values: int = 0
     _calls: dict[str, str] = field(default_factory=dict[str, str])
     tables: dict[str, str] = field(default_factory=dict[str, str])
     circles: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
@@ -113,9 +114,13 @@ class Writer:
         return f"%{hint or 't'}{self._count}"
 
     def let(self, text: str) -> str:
-        """Write an instruction with a result, and return its name."""
-        self._count = n = self._count + 1
-        name = f"%t{n}"
+        """Write an instruction with a result, and return its name.
+
+        Results are numbered in the order of their lines, without gaps: LLVM then takes the numbers for its
+        own, and keeps no table of names.
+        """
+        name = f"%{self._values}"
+        self._values += 1
         self.lines.append(f"  {name} = {text}")
         return name
 
