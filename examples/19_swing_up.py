@@ -41,7 +41,9 @@ def main(rounds: int = ROUNDS) -> int:
         share = mean / (1 - 0.9 ** (k + 1)), np.sqrt(square / (1 - 0.99 ** (k + 1)))
         force -= PACE * (1 - k / rounds) * share[0] / (share[1] + 1e-8)
     best = force[int(loss.argmin())]
-    for _ in range(40):  # Newton's method, some of the way each time: the least change of forces that brings the last state there
+    for _ in range(
+        40
+    ):  # Newton's method, a part of the way each time: the least change of forces to get there
         end = roll(start, tau=best)
         off = np.concatenate([_off(end.q), end.qd])
         rows = roll.pull(

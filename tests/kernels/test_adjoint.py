@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hinge.kernels import OPS, Graph, adjoint, apply, duals, finish, fresh_level, on_duals, rates, verify
+from hinge.kernels import OPS, Graph, adjoint_of, apply, duals, finish, fresh_level, on_duals, rates, verify
 
 from .expressions import program
 
@@ -20,7 +20,7 @@ def traced(f):
 
 def gradients(kernel, at, weights):
     given = dict(at.items()) | {("weight", k): c for k, c in enumerate(weights)}
-    return adjoint(kernel, NAMES).evaluate(given)
+    return adjoint_of(kernel, NAMES).evaluate(given)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -29,7 +29,7 @@ def test_adjoints_of_random_programs_are_their_differences(seed):
     rng = np.random.default_rng(seed)
     at = dict(zip(NAMES, rng.standard_normal(4), strict=True))
     weights = rng.standard_normal(len(kernel.outputs))
-    verify(adjoint(kernel))
+    verify(adjoint_of(kernel))
     found = gradients(kernel, at, weights)
     assert list(found) == list(NAMES)
 
@@ -52,7 +52,7 @@ def test_every_operation_has_the_adjoint_of_its_rate(name):
         at, along = rng.uniform(0.2, 2.0, (2, op.arity))
         graph = Graph()
         kernel = finish(graph, {"out": apply(name, *(graph.input(k) for k in range(op.arity)))})
-        found = adjoint(kernel, range(op.arity)).evaluate({**dict(enumerate(at)), ("weight", "out"): 1.7})
+        found = adjoint_of(kernel, range(op.arity)).evaluate({**dict(enumerate(at)), ("weight", "out"): 1.7})
         level = fresh_level()
         args = duals(np.array(at, dtype=object), along, level)
         value = {"add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
@@ -65,7 +65,7 @@ def test_what_an_output_ignores_has_no_gradient():
     graph = Graph()
     a, b = graph.input("a"), graph.input("b")
     kernel = finish(graph, {"x": a * 2.0, "one": 1.0, "floor": apply("floor", b)})
-    found = adjoint(kernel, ["a", "b", "none"]).evaluate(
+    found = adjoint_of(kernel, ["a", "b", "none"]).evaluate(
         {"a": 0.3, "b": 0.4, ("weight", "x"): 3.0, ("weight", "floor"): 5.0}
     )
     assert found == {"a": 6.0, "b": 0.0, "none": 0.0}

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from hinge.kernels import Graph, Kernel, adjoint, finish
+from hinge.kernels import Graph, Kernel, adjoint_of, finish
 from hinge.model import Robot, Unit, units
 from hinge.model.joints import JointType
 from hinge.sweeps import Block, Call, Code, Result, Slot
@@ -79,7 +79,7 @@ def pulled(
             coordinates = _transposed(kind.unrate, kind.nq, found, weight) if row == "q" else weight
             given |= {("weight", (name, k)): c for k, c in enumerate(coordinates)}
         wanted = [(name, k) for name in by for k in range(_size(kind, inputs[name]))]
-        whole = adjoint(kernel, wanted).evaluate(given)
+        whole = adjoint_of(kernel, wanted).evaluate(given)
         blocks = {name: _block([x for key, x in whole.items() if key[0] == name]) for name in by}
         return {
             name: _transposed(kind.rate, kind.nv, x[name], g) if inputs[name] == "q" else g

@@ -14,7 +14,7 @@ from hinge.kernels.kernel import Instruction, Kernel, finish
 from hinge.kernels.ops import OPS
 
 
-def adjoint(kernel: Kernel, by: Iterable[Hashable] | None = None) -> Kernel:
+def adjoint_of(kernel: Kernel, by: Iterable[Hashable] | None = None) -> Kernel:
     """Return the kernel of the gradients by these inputs, all unless given.
 
     It takes the inputs of the kernel and the weights of its outputs: ("weight", key) for the output of a key.
