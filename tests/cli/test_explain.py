@@ -176,3 +176,26 @@ def test_help_has_all_verbs(capsys):
         main(["explain", "--help"])
     shown = capsys.readouterr().out
     assert all(verb in shown for verb in VERBS)
+
+
+def test_derivatives(capsys):
+    assert main(["explain", "gravity_force", "--by", "q", "--robot", "double_pendulum"]) == 0
+    assert "by_q" in capsys.readouterr().out
+    found = explained("coriolis_force", "double_pendulum", [], "body", False, by=("q", "qd"))
+    assert set(found.given) == {"by_q", "by_qd"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gravity_force", "--by", "qd"], "gravity_force does not depend on qd"),
+        (["mass_matrix", "--by", "q"], "three indices"),
+        (["log_determinant", "--by", "q"], "log_determinant_gradient"),
+        (["closed_dynamics", "--by", "q"], "read off"),
+        (["gravity_force", "--by", "qq"], "by: expected 'q'"),
+        (["forward_dynamics_derivatives"], "hinge explain forward_dynamics --by q"),
+    ],
+)
+def test_derivatives_that_are_not(capsys, words, message):
+    assert main(["explain", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -15,12 +15,11 @@ from hinge.sweeps.contract import (
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.law import ForceLaw
-from hinge.sweeps.lowering import lower
+from hinge.sweeps.lowering import Factors, lower
 from hinge.sweeps.program import (
     Apply,
     BlockOutput,
     Direction,
-    Factors,
     Meet,
     OperatorOutput,
     Pass,

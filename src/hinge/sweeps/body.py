@@ -43,8 +43,9 @@ from hinge.sweeps.factor import (
     triangular_inverse,
     triangular_root,
 )
-from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, is_mirrored, operand
+from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.slots import Memory, Reading, Stored
+from hinge.sweeps.symmetry import is_mirrored
 from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.sweeps.wide import Widened
 from hinge.tree import WORLD
