@@ -18,6 +18,7 @@ from benchmarks import (
     million,
     operational,
     operations,
+    rollout,
     simulate,
     single,
     threads,
@@ -41,6 +42,7 @@ QUESTIONS: dict[str, command.Question] = {
     "million": million.tables,
     "operational": operational.tables,
     "operations": operations.tables,
+    "rollout": rollout.tables,
     "simulate": simulate.tables,
     "verbs": verbs.tables,
 }

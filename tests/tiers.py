@@ -59,6 +59,7 @@ SAMPLED: dict[str, int] = {
     "tests/sim/test_height_fields.py": 2,
     "tests/sim/test_limits.py": 2,
     "tests/sim/test_parameters.py": 2,
+    "tests/sim/test_rollout.py": 2,
     "tests/sim/test_simulate.py": 2,
     "tests/sweeps/test_lowering.py": 4,
     "tests/sweeps/test_trace.py": 4,

@@ -246,6 +246,7 @@ from hinge.sim import (
     simulate as simulate,
     linearize as linearize,
     Linearization as Linearization,
+    Rollout as Rollout,
     Run as Run,
     load_run as load_run,
     save_run as save_run,

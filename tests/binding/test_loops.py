@@ -10,7 +10,7 @@ import hinge
 from hinge.algebra import H
 from hinge.binding import bind, choose_frames
 from hinge.dynamics.expressions import CATALOGUE
-from hinge.model import back_substituted, eliminated
+from hinge.spatial import back_substituted, eliminated
 from hinge.targets.dense import system_of
 from tests.dynamics.loops import CASES, Looped, embedded
 

@@ -28,6 +28,9 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "14_ball_and_blocks": ((), "they roll, slide and rock as they must."),
     "15_squeeze": ((), "it holds, slips and falls as it must."),
     "16_many_falls": None,  # below
+    "17_iterative_lqr": ((), "both are there."),
+    "18_masses_by_gradients": ((), "the masses are known."),
+    "19_swing_up": ((), "it stands upright."),
     "demo": None,  # below
 }
 

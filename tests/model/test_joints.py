@@ -456,3 +456,18 @@ def test_the_smooth_difference_is_finite_at_half_a_turn():
         half = joint.neutral()
         half[:2] = 0.0, 1.0
         assert np.isfinite(joint.smooth_difference(joint.neutral(), half)).all()
+
+
+@each
+def test_unrate_takes_rates_back(joint, state):
+    q, qd = state
+    found = joint.unrate(q, joint.rate(q, qd))
+    if joint.kind in ("rolling_ball", "wheeled"):
+        assert found is None
+        return
+    assert_allclose(found, qd, atol=1e-13)
+    if joint.nv:  # the default, which joint types of a user have
+        assert_allclose(joints.JointType.unrate(joint, q, joint.rate(q, qd)), qd, atol=1e-12)
+    if joint.has_quaternion:
+        along = np.concatenate([q[..., :4], 0 * q[..., 4:]], axis=-1)
+        assert_allclose(joint.unrate(q, along)[..., :3], 0 * qd[..., :3], atol=1e-13)

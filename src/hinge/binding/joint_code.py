@@ -6,12 +6,12 @@ one type share a kernel. The joints of an embedded loop are one joint, `hinge.mo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Literal, TypeAlias, cast
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
-from hinge.kernels import Graph, Kernel, finish
+from hinge.kernels import Graph, Kernel, adjoint_of, finish
 from hinge.model import Robot, Unit, units
 from hinge.model.joints import JointType
 from hinge.sweeps import Block, Call, Code, Result, Slot
@@ -21,19 +21,28 @@ Row: TypeAlias = Literal["q", "qd"] | int
 Formula: TypeAlias = Callable[[JointType, Mapping[str, Block]], Mapping[str, Block]]
 
 
-def jointwise(robot: Robot, inputs: Mapping[str, Row], results: Mapping[str, Row], formula: Formula) -> Code:
-    """Return the code of a formula at every joint of a robot."""
+def jointwise(
+    robot: Robot,
+    inputs: Mapping[str, Row],
+    results: Mapping[str, Row],
+    formula: Formula,
+    *,
+    lean: bool = False,
+) -> Code:
+    """Return the code of a formula at every joint of a robot; if `lean`, without inputs that it ignores."""
+    kinds = dict.fromkeys(unit.type for unit in units(robot) if unit.type.nv)
+    kernels = {kind: _traced(kind, inputs, formula) for kind in kinds}
+    if lean:
+        used = {name for kernel in kernels.values() for name, _ in _keys(kernel.inputs)}
+        inputs = {name: row for name, row in inputs.items() if name in used}
     lengths = {name: _length(robot, row) for name, row in inputs.items()}
     starts = dict(zip(lengths, np.cumsum([0, *lengths.values()]).tolist(), strict=False))
     found = {name: np.zeros(_length(robot, row), dtype=object) for name, row in results.items()}
-    kernels: dict[JointType, Kernel] = {}
     calls: list[Call] = []
     slots = sum(lengths.values())
     for body, unit in enumerate(units(robot)):
         if unit.type.nv == 0:
             continue
-        if unit.type not in kernels:
-            kernels[unit.type] = _traced(unit.type, inputs, formula)
         kernel = kernels[unit.type]
         loads = tuple(starts[n] + _at(unit, inputs[n], k) for n, k in _keys(kernel.inputs))
         stores = range(slots, slots + len(kernel.outputs))
@@ -43,6 +52,66 @@ def jointwise(robot: Robot, inputs: Mapping[str, Row], results: Mapping[str, Row
             found[name][_at(unit, results[name], k)] = Slot(slot)
     given = {name: tuple(range(starts[name], starts[name] + n)) for name, n in lengths.items()}
     return Code(tuple(calls), given, tuple(Result(n, x) for n, x in found.items()), slots)
+
+
+def pulled(
+    inputs: Mapping[str, Row],
+    results: Mapping[str, Row],
+    formula: Formula,
+    weights: Mapping[str, Sequence[str]],
+    by: Sequence[str],
+) -> Formula:
+    """Return the formula of gradients of a formula: its adjoint, in the tangent space of the joint.
+
+    `weights` names for results of the formula the rows of weights, whose sum counts, and `by` the rows like q
+    or qd to differentiate by. The gradient by a row has its name. Weights of q and gradients by q are of
+    length nv, along velocities: q moves with `rate`, and what q comes out as moves with `unrate`.
+    """
+
+    def gradients(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+        kernel = _traced(kind, inputs, formula)
+        given: dict[Hashable, Any] = {(name, k): x[name][k] for name, k in _keys(kernel.inputs)}
+        shown = kernel.evaluate(given)
+        for name, row in results.items():
+            found = _block([shown[name, k] for k in range(_size(kind, row))])
+            rows = [x[weight] for weight in weights.get(name, ())]
+            weight = sum(rows[1:], rows[0]) if rows else np.zeros(kind.nv)
+            coordinates = _transposed(kind.unrate, kind.nq, found, weight) if row == "q" else weight
+            given |= {("weight", (name, k)): c for k, c in enumerate(coordinates)}
+        wanted = [(name, k) for name in by for k in range(_size(kind, inputs[name]))]
+        whole = adjoint_of(kernel, wanted).evaluate(given)
+        blocks = {name: _block([x for key, x in whole.items() if key[0] == name]) for name in by}
+        return {
+            name: _transposed(kind.rate, kind.nv, x[name], g) if inputs[name] == "q" else g
+            for name, g in blocks.items()
+        }
+
+    return gradients
+
+
+def _transposed(linear: Callable[[Block, Block], Any], size: int, q: Block, weight: Block) -> Block:
+    """Return the adjoint of a linear function of `size` numbers at q, applied to weights."""
+    columns = (linear(q, e) for e in np.eye(size))
+    return _block([(column * weight).sum() for column in columns])
+
+
+def _block(values: Sequence[Any]) -> Block:
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def summed(rows: int, length: int) -> Code:
+    """Return the code of the sum of so many rows of numbers, x0, x1 …"""
+    graph = Graph()
+    kernel = finish(graph, {"sum": sum(map(graph.input, range(rows)))})
+    given = {f"x{n}": tuple(range(n * length, n * length + length)) for n in range(rows)}
+    stores = range(rows * length, rows * length + length)
+    calls = [
+        Call(kernel, tuple(n * length + k for n in range(rows)), (), (at,), -1, 0)
+        for k, at in enumerate(stores)
+    ]
+    return Code(tuple(calls), given, (Result("sum", _block(list(map(Slot, stores)))),), stores.stop)
 
 
 def _traced(kind: JointType, inputs: Mapping[str, Row], formula: Formula) -> Kernel:

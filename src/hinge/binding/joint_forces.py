@@ -5,12 +5,16 @@ A spring pulls along `difference(rest, q)` of the joint type, by its formula wit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from hinge.model.joints import JointType
 from hinge.sweeps import Block, zeros
+
+#: The numbers of a joint's own forces that can be given, in the order of `parameters["friction"]`.
+PASSIVE = ("damping", "friction", "stiffness")
 
 
 def passive_force(kind: JointType, numbers: PassiveNumbers, q: Block, qd: Block) -> Block:
@@ -41,6 +45,21 @@ class PassiveNumbers:
         damping, friction, stiffness = given.reshape(-1, 3).T
         whole = np.concatenate([damping, friction, self.speed, stiffness, self.rest])
         return PassiveNumbers(whole, len(damping))
+
+
+def gradients_by_numbers(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    """Return gradients of cᵀ forward dynamics by numbers of a joint, with the weights lam = 𝓜⁻¹ c.
+
+    Rotors are on the diagonal of 𝓜; forces of the joint's own are linear in damping, friction and stiffness,
+    those of each coordinate in its own.
+    """
+    found: dict[str, Block] = {"rotors": -(x["lam"] * x["qdd"])}
+    one, none = np.ones(kind.nv), np.zeros(kind.nv)
+    for k, name in enumerate(PASSIVE):
+        damping, friction, stiffness = (one if k == n else none for n in range(len(PASSIVE)))
+        whole = np.concatenate([damping, friction, x["friction_speed"], stiffness, x["rest"]])
+        found[name] = x["lam"] * passive_force(kind, PassiveNumbers(whole, kind.nv), x["q"], x["qd"])
+    return found
 
 
 def _stretch(kind: JointType, rest: Block, q: Block) -> Block:

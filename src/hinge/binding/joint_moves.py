@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from hinge.kernels import duals, fresh_level, rates
-from hinge.model.joints import JointType, VectorJoint
-from hinge.sweeps import Block, symmetric_inverse
+from hinge.model.joints import JointType
+from hinge.sweeps import Block
 
 
 def move_change(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
@@ -20,7 +20,9 @@ def move_change(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
     level = fresh_level()
     end = kind.normalized(_sum(kind, x, level))
     q = _without(end, level)
-    return {"q": q, "dq": _unrate(kind, q, rates(end, level))}
+    change = kind.unrate(q, rates(end, level))
+    assert change is not None, f"{kind.kind} joints are refused before"
+    return {"q": q, "dq": change}
 
 
 def move_rate(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
@@ -49,12 +51,3 @@ def _without(x: Block, level: int) -> Block:
     found = np.empty(x.shape, dtype=object)
     found[:] = [y.value if getattr(y, "level", None) == level else y for y in x]
     return found
-
-
-def _unrate(kind: JointType, q: Block, dq: Block) -> Block:
-    """Return the velocity whose rate is dq: least squares, zero along a unit quaternion itself."""
-    if isinstance(kind, VectorJoint):
-        return dq
-    unit = np.eye(kind.nv).astype(object)
-    columns = np.stack([np.asarray(kind.rate(q, e), dtype=object) for e in unit], axis=-1)
-    return symmetric_inverse(columns.T @ columns) @ (columns.T @ dq)

@@ -20,8 +20,7 @@ import numpy as np
 
 from hinge.binding.site import RobotSite
 from hinge.binding.steps import Chain
-from hinge.model import back_substituted, eliminated
-from hinge.spatial import cross
+from hinge.spatial import back_substituted, cross, eliminated
 from hinge.sweeps import Block, zeros
 
 

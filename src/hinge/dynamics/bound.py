@@ -163,6 +163,11 @@ _PARAMETERS = [x.name for x in PARAMETERS]
 _ROWS = [x.name for x in ROW_INPUTS]
 
 
+def _has_own_forces(x: Leaf) -> bool:
+    """Tell whether a letter is τⱼ, or a derivative of it."""
+    return x is tau_j or (x.origin is not None and x.origin.kind == "partial" and x.origin.of is tau_j)
+
+
 def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[str]:
     """Return the names of parameters that are inputs of each call, or raise an ArgumentError."""
     refuse_text("parameters", parameters)
@@ -172,7 +177,7 @@ def checked_parameters(parameters: Iterable[str], letters: set[Leaf]) -> list[st
             continue
         if name not in _PARAMETERS:
             raise ArgumentError(f"parameters: expected names among {', '.join(_PARAMETERS)}, got {name!r}")
-    if friction.name in found and tau_j not in letters:
+    if friction.name in found and not any(map(_has_own_forces, letters)):
         raise ArgumentError(
             f"parameters: {friction.name!r} is not in the expression; use a verb with the joints' own "
             "forces, such as expression('forward_dynamics', passive=True), or τⱼ itself"

@@ -12,19 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Expr, Leaf, One, Zero, context_of, f_ext, g, leaf, letters_of, value
+from hinge.algebra import Expr, Joint, Leaf, One, Zero, context_of, f_ext, g, leaf, letters_of, value
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.cached import compiled
+from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import checked_names, one_expression, thing
-from hinge.dynamics.expressions import VALUE, Parts
+from hinge.dynamics.expressions import Parts, expression, mass
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.spatial import Array, ArrayLike
 
-__all__ = ["Pull", "Push", "gradient", "jvp", "second_derivatives", "vjp"]
+__all__ = [
+    "Pull",
+    "Push",
+    "gradient",
+    "jvp",
+    "pulled_accelerations",
+    "pulled_parts",
+    "second_derivatives",
+    "vjp",
+]
 
 
 class _Differential:
@@ -183,6 +193,36 @@ def vjp(
     name, each (…, nv), in sweeps of linear cost: it is the adjoint of the operator that `derivative` returns.
     """
     return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed})
+
+
+@cache
+def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Parts:
+    """Return gradients of Σ cᵀ result over these results of a verb: by_q …, those that are not zero.
+
+    The weights of a result are the letter c_<result>.
+    """
+    total: dict[str, Expr] = {}
+    for name in of:
+        e = parts.expressions[name]
+        c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
+        for n in by:
+            part = algebraic(e, thing(n)).T @ c
+            total[n] = total[n] + part if n in total else part
+    return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
+
+
+@cache
+def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts:
+    """Return gradients of cᵀ forward_dynamics where its value is known, the letter qdd.
+
+    With λ = 𝓜⁻¹ c, they are λ by tau and −(∂ID/∂x)ᵀ λ by all else: no sweep computes qdd again.
+    """
+    inverse, fd = (
+        one_expression(expression(f"{n}_dynamics", passive=passive)) for n in ("inverse", "forward")
+    )
+    c = leaf("c_forward_dynamics", Joint, One, meaning="weights of forward_dynamics")
+    lam = value(mass.inv() @ c, context=context_of(fd))
+    return Parts({f"by_{n}": lam if n == "tau" else -(algebraic(inverse, thing(n)).T @ lam) for n in by})
 
 
 def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[str] = ()) -> Compiled:

@@ -6,13 +6,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from types import FunctionType
 from typing import cast
 
-from hinge.binding import Formula, Row, jointwise, of_this_package
+from hinge.binding import Formula, Row, jointwise, of_this_package, summed
 from hinge.dynamics.cached import JOINT_PROGRAMS
 from hinge.model import Robot, units
 from hinge.pipeline import build, in_order
+from hinge.sweeps import Code
 from hinge.targets import Executable, Traced, best_target
 
-__all__ = ["joint_program"]
+__all__ = ["joint_program", "sum_program"]
 
 
 def joint_program(
@@ -23,38 +24,36 @@ def joint_program(
     formula: Formula,
     *,
     target: str | None = None,
+    lean: bool = False,
 ) -> Executable:
-    """Return the program of a formula at every joint.
+    """Return the program of a formula at every joint; if `lean`, without inputs that the formula ignores.
 
     The formula is traced, and its code tells the program from others, in memory and on disk; `name` is only
     what the cache calls it. Inputs are taken in the order in which `build` puts them: q, qd, qdd, tau, then
     as given.
     """
     target = target or best_target()
-    known = _known_by(robot, inputs, results, formula)
+    known = None if lean else _known_by(robot, inputs, results, formula)
     found = JOINT_PROGRAMS.get((known, target)) if known is not None else None
     if found is None:
-        found = _traced(robot, name, inputs, results, formula, target)
+        code = in_order(jointwise(robot, inputs, results, formula, lean=lean))
+        found = _built(code, f"{name} at the joints of {robot.name}", target)
         if known is not None:
             JOINT_PROGRAMS.put((known, target), found)
     return found
 
 
-def _traced(
-    robot: Robot,
-    name: str,
-    inputs: Mapping[str, Row],
-    results: Mapping[str, Row],
-    formula: Formula,
-    target: str,
-) -> Executable:
-    code = in_order(jointwise(robot, inputs, results, formula))
+def sum_program(rows: int, length: int, *, target: str | None = None) -> Executable:
+    """Return the program of the sum of so many rows of numbers: inputs x0, x1 …, result sum."""
+    return _built(summed(rows, length), f"the sum of {rows} rows", target or best_target())
+
+
+def _built(code: Code, title: str, target: str) -> Executable:
     identity = code.identity()
     found = JOINT_PROGRAMS.get((identity, target))
     if found is not None:
         return found
-    made = build(Traced(code, identity, f"{name} at the joints of {robot.name}"), target=target)
-    return JOINT_PROGRAMS.put((identity, target), made)
+    return JOINT_PROGRAMS.put((identity, target), build(Traced(code, identity, title), target=target))
 
 
 def _known_by(

@@ -5,6 +5,7 @@ a value that can be read, counted, verified, interpreted and compiled. The table
 each operation.
 """
 
+from hinge.kernels.adjoint import adjoint_of
 from hinge.kernels.counting import Operations, count
 from hinge.kernels.dual import Dual, duals, fresh_level, on_duals, rates, value_of
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
@@ -29,6 +30,7 @@ __all__ = [
     "Scalar",
     "Uniform",
     "Value",
+    "adjoint_of",
     "apply",
     "count",
     "duals",

@@ -34,7 +34,7 @@ from hinge.model.inertial import (
     with_inertial_parameters,
 )
 from hinge.model.limits import JointRows, LimitReport, Stops, joint_rows, limit_report, stops_of
-from hinge.model.loop_motion import LoopMotion, back_substituted, eliminated
+from hinge.model.loop_motion import LoopMotion
 from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
 from hinge.model.loops import Loop
 from hinge.model.moving_parts import Unit, release_loops, units, with_loops, without_loops
@@ -124,7 +124,6 @@ __all__ = [
     "as_vector",
     "at_joints",
     "attach",
-    "back_substituted",
     "carry_state",
     "check",
     "check_inertial_parameters",
@@ -147,7 +146,6 @@ __all__ = [
     "difference_derivatives",
     "digest",
     "effort_subspace",
-    "eliminated",
     "embed_couplings",
     "enforce",
     "every_closure",

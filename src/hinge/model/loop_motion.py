@@ -7,9 +7,9 @@ Where a pivot vanishes, at a dead centre of the independent coordinates, results
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from hinge.model.digests import digest
 from hinge.model.joints import JointType
 from hinge.model.loop_ways import LoopGeometry
 from hinge.model.loops import Loop
-from hinge.spatial import Array, Transform
+from hinge.spatial import Array, Transform, solved
 
 #: Newton steps of `normalized`, which suffice from where a step of a simulation leads.
 STEPS = 2
@@ -66,7 +66,7 @@ class LoopMotion(JointType):
         """Return the rates (…, n) of all joints, G(q) v."""
         jacobian = self.geometry.jacobian(q)[..., self.rows, :]
         ahead = jacobian[..., self.independent] @ v[..., None]
-        return self._with_dependent(-_solved(jacobian[..., self.dependent], ahead[..., 0]), v)
+        return self._with_dependent(-solved(jacobian[..., self.dependent], ahead[..., 0]), v)
 
     def _with_dependent(self, x: Array, v: Array) -> Array:
         """Return the rates of all joints from those of the dependent and of the independent ones."""
@@ -87,6 +87,15 @@ class LoopMotion(JointType):
         pairs = zip(self.members, g.apart(q), g.v_at, strict=True)
         return np.concatenate([t.rate(x, rates[..., v]) for t, x, v in pairs], axis=-1)
 
+    def unrate(self, q: Array, dq: Array) -> Array | None:
+        """Return the velocities of the independent joints, None if a joint has none."""
+        g = self.geometry
+        pairs = zip(self.members, g.apart(q), g.apart(dq), strict=True)
+        found = [v for t, x, dx in pairs if (v := t.unrate(x, dx)) is not None]
+        if len(found) < len(self.members):
+            return None
+        return np.concatenate(found, axis=-1)[..., self.independent]
+
     def normalized(self, q: Array) -> Array:
         """Return q moved onto the closures by Newton steps of the dependent joints."""
         with np.errstate(all="ignore"):
@@ -98,7 +107,7 @@ class LoopMotion(JointType):
         """Return q after a Newton step."""
         q = self._each_normalized(q)
         error, jacobian = self.geometry.at(q)
-        step = -_solved(jacobian[..., self.rows, :][..., self.dependent], error[..., self.rows])
+        step = -solved(jacobian[..., self.rows, :][..., self.dependent], error[..., self.rows])
         still = np.zeros((*step.shape[:-1], self.nv))
         return self._each_normalized(q + self._rate(q, self._with_dependent(step, still)))
 
@@ -207,35 +216,3 @@ class LoopMotion(JointType):
 
     def _refuse(self) -> NoReturn:
         raise ModelError(f"{self.loop}: expected a single joint; use release_loops(robot)")
-
-
-def eliminated(matrix: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """Return a square matrix as L U in one, without exchanges, the inverses of pivots on the diagonal."""
-    a = [list(row) for row in matrix]
-    for k, pivots in enumerate(a):
-        pivots[k] = 1.0 / pivots[k]
-        for row in a[k + 1 :]:
-            row[k] = row[k] * pivots[k]
-            for c in range(k + 1, len(a)):
-                row[c] = row[c] - row[k] * pivots[c]
-    return a
-
-
-def back_substituted(factors: Sequence[Sequence[Any]], x: Sequence[Any]) -> list[Any]:
-    """Return the solution for one right side, given the factors of `eliminated`."""
-    y = list(x)
-    for k, row in enumerate(factors):
-        for c in range(k):
-            y[k] = y[k] - row[c] * y[c]
-    for k in reversed(range(len(y))):
-        for c in range(k + 1, len(y)):
-            y[k] = y[k] - factors[k][c] * y[c]
-        y[k] = y[k] * factors[k][k]
-    return y
-
-
-def _solved(matrix: Array, x: Array) -> Array:
-    """Return matrix⁻¹ x (…, d) by elimination without exchanges."""
-    d = matrix.shape[-1]
-    factors = eliminated([[matrix[..., r, c][()] for c in range(d)] for r in range(d)])
-    return np.stack(back_substituted(factors, [x[..., r][()] for r in range(d)]), axis=-1)

@@ -161,7 +161,8 @@ def closed_forms(expressions: Expressions) -> tuple[DerivationLine, ...]:
     """Return derivatives as they are given and the steps to their closed forms, none of them weighed."""
     start = _Start.of(named(expressions))
     lines = [DerivationLine("given", "", start.given, None)]
-    lines += [DerivationLine(name, source, start.forms(s), None) for name, source, s in closing_steps(start.state)]
+    for name, source, state in closing_steps(start.state):
+        lines.append(DerivationLine(name, source, start.forms(state), None))
     return tuple(lines)
 
 

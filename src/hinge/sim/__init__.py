@@ -6,6 +6,7 @@ from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta,
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
+from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
@@ -26,6 +27,8 @@ __all__ = [
     "Linearization",
     "Midpoint",
     "Prescribed",
+    "Rolled",
+    "Rollout",
     "Run",
     "RungeKutta",
     "SemiImplicitEuler",

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.binding import Row
-from hinge.dynamics import joint_program
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
 from hinge.sim.events import Event, Indices
@@ -103,7 +102,6 @@ class AdaptiveLoop:
                 f"Dormand–Prince: stage {k + 2}",
                 row,
                 stage_buffers(k + 1),
-                k + 1 == len(DORMAND_PRINCE),
             )
             for k, row in enumerate(DORMAND_PRINCE)
         ]
@@ -307,10 +305,8 @@ def _difference(plant: Plant) -> StepCall:
         }
 
     results: dict[str, Row] = {"eq": "q", "eqd": "qd"}
-    program = joint_program(
-        plant.robot, "Dormand–Prince: error", {"h": 1, **inputs}, results, formula, target=plant.target
-    )
-    return StepCall(program, {"h": "h", **given}, {"eq": "eq", "eqd": "eqd"})
+    name, found = "Dormand–Prince: error", {"eq": "eq", "eqd": "eqd"}
+    return plant.at_joints(name, {"h": 1, **inputs}, results, formula, {"h": "h", **given}, found)
 
 
 def _polynomial(plant: Plant) -> StepCall:
@@ -324,12 +320,11 @@ def _polynomial(plant: Plant) -> StepCall:
         return {"q": kind.normalized(q), "qd": v}
 
     rows: dict[str, Row] = {"q": "q", "qd": "qd"}
-    program = joint_program(
-        plant.robot,
+    return plant.at_joints(
         "Dormand–Prince: between",
         {"h": 1, "weights": STAGES, **inputs},
         rows,
         formula,
-        target=plant.target,
+        {"h": "h", "weights": "weights", **given},
+        {"q": "q'", "qd": "qd'"},
     )
-    return StepCall(program, {"h": "h", "weights": "weights", **given}, {"q": "q'", "qd": "qd'"})

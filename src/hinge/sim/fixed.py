@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -17,14 +19,84 @@ from hinge.targets import PlainRunner, Steps, StepSchedule, Stretch, runner
 
 #: Target duration of a stretch in seconds, and bounds on its tables in bytes and in steps.
 STRETCH_SECONDS, TABLE_BYTES, TABLE_STEPS = 0.5, 64_000_000, 4096
+#: All states.
+ALL = slice(None)
+
+
+class Samples:
+    """The tables of signals at fractions of steps, and of arrays with a row for each step, for some states.
+
+    They have `rows` for so many steps, as many as there are without signals, and are filled when they are
+    asked for.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        nodes: Sequence[float],
+        held: Mapping[str, Array],
+        rows: int | None = None,
+        states: slice = ALL,
+    ) -> None:
+        self.job, self.nodes = job, nodes
+        self.signals = {
+            n: replace(x, values=x.values[states]) if x.values.ndim == 3 else x
+            for n, x in job.signals.items()
+        }
+        self.held = {n: x[states] if x.ndim == 3 else x for n, x in held.items()}
+        self.rows = self._rows() if rows is None else min(job.steps, rows)
+        self.tables = self._rooms()
+        self.of = range(0)  # the steps that the tables are of
+
+    def _rows(self) -> int:
+        steps = self.job.steps
+        row = sum(x.values.size // len(x.times) for x in self.signals.values()) * len(self.nodes)
+        row += sum(x.size // max(1, steps) for x in self.held.values())
+        return max(1, min(steps, TABLE_STEPS, TABLE_BYTES // (8 * row))) if row else steps
+
+    def _rooms(self) -> dict[str, Array]:
+        found, dtype = dict[str, Array](), self.job.dtype
+        for name, x in self.signals.items():
+            for node in self.nodes:
+                shape = (self.rows, *x.values.shape[:-2], x.values.shape[-1])
+                found[sampled(name, node)] = np.empty(shape, dtype)
+        for name, x in self.held.items():
+            found[name] = np.empty((self.rows, *x.shape[:-2], x.shape[-1]), dtype)
+        return found
+
+    def fill(self, first: int, stop: int) -> int:
+        """Fill the tables where they lack these steps; return the row of the first."""
+        job = self.job
+        if self.tables and (first < self.of.start or stop > self.of.stop):
+            self.of = range(first, min(job.steps, first + self.rows))
+            times = job.start + job.dt * np.arange(first, self.of.stop)
+            for name, x in self.signals.items():
+                for node in self.nodes:
+                    self._put(sampled(name, node), x.at(times + node * job.dt))
+            for name, x in self.held.items():
+                self._put(name, x[..., self.of.start : self.of.stop, :])
+        return first - self.of.start if self.tables else 0
+
+    def _put(self, name: str, values: Array) -> None:
+        rows = values if values.ndim == 2 else np.swapaxes(values, 0, 1)
+        self.tables[name][: len(rows)] = rows
 
 
 class FixedLoop:
-    """A job with fixed steps."""
+    """A job with fixed steps.
 
-    def __init__(self, job: Job, rule: Integrator, events: tuple[Event, ...]) -> None:
+    `held` are arrays with a row for each step, (steps, n) or (states, steps, n), by buffer.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        rule: Integrator,
+        events: tuple[Event, ...],
+        held: Mapping[str, Array] | None = None,
+    ) -> None:
         self.job, self.events = job, events
-        self.nodes = sorted(set(rule.nodes))
+        self.nodes, self.held = sorted(set(rule.nodes)), held or {}
         moving = job.moving
         ops, self.last = rule.ops(moving.plant, moving.law, frozenset(job.signals)), NEXT
         if moving.project:
@@ -43,19 +115,19 @@ class FixedLoop:
         self.schedule = StepSchedule(tuple(ops), copies, self.last[1])
         self.runner = runner(self.schedule)
         self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt], job.dtype)}
-        self.tables = self._rooms()
-        self.sampled = range(0)  # the steps that the tables are of
+        self.samples = Samples(job, self.nodes, self.held)
         self.bad = np.where(job.alive, -1, 0)
         self.done = 0
         self.safe = 0, [now.copy() for _, now in self.kept]
 
-    def run(self, progress: Progress | None) -> None:
-        """Run all steps, and report progress between stretches."""
+    def run(self, progress: Progress | None, until: int | None = None) -> None:
+        """Run all steps, or those before one, and report progress between stretches."""
         job, length = self.job, self._guess()
+        self.until = job.steps if until is None else until
         one_by_one = bool(self.events) or job.moving.ask is not None
         self.steps = self._prepared(1 if one_by_one else length)
         values = job.values(self.events, (job.start, job.q, job.qd)) if job.steps else []
-        while self.done < job.steps and (job.left or not job.states):
+        while self.done < self.until and (job.left or not job.states):
             if one_by_one:
                 self._ask()
                 self._advance(self.done + 1)
@@ -89,20 +161,22 @@ class FixedLoop:
     def _prepared(self, steps: int) -> Steps:
         """Return the function that runs over steps."""
         job = self.job
-        stretch = Stretch(job.states, self.bad, self.arrays, self.tables, self.records, every=job.every)
+        stretch = Stretch(
+            job.states, self.bad, self.arrays, self.samples.tables, self.records, every=job.every
+        )
         return self.runner.prepared(stretch, steps)
 
     def _timed(self, length: int) -> int:
         """Run a stretch, and return how long the next one should be."""
         began, job = perf_counter(), self.job
-        self._advance(min(job.steps, self.done + min(length, self._rows)))
+        self._advance(min(self.until, self.done + min(length, self.samples.rows)))
         taken = perf_counter() - began
         return max(1, min(4 * length, job.steps, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
 
     def _advance(self, stop: int) -> None:
         """Run over steps until this one."""
         job, first = self.job, self.done
-        row = self._sample(first, stop) if self.tables else 0
+        row = self.samples.fill(first, stop)
         ended = self.steps(first, stop, first // job.every + 1, row)
         self.done = stop
         if stop == job.steps:
@@ -123,39 +197,6 @@ class FixedLoop:
             job.kept_tau[:, done // job.every] = tau
         elif done == job.steps:
             job.kept_tau[:, -1] = tau
-
-    # Signals.
-
-    @property
-    def _rows(self) -> int:
-        """The number of steps for which tables have rows; as many as there are without signals."""
-        row = sum(x.values.size // len(x.times) for x in self.job.signals.values()) * len(self.nodes)
-        if not row:
-            return self.job.steps
-        return max(1, min(self.job.steps, TABLE_STEPS, TABLE_BYTES // (8 * row)))
-
-    def _rooms(self) -> dict[str, Array]:
-        """Return tables for the signals, filled later."""
-        job, found = self.job, dict[str, Array]()
-        for name, x in job.signals.items():
-            states = () if x.values.ndim == 2 else (job.states,)
-            for node in self.nodes:
-                shape = (self._rows, *states, x.values.shape[-1])
-                found[sampled(name, node)] = np.empty(shape, job.dtype)
-        return found
-
-    def _sample(self, first: int, stop: int) -> int:
-        """Fill the tables where they lack these steps; return the row of the first."""
-        job = self.job
-        if first < self.sampled.start or stop > self.sampled.stop:
-            self.sampled = range(first, min(job.steps, first + self._rows))
-            times = job.start + job.dt * np.arange(first, self.sampled.stop)
-            for name, x in job.signals.items():
-                for node in self.nodes:
-                    values = x.at(times + node * job.dt)
-                    rows = values if values.ndim == 2 else np.swapaxes(values, 0, 1)
-                    self.tables[sampled(name, node)][: len(times)] = rows
-        return first - self.sampled.start
 
     # Events.
 

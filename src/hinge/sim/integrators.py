@@ -1,8 +1,8 @@
 """Integrators as programs: a step of (q, q̇) from accelerations.
 
-q is integrated by its rate N(q) v in coordinate space, and quaternions are normalised at the end of a step,
-which keeps the order of accuracy. The programs act on single states, so that a batch of any size runs the
-same code.
+q is integrated by its rate N(q) v in coordinate space, and quaternions are normalised in every stage and at
+the end of a step, which keeps the order of accuracy: dynamics sees unit quaternions only. The programs act
+on single states, so that a batch of any size runs the same code.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hinge.binding import Row
-from hinge.dynamics import joint_program
 from hinge.model.joints import JointType
+from hinge.sim.adjoint import STATE, Tape
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
 from hinge.sweeps import Block
@@ -40,6 +40,10 @@ class Integrator(ABC):
     def ops(self, plant: Plant, law: Law, signals: frozenset[str]) -> list[StepCall]:
         """Return the programs of a step from buffers q, qd with h to buffers q', qd'."""
 
+    def reverse(self, tape: Tape, law: Law, signals: frozenset[str]) -> None:
+        """Put the adjoint of a step on a tape that has the weights of q' and qd'."""
+        tape.pull(self.ops(tape.plant, law, signals))
+
 
 def _joints(
     plant: Plant,
@@ -50,8 +54,7 @@ def _joints(
     out: tuple[str, str],
 ) -> StepCall:
     rows: dict[str, Row] = {"q": "q", "qd": "qd"}
-    program = joint_program(plant.robot, name, inputs, rows, formula, target=plant.target)
-    return StepCall(program, given, dict(zip(rows, out, strict=True)))
+    return plant.at_joints(name, inputs, rows, formula, given, dict(zip(rows, out, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class RungeKutta(Integrator):
             last = index + 1 == len(self.nodes)
             row = self.weights if last else self.rows[index]
             out = NEXT if last else stage_buffers(index + 1)
-            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, out, last)]
+            found += [*ops, combination(plant, f"{self.name}: stage {index + 1}", row, out)]
         return found
 
 
@@ -97,8 +100,8 @@ def stage_rows(stages: Iterable[int]) -> tuple[dict[str, Row], dict[str, str]]:
     return inputs, given
 
 
-def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str], last: bool) -> StepCall:
-    """Return q + h Σ w N(q) q̇ and q̇ + h Σ w q̈ over stages, in two buffers; normalised at the end."""
+def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str]) -> StepCall:
+    """Return q + h Σ w N(q) q̇, normalised, and q̇ + h Σ w q̈ over stages, in two buffers."""
     used = [k for k, w in enumerate(weights) if w]
     stages, buffers = stage_rows(used)
     inputs: dict[str, Row] = {"q": "q", "qd": "qd", "h": 1, **stages}
@@ -107,7 +110,7 @@ def combination(plant: Plant, name: str, weights: Weights, out: tuple[str, str],
         h = x["h"][0]
         q = x["q"] + h * sum(weights[k] * kind.rate(x[f"q{k}"], x[f"v{k}"]) for k in used)
         v = x["qd"] + h * sum(weights[k] * x[f"a{k}"] for k in used)
-        return {"q": kind.normalized(q) if last else q, "qd": v}
+        return {"q": kind.normalized(q), "qd": v}
 
     given = {"q": "q", "qd": "qd", "h": "h", **buffers}
     return _joints(plant, f"{name} {tuple(weights)}", inputs, formula, given, out)
@@ -133,7 +136,8 @@ class SemiImplicitEuler(Integrator):
         given = {"q": "q", "qd": "qd", "qdd": qdd, "h": "h"}
         return [*ops, _joints(plant, self.name, inputs, self.moved, given, NEXT)]
 
-    def moved(self, kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    @staticmethod
+    def moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         """Return the new velocities, and q moved with them."""
         h = x["h"][0]
         v = x["qd"] + h * x["qdd"]
@@ -150,7 +154,8 @@ class Stepping(SemiImplicitEuler):
 
     name: str = "stepping"
 
-    def moved(self, kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    @staticmethod
+    def moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         """Return q moved with the new velocities, and these along the axes at the end."""
         h = x["h"][0]
         v = x["qd"] + h * x["qdd"]
@@ -186,13 +191,41 @@ class Midpoint(Integrator):
             q, qd = stage_buffers(index + 1)
         return found
 
+    def reverse(self, tape: Tape, law: Law, signals: frozenset[str]) -> None:
+        """Put the adjoint on a tape, by the implicit function theorem and not through the iterations.
+
+        The middle z solves z = G(z, x), and the step from x ends at F(z, x). With weights c of the end, those
+        of the middle solve w = (∂F/∂z)ᵀ c + (∂G/∂z)ᵀ w, by as many iterations as the step has, and the
+        gradient is (∂F/∂x)ᵀ c + (∂G/∂x)ᵀ w.
+        """
+        middle = self.iterations - 1
+        z, plant = stage_buffers(middle), tape.plant
+        ops, qdd = law.accelerations(plant, Stage(middle, 0.5, *z, signals))
+        end, half = (self._step(plant, *z, qdd, middle + 1, last) for last in (True, False))
+        varying = frozenset((*z, qdd))
+        tape.pull([end], varying)
+        direct = {name: tape.take(name) for name in (*z, qdd, *STATE)}
+        weights: list[list[str]] = [[], []]
+        for _ in range(self.iterations):
+            for name in tape.by:
+                tape.take(name)
+            for name, parts in zip(half.outputs, weights, strict=True):
+                tape.add(name, *parts)
+            tape.pull([half], varying)
+            tape.add(qdd, *direct[qdd])
+            tape.pull(ops, varying)
+            weights = [[*direct[name], *tape.take(name)] for name in z]
+        for name in STATE:
+            tape.add(name, *direct[name])
+        tape.kept.update(varying)
+
     def _step(self, plant: Plant, q: str, qd: str, qdd: str, index: int, last: bool) -> StepCall:
         share = 1.0 if last else 0.5
 
         def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
             h = share * x["h"][0]
             moved = x["q"] + h * kind.rate(x["middle"], x["velocity"])
-            return {"q": kind.normalized(moved) if last else moved, "qd": x["qd"] + h * x["qdd"]}
+            return {"q": kind.normalized(moved), "qd": x["qd"] + h * x["qdd"]}
 
         inputs: dict[str, Row] = {
             "q": "q",

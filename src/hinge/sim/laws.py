@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import joint_program
+from hinge.binding import Row
 from hinge.errors import ArgumentError
 from hinge.model import Robot, units
 from hinge.model.joints import JointType
@@ -183,6 +183,24 @@ class Prescribed(Law):
         return [*ops, plant.hybrid(stage, tau, stage.number("prescribed_qdd"), self.joints)], stage.own("qdd")
 
 
+@dataclass(frozen=True, eq=False)
+class Driven(Law):
+    """Forces that are given for each step, in the buffer u, beside those of a law."""
+
+    law: Law | None
+
+    def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
+        """Return those of the law."""
+        return {} if self.law is None else self.law.numbers(robot)
+
+    def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
+        """Return the sum."""
+        if self.law is None:
+            return [], "u"
+        ops, tau = self.law.forces(plant, stage)
+        return [*ops, _sum(plant, tau, "u", stage.own("driven"))], stage.own("driven")
+
+
 def _tracking(
     robot: Robot, target: Given, velocity: Given, kp: Gains, kd: Gains
 ) -> dict[str, Array | Signal]:
@@ -250,8 +268,8 @@ def _tangent(x: Given, name: str, robot: Robot) -> Array | Signal:
 def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> StepCall:
     """Return the program of kp e + kd ė + the feed-forward."""
     names = ("target_q", "target_qd", "kp", "kd")
-    program = joint_program(
-        plant.robot,
+    given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
+    return plant.at_joints(
         "feedback",
         {"q": "q", "qd": "qd", "target_q": "q", "target_qd": "qd", "kp": "qd", "kd": "qd", "ahead": "qd"},
         {"force": "qd"},
@@ -260,22 +278,21 @@ def _feedback(plant: Plant, stage: Stage, ahead: str, out: str) -> StepCall:
             + x["kp"] * _error(kind, x["q"], x["target_q"])
             + x["kd"] * (x["target_qd"] - x["qd"])
         },
-        target=plant.target,
+        given,
+        {"force": stage.own(out)},
     )
-    given = {"q": stage.q, "qd": stage.qd, "ahead": ahead, **{n: stage.number(n) for n in names}}
-    return StepCall(program, given, {"force": stage.own(out)})
 
 
 def _sum(plant: Plant, x: str, y: str, out: str) -> StepCall:
-    program = joint_program(
-        plant.robot,
+    rows: dict[str, Row] = {"x": "qd", "y": "qd"}
+    return plant.at_joints(
         "sum",
-        {"x": "qd", "y": "qd"},
+        rows,
         {"sum": "qd"},
         lambda _, v: {"sum": v["x"] + v["y"]},
-        target=plant.target,
+        {"x": x, "y": y},
+        {"sum": out},
     )
-    return StepCall(program, {"x": x, "y": y}, {"sum": out})
 
 
 def _error(kind: JointType, q: Block, target: Block) -> Block:

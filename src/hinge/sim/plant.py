@@ -8,11 +8,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from hinge.binding import Row
+from hinge.binding import Formula, Row
 from hinge.dynamics import (
     PROJECTION,
     Compiled,
     External,
+    Parts,
     compiled,
     expression,
     external_forces,
@@ -21,12 +22,53 @@ from hinge.dynamics import (
     step_parts,
 )
 from hinge.errors import ArgumentError
-from hinge.model import Robot, gravity_of, opened
+from hinge.model import Robot, gravity_of, neutral, opened
 from hinge.model.joints import JointType
 from hinge.sim.stepping import CONTACT_PARAMETERS, contact_mask, contact_numbers, refuse_stepping
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Block
 from hinge.targets import StepCall
+
+
+@dataclass(frozen=True, eq=False)
+class AtJoints:
+    """A formula at every joint, with its rows: the origin of a program without sweeps."""
+
+    robot: Robot
+    name: str
+    inputs: Mapping[str, Row]
+    results: Mapping[str, Row]
+    formula: Formula
+    target: str | None
+
+    def call(self, given: Mapping[str, str], found: Mapping[str, str], *, lean: bool = False) -> StepCall:
+        """Return the program with the buffers of its inputs and results."""
+        program = joint_program(
+            self.robot, self.name, self.inputs, self.results, self.formula, target=self.target, lean=lean
+        )
+        return StepCall(program, given, found, self)
+
+
+@dataclass(frozen=True, eq=False)
+class OfVerb:
+    """Expressions of a robot with what was chosen for them: the origin of a program with sweeps.
+
+    Those `of_plant` have the numbers of the robot as it moves, others those that laws know.
+    """
+
+    robot: Robot
+    parts: Parts
+    nodes: tuple[str, ...] = ()
+    prescribed: frozenset[str] | None = frozenset()
+    parameters: tuple[str, ...] = ()
+    of_plant: bool = False
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled expressions."""
+        return compiled(
+            self.robot, self.parts, self.nodes, prescribed=self.prescribed, parameters=self.parameters
+        )
 
 
 @dataclass(frozen=True)
@@ -120,9 +162,14 @@ class Plant:
         own = {n: x for n, x in (parameters or {}).items() if n in CONTACT_PARAMETERS}
         self.numbers |= contact_numbers(robot, own, stepping, limits)
         if parameters:
-            f = self._forward()
+            f = self._forward().compiled
             rest = {n: x for n, x in parameters.items() if n not in own}
             self.numbers |= {name: f.flat_input(name, x) for name, x in rest.items()}
+        if "friction" in self.parameters:
+            self.numbers["friction_speed"], self.numbers["rest"] = np.zeros(robot.nv), neutral(robot)
+            for j in robot.independent:
+                self.numbers["friction_speed"][j.qd_slice] = j.friction_speed
+                self.numbers["rest"][j.q_slice] = j.rest
 
     def _refuse_limits(self) -> None:
         """Refuse limits where nothing stops at them, and friction that they do not know."""
@@ -145,20 +192,20 @@ class Plant:
         With `passive` the joints' own forces are in it, if these act. Of a robot with closures it is that of
         the tree.
         """
-        f = compiled(self._tree, expression(verb, passive=passive and self.own_passive))
-        return self._op(f, stage, given, {verb: stage.own(out)})
+        parts = expression(verb, passive=passive and self.own_passive)
+        return self.op(OfVerb(self._tree, parts), {"q": stage.q, **given}, {verb: stage.own(out)})
 
     def forward(self, stage: Stage, tau: str) -> list[StepCall]:
         """Return forward dynamics at a stage, into its buffer qdd."""
-        given = {"qd": stage.qd, "tau": tau}
+        given = {"q": stage.q, "qd": stage.qd, "tau": tau}
         if self.stepping:
             found = {"qdd": stage.own("qdd"), **{n: n for n in ("forces", "residual", "rounds")}}
-            return [self._op(self._forward(), stage, given | {"pace": "pace", "lam_0": "lam_0"}, found)]
+            return [self.op(self._forward(), given | {"pace": "pace", "lam_0": "lam_0"}, found)]
         if self.held is None:
-            return [self._op(self._forward(), stage, given, {"forward_dynamics": stage.own("qdd")})]
+            return [self.op(self._forward(), given, {"forward_dynamics": stage.own("qdd")})]
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
         given |= {"tau": stage.own("free"), "qdd": "zero"}
-        return [self._free(stage, tau), self._op(self._forward(), stage, given, found)]
+        return [self._free(stage, tau), self.op(self._forward(), given, found)]
 
     def hybrid(self, stage: Stage, tau: str, qdd: str, joints: Sequence[str]) -> StepCall:
         """Return hybrid dynamics with these joints prescribed, into the buffers qdd and held."""
@@ -177,27 +224,24 @@ class Plant:
                 "track it with PD or ComputedTorque, or give opened(robot)"
             )
         parts = expression("hybrid_dynamics", passive=self.passive)
-        f = compiled(self.robot, parts, self.nodes, prescribed=joints, parameters=self.parameters)
+        verb = OfVerb(self.robot, parts, tuple(self.nodes), frozenset(joints), self.parameters, True)
         found = {"accelerations": stage.own("qdd"), "forces": stage.own("held")}
-        return self._op(f, stage, {"qd": stage.qd, "tau": tau, "qdd": qdd}, found)
+        return self.op(verb, {"q": stage.q, "qd": stage.qd, "tau": tau, "qdd": qdd}, found)
 
-    def _forward(self) -> Compiled:
+    def _forward(self) -> OfVerb:
         """Return forward dynamics, a step over contacts, or hybrid dynamics if a mask says what is frozen."""
         if self.stepping:
             names = (*(CONTACT_PARAMETERS.get(n, n) for n in self.parameters), *self._mask, "lam_0")
-            return compiled(
-                self.robot,
-                step_parts(self.passive, self.limits),
-                self.nodes,
-                parameters=names,
-            )
+            parts = step_parts(self.passive, self.limits)
+            return OfVerb(self.robot, parts, tuple(self.nodes), parameters=names, of_plant=True)
         verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
-        return compiled(
+        return OfVerb(
             self.robot,
             expression(verb, passive=self.passive, closed=bool(self.robot.closures)),
-            self.nodes,
-            prescribed=() if self.held is None else None,
-            parameters=(*self.parameters, *self._mask),
+            tuple(self.nodes),
+            frozenset() if self.held is None else None,
+            (*self.parameters, *self._mask),
+            True,
         )
 
     # Closures.
@@ -205,8 +249,8 @@ class Plant:
     def closing(self, verb: str, stage: Stage) -> StepCall:
         """Return a program of `PROJECTION` at a stage, its result in a buffer of the verb's name."""
         given = (*(n for n in self.parameters if n != "friction"), *self._mask)
-        f = compiled(self.robot, PROJECTION[verb], parameters=given)
-        return self._op(f, stage, {"qd": stage.qd}, {verb: stage.own(verb)})
+        f = OfVerb(self.robot, PROJECTION[verb], parameters=given)
+        return self.op(f, {"q": stage.q, "qd": stage.qd}, {verb: stage.own(verb)})
 
     def projection(self, before: tuple[str, str], out: tuple[str, str]) -> list[StepCall]:
         """Return programs that take a state onto the closures: Newton steps of q, velocities that fit."""
@@ -222,26 +266,38 @@ class Plant:
     def _moved(self, stage: Stage, out: str) -> StepCall:
         """Return q moved along the step that closes it."""
         inputs: dict[str, Row] = {"q": "q", "step": "qd"}
-        program = joint_program(
-            self.robot, "closing step", inputs, {"q": "q"}, _along_step, target=self.target
-        )
-        return StepCall(program, {"q": stage.q, "step": stage.own("closing_step")}, {"q": out})
+        given = {"q": stage.q, "step": stage.own("closing_step")}
+        return self.at_joints("closing step", inputs, {"q": "q"}, _along_step, given, {"q": out})
 
     def _free(self, stage: Stage, tau: str) -> StepCall:
         """Return the forces at the coordinates that are not held, zero at the others."""
-        program = joint_program(
-            self.robot,
+        return self.at_joints(
             "forces of free coordinates",
             {"tau": "qd", "held": "qd"},
             {"free": "qd"},
             lambda _, x: {"free": x["tau"] - x["held"] * x["tau"]},
-            target=self.target,
+            {"tau": tau, "held": "held"},
+            {"free": stage.own("free")},
         )
-        return StepCall(program, {"tau": tau, "held": "held"}, {"free": stage.own("free")})
 
-    def _op(self, f: Compiled, stage: Stage, given: Mapping[str, str], found: Mapping[str, str]) -> StepCall:
+    # Programs.
+
+    def at_joints(
+        self,
+        name: str,
+        inputs: Mapping[str, Row],
+        results: Mapping[str, Row],
+        formula: Formula,
+        given: Mapping[str, str],
+        found: Mapping[str, str],
+    ) -> StepCall:
+        """Return the program of a formula at every joint, with the buffers of its inputs and results."""
+        return AtJoints(self.robot, name, inputs, results, formula, self.target).call(given, found)
+
+    def op(self, verb: OfVerb, given: Mapping[str, str], found: Mapping[str, str]) -> StepCall:
+        """Return the program of a verb, which also has the numbers of the plant that it takes."""
         own = {name: name for name in self.numbers}
-        return StepCall(f.program(self.own_gravity), {"q": stage.q, **own, **given}, found)
+        return StepCall(verb.compiled.program(self.own_gravity), {**own, **given}, found, verb)
 
 
 def _along_step(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:

@@ -96,7 +96,7 @@ def simulate(
     for name, flag in {"project": project, "limits": limits}.items():
         if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
-    law, ask = _law(control)
+    law, ask = law_of(control)
     plain, numbers, masks = _subject(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
     plant = Plant(
@@ -110,8 +110,8 @@ def simulate(
         **masks,
     )
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
-    dtype = _precision([x for x in (q0, qd0) if x is not None], others)
-    rule, watched = _rule(integrator, dtype), events_of(events)
+    dtype = precision_of([x for x in (q0, qd0) if x is not None], others)
+    rule, watched = rule_of(integrator, dtype), events_of(events)
     moving = Moving(law, ask, plant, project and bool(plain.closures) and not steps)
     job = Job(moving, q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
@@ -217,7 +217,7 @@ def _recorded(job: Job, done: int) -> int:
     return int((job.recorded <= done).sum())
 
 
-def _law(control: Control) -> tuple[Law, Function | None]:
+def law_of(control: Control) -> tuple[Law, Function | None]:
     """Return the law, and the control function if the control is one."""
     if isinstance(control, Law):
         return control, None
@@ -254,14 +254,14 @@ def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dic
     return robot.robot, {**(parameters or {}), "inertias": robot.inertias}, masks
 
 
-def _precision(states: list[Any], others: list[Any]) -> type[np.float32] | type[np.float64]:
+def precision_of(states: list[Any], others: list[Any]) -> type[np.float32] | type[np.float64]:
     """Return single precision if the given states and all other arrays are of it."""
     arrays = [x for x in others if isinstance(x, np.ndarray)]
     single = all(getattr(x, "dtype", None) == np.float32 for x in (*states, *arrays))
     return np.float32 if states and single else np.float64
 
 
-def _rule(given: Any, dtype: type[np.floating[Any]]) -> Integrator | Adaptive:
+def rule_of(given: Any, dtype: type[np.floating[Any]]) -> Integrator | Adaptive:
     """Return the integrator of this name, or the given one."""
     if isinstance(given, Adaptive) and dtype is np.float32:
         return given.for_single()

@@ -2,6 +2,7 @@
 
 from hinge.spatial import quaternion as quaternion
 from hinge.spatial import rotation as rotation
+from hinge.spatial.elimination import back_substituted, eliminated, solved
 from hinge.spatial.forces import (
     force,
     force_at,
@@ -41,10 +42,12 @@ __all__ = [
     "Inertia",
     "Transform",
     "as_array",
+    "back_substituted",
     "coordinates",
     "cross",
     "dot",
     "dual_basis",
+    "eliminated",
     "force",
     "force_at",
     "force_cross",
@@ -63,6 +66,7 @@ __all__ = [
     "shift_force",
     "shift_motion",
     "skew",
+    "solved",
     "stack",
     "transpose",
     "unskew",

@@ -46,6 +46,11 @@ def rate(p: Array, omega: Array) -> Array:
     return 0.5 * multiply(p, np.concatenate([omega[..., :1] * 0, omega], axis=-1))
 
 
+def unrate(p: Array, dp: Array) -> Array:
+    """Return the angular velocity whose `rate` is dp, in the rotated frame; zero for dp along p."""
+    return 2.0 * multiply(conjugate(p), dp)[..., 1:]
+
+
 def exp(phi: Array) -> Array:
     """Return the quaternion of the rotation vector phi (axis times angle)."""
     half = 0.5 * np.sqrt(dot(phi, phi))

@@ -16,7 +16,7 @@ from hinge.targets.registry import (
     target_of,
 )
 from hinge.targets.signature import Executable, Signature, Source, Traced
-from hinge.targets.step_schedule import PlainRunner, Runner, StepCall, Steps, StepSchedule, Stretch
+from hinge.targets.step_schedule import PlainRunner, Runner, StepCall, Steps, StepSchedule, Stretch, packed
 from hinge.targets.tally import code_made, note_code
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
@@ -50,6 +50,7 @@ __all__ = [
     "has_llvm",
     "listing",
     "note_code",
+    "packed",
     "plot_blocks",
     "random_system",
     "runner",

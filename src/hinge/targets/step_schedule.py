@@ -7,7 +7,7 @@ After each step buffers are copied into others, which makes the next state, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
@@ -23,11 +23,15 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class StepCall:
-    """A program and the buffer for each of its inputs and results, by their names."""
+    """A program and the buffer for each of its inputs and results, by their names.
+
+    `origin` is what the program was made from, for who makes another of it, such as its adjoint.
+    """
 
     program: Executable
     given: Mapping[str, str]
     found: Mapping[str, str]
+    origin: object = None
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -73,6 +77,30 @@ class StepSchedule:
     def operations(self) -> int:
         """The operations of a step."""
         return sum(op.program.signature.operations for op in self.ops)
+
+
+def packed(ops: Sequence[StepCall], lasting: Iterable[str]) -> tuple[StepCall, ...]:
+    """Return programs with fewer buffers, so that they stay in the nearest cache.
+
+    A buffer is used again once what it held is read for the last time, unless it is among those `lasting`.
+    Each buffer must be written once, and by one program.
+    """
+    lengths = {name: n for op in ops for name, n in op.lengths().items()}
+    last = {name: k for k, op in enumerate(ops) for name in (*op.inputs, *op.outputs)}
+    names: dict[str, str] = {}
+    free: dict[int, list[str]] = {}
+    found: list[StepCall] = []
+    keep = frozenset(lasting)
+    for k, op in enumerate(ops):
+        for name in (n for n in op.outputs if n not in keep):
+            places = free.setdefault(lengths[name], [])
+            names[name] = places.pop() if places else name
+        for name in dict.fromkeys((*op.inputs, *op.outputs)):
+            if last[name] == k and name in names:
+                free.setdefault(lengths[name], []).append(names[name])
+        given, shown = ({n: names.get(b, b) for n, b in x.items()} for x in (op.given, op.found))
+        found.append(StepCall(op.program, given, shown, op.origin))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

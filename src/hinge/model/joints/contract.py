@@ -5,8 +5,8 @@ Featherstone section 8.2.2. A joint type is a frozen value that knows only its o
 it sits, its limits and its name belong to `Joint`.
 
 All methods take q (…, nq) and v (…, nv) with any leading batch dimensions. `placement`, `subspace`,
-`bias`, `rate`, `normalized` and `smooth_difference` hold for any scalar type (see `hinge.spatial`); the
-others take floats.
+`bias`, `rate`, `unrate`, `normalized` and `smooth_difference` hold for any scalar type (see
+`hinge.spatial`); the others take floats.
 
 Some facts let the compiler write better code or let editing keep more: `axial`, `upright`, `isotropic`,
 `has_quaternion` and the units. Their defaults are right for any joint.
@@ -21,7 +21,7 @@ from typing import ClassVar, Self, TypeAlias
 import numpy as np
 
 from hinge.errors import ModelError
-from hinge.spatial import Array, Transform, quaternion, rotation
+from hinge.spatial import Array, Transform, matvec, quaternion, rotation, solved
 
 Axis: TypeAlias = tuple[float, float, float]
 
@@ -152,6 +152,19 @@ class JointType(ABC):
     def rate(self, q: Array, qd: Array) -> Array:
         """Return dq/dt (…, nq) for the velocity qd."""
 
+    def unrate(self, q: Array, dq: Array) -> Array | None:
+        """Return the velocity qd whose rate is dq (…, nq): the left inverse of `rate`, linear in dq.
+
+        It is zero for dq along a unit quaternion itself. None where dq may be the rate of no velocity, as for
+        joints that roll: q then has more independent numbers than qd. The default solves for qd; types with a
+        formula of their own have cheaper code.
+        """
+        if self.nq - self.has_quaternion != self.nv:
+            return None
+        columns = np.stack([self.rate(q, e) for e in np.eye(self.nv)], axis=-1)
+        rows = np.swapaxes(columns, -1, -2)
+        return solved(rows @ columns, matvec(rows, dq))
+
     def normalized(self, q: Array) -> Array:
         """Return q with its quaternions normalised."""
         return q
@@ -227,6 +240,10 @@ class VectorJoint(JointType):
     def rate(self, q: Array, qd: Array) -> Array:
         """Return qd."""
         return qd
+
+    def unrate(self, q: Array, dq: Array) -> Array:
+        """Return dq."""
+        return dq
 
     def neutral(self) -> Array:
         """Return zero."""

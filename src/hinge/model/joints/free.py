@@ -38,6 +38,12 @@ class Free(JointType):
         turning, moving = quaternion.rate(p, qd[..., :3]), quaternion.rotate(p, qd[..., 3:])
         return np.concatenate([turning, moving], axis=-1)
 
+    def unrate(self, q: Array, dq: Array) -> Array:
+        """Return the vector part of 2 p⁻¹ dp, and Rᵀ dx."""
+        p = q[..., :4]
+        moving = quaternion.rotate(quaternion.conjugate(p), dq[..., 4:])
+        return np.concatenate([quaternion.unrate(p, dq[..., :4]), moving], axis=-1)
+
     def normalized(self, q: Array) -> Array:
         """Return q with a quaternion of length one."""
         return np.concatenate([quaternion.normalize(q[..., :4]), q[..., 4:]], axis=-1)

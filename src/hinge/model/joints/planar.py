@@ -81,6 +81,11 @@ class Planar(JointType):
         moving = matvec(turn_in_plane(q[..., 0]), qd[..., 1:])
         return np.concatenate([np.broadcast_to(qd[..., :1], (*moving.shape[:-1], 1)), moving], axis=-1)
 
+    def unrate(self, q: Array, dq: Array) -> Array:
+        """Return ω and the velocity turned back."""
+        moving = matvec(turn_in_plane(-q[..., 0]), dq[..., 1:])
+        return np.concatenate([np.broadcast_to(dq[..., :1], (*moving.shape[:-1], 1)), moving], axis=-1)
+
     def neutral(self) -> Array:
         """Return zero."""
         return np.zeros(3)

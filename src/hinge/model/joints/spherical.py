@@ -38,6 +38,10 @@ class Spherical(JointType):
         """Return ½ q ω, (8.1)."""
         return quaternion.rate(q, qd)
 
+    def unrate(self, q: Array, dq: Array) -> Array:
+        """Return the vector part of 2 q⁻¹ dq."""
+        return quaternion.unrate(q, dq)
+
     def normalized(self, q: Array) -> Array:
         """Return q with a quaternion of length one."""
         return quaternion.normalize(q)
