@@ -220,7 +220,7 @@ class Table:
         print("\n".join(self.broken))
         seconds, asked = time.perf_counter() - self.start, sum(self.counts.values())
         print(f"{self.robots} robots, {asked} laws, {len(self.broken)} broken, {seconds:.0f} s")
-        print(f"joint types: {len(self.kinds)} of {len(joints.JOINT_TYPES)}")
+        print(f"joint types: {len(self.kinds & set(joints.JOINT_TYPES))} of {len(joints.JOINT_TYPES)}")
 
 
 def main(names: list[str]) -> int:

@@ -95,7 +95,7 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[L
         raise ArgumentError(f"e: expected an expression of hinge.algebra, got {type(e).__name__}")
     if not isinstance(by, Configuration) and not (isinstance(by, Leaf) and by.domain is One):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by: expected q or a vector letter, such as qd, got {by!r}")
-    if by in _PARAMETERS:
+    if isinstance(by, Leaf) and by in _PARAMETERS:
         raise NotImplementedError(
             f"by: derivatives by {by}, {by.meaning}, are not supported, since letters depend on it that do "
             f"not name it; {_PARAMETERS[by]}"
@@ -220,7 +220,7 @@ class _Rules:
         if self.displaced is None:
             return self._zero(letter.range)
         poses = leaf_of(letter).needs[k]
-        factors = poses.factors if isinstance(poses, Product) else ()
+        factors: tuple[Expr, ...] = poses.factors if isinstance(poses, Product) else (poses,)
         if leaf_of(letter) not in (Ac, gamma, e_c) or factors[1:] != (phi.T, E0.T):
             raise NotImplementedError(
                 f"{letter}: its derivative by q is not supported; expected letters of trees and of closures. "

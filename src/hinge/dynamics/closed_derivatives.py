@@ -157,7 +157,7 @@ def _answered(
         parts = solve(first, second)
         for name, x in zip((n, f"forces_{n}"), parts, strict=True):
             found[name] = x if shape is None else x.reshape(*x.shape[:-1], *shape)
-    return Derivatives("qdd", found)
+    return Derivatives.of(found)
 
 
 class _Constrained:

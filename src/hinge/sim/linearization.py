@@ -59,7 +59,7 @@ def linearize(
     step = _Step(robot, u, {"external": external, "gravity": gravity, "passive": passive})
     if dt is None:
         return step.continuous(x, v)
-    if not (isinstance(dt, int | float | np.floating) and np.isfinite(dt) and dt > 0):
+    if not (isinstance(dt, int | float | np.floating) and np.isfinite(dt) and dt > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"dt: expected a time in s above zero, or None, got {dt!r}")
     return step.discrete(x, v, float(dt), _rows(integrator))
 
