@@ -32,7 +32,7 @@ GRADIENTS = (
 )  # fmt: skip
 #: States in a batch, at most, and bytes of its results: three matrices of a humanoid are 35 kB a state, and
 #: memory for more than the caches hold costs more than the derivatives. States in a peer's loop.
-BATCH, BYTES, LOOP = 2048, 4_000_000, 100
+BATCH, BYTES, LOOP = 2048, 4_000_000, 20
 #: Operations of the prototype that the design was made with: inverse dynamics by q and qd, forward dynamics
 #: by q, qd and tau, and the gradient of forward dynamics.
 EXPECTED = {"panda": (5017, 9729, 3997), "talos": (30225, 123309, 24889)}
@@ -62,20 +62,20 @@ def tables(options: Options) -> Iterator[Table]:
         rows: list[Sequence[Cell]] = [_row(subject(name), fields[name], verb, options) for name in names]
         title = f"{verb.replace('_', ' ').capitalize()} by {', '.join(wrt)}: ns per state, one thread"
         yield Table(title, COLUMNS, rows, [*_notes(options), *doubts()])
-    yield Table("Gradients of forward dynamics by q, qd and tau: ns per state", GRADIENTS,
-                [_gradient(subject(name), options) for name in names],
-                ["gradient: hinge.vjp, which gives the value too; ratio: to the time of forward dynamics."])  # fmt: skip
+    gradients: list[Sequence[Cell]] = [_gradient(subject(name), options) for name in names]
+    note = "gradient: hinge.vjp, which gives the value too; ratio: to the time of forward dynamics."
+    yield Table("Gradients of forward dynamics by q, qd and tau: ns per state", GRADIENTS, gradients, [note])
     yield _operations(names)
     yield _first_calls(("panda",) if options.quick else ("panda", "talos"), 1 if options.quick else 3)
 
 
 def _notes(options: Options) -> list[str]:
     return [
-        f"Hinge: one call with up to {min(BATCH, options.states)} states, fewer where their results have more "
-        f"than {BYTES / 1e6:g} MB, and one with a single state; the value is among the results. Peers: {LOOP} "
-        "states in a loop; pin's call for one state beside it.",
-        f"Checked: Hinge agrees with Pinocchio to {BOUND:g}, in float32 to {BOUND_SINGLE:g}. Pinocchio's "
-        "derivative by the accelerations, the mass matrix, comes beside the others; Hinge computes it if asked.",
+        f"Hinge: one call with up to {min(BATCH, options.states)} states, fewer where their results have",
+        f"more than {BYTES / 1e6:g} MB, and one with a single state; the value is among the results. Peers:",
+        f"{LOOP} states in a loop, few, so that runs are short; pin's call for one state beside it.",
+        f"Checked: Hinge agrees with Pinocchio to {BOUND:g}, in float32 to {BOUND_SINGLE:g}. Pinocchio's",
+        "derivative by accelerations, the mass matrix, comes beside the others; Hinge's comes if asked for.",
     ]
 
 

@@ -117,6 +117,10 @@ from hinge.dynamics import (
 from hinge.model import (
     integrate as integrate,
     difference as difference,
+    integrate_derivatives as integrate_derivatives,
+    difference_derivatives as difference_derivatives,
+    IntegrateDerivatives as IntegrateDerivatives,
+    DifferenceDerivatives as DifferenceDerivatives,
     inertial_parameters as inertial_parameters,
     placement_parameters as placement_parameters,
     friction_parameters as friction_parameters,
@@ -197,20 +201,6 @@ from hinge.dynamics import (
     Pull as Pull,
 )
 
-# Derivatives: configurations
-from hinge.model import (
-    integrate_derivatives as integrate_derivatives,
-    difference_derivatives as difference_derivatives,
-    IntegrateDerivatives as IntegrateDerivatives,
-    DifferenceDerivatives as DifferenceDerivatives,
-)
-
-# Derivatives: motion and steps
-from hinge.sim import (
-    linearize as linearize,
-    Linearization as Linearization,
-)
-
 # Dynamics: inertias from motion
 from hinge.dynamics import (
     inertial_regressor as inertial_regressor,
@@ -254,6 +244,8 @@ from hinge.dynamics import (
 # Simulation
 from hinge.sim import (
     simulate as simulate,
+    linearize as linearize,
+    Linearization as Linearization,
     Rollout as Rollout,
     Run as Run,
     load_run as load_run,

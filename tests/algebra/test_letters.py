@@ -149,6 +149,7 @@ def test_formulas_say_what_they_need():
         "e_c",
         "s_c",
         "r_c",
+        "p_c",
         "c_j",
         "d_c",
     }
@@ -165,7 +166,7 @@ def test_structures():
         Structure.DENSE: "Mi Mip Mik Ac",
         Structure.VECTOR: "tau qd qdd x tau_p qdd_a held g f_ext a b a_n v_n x_n inertias V0 A0 a_m b_m "
         "tau_j placements rotors friction closed x_c gamma e_c s_c lam lam_0 bounds bounce "
-        "pace off_law rounds r_c d_c ground c_j",
+        "pace off_law rounds r_c p_c d_c ground c_j",
     }
     for structure, names in wanted.items():
         assert {x.name for x in STANDARD.values() if x.structure is structure} == set(names.split())

@@ -10,7 +10,7 @@ import pytest
 
 import hinge
 from hinge.cli import main
-from hinge.cli.explain import OF_CLOSED, OF_FREE_BASES, OF_ONE_FRAME, VERBS, WITHOUT, explained
+from hinge.cli.explain import OF_CLOSED, OF_CONTACTS, OF_FREE_BASES, OF_ONE_FRAME, VERBS, WITHOUT, explained
 from hinge.cli.robot_argument import BUILT_IN
 from hinge.contents import ENTRIES
 from hinge.dynamics import compiled
@@ -80,7 +80,7 @@ def test_a_page_of_verbs_with_several_results(verb, tmp_path, capsys):
     assert "wrote" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v not in (*OF_FREE_BASES, *OF_CLOSED)])
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in (*OF_FREE_BASES, *OF_CLOSED, *OF_CONTACTS)])
 def test_every_verb_is_found(verb):
     found = explained(verb, None if verb in OF_CLOSED else "double_pendulum", [], "body", False)
     if verb in OF_ONE_FRAME:
@@ -94,6 +94,17 @@ def test_every_verb_is_found(verb):
 @pytest.mark.parametrize("verb", OF_CLOSED)
 def test_verbs_of_closures_are_shown_for_a_four_bar(verb):
     assert explained(verb, None, [], "body", False).robot.name == "four_bar"
+
+
+@pytest.mark.parametrize("verb", OF_CONTACTS)
+def test_verbs_of_contacts_are_shown_for_a_quadruped_on_its_feet(verb):
+    found = explained(verb, None, [], "body", False)
+    assert [c.frame for c in found.robot.contacts] == [f"{leg}_foot" for leg in ("FL", "FR", "HL", "HR")]
+
+
+def test_a_law_of_contact_is_part_of_the_explanation(capsys):
+    assert main(["explain", "contact_step"]) == 0
+    assert "answer λ in its sets" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -165,3 +176,26 @@ def test_help_has_all_verbs(capsys):
         main(["explain", "--help"])
     shown = capsys.readouterr().out
     assert all(verb in shown for verb in VERBS)
+
+
+def test_derivatives(capsys):
+    assert main(["explain", "gravity_force", "--by", "q", "--robot", "double_pendulum"]) == 0
+    assert "by_q" in capsys.readouterr().out
+    found = explained("coriolis_force", "double_pendulum", [], "body", False, by=("q", "qd"))
+    assert set(found.given) == {"by_q", "by_qd"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["gravity_force", "--by", "qd"], "gravity_force does not depend on qd"),
+        (["mass_matrix", "--by", "q"], "three indices"),
+        (["log_determinant", "--by", "q"], "log_determinant_gradient"),
+        (["closed_dynamics", "--by", "q"], "read off"),
+        (["gravity_force", "--by", "qq"], "by: expected 'q'"),
+        (["forward_dynamics_derivatives"], "hinge explain forward_dynamics --by q"),
+    ],
+)
+def test_derivatives_that_are_not(capsys, words, message):
+    assert main(["explain", *words]) == 2
+    assert message in capsys.readouterr().err

@@ -21,7 +21,7 @@ SPRUNG = [kind for kind in JOINT_TYPES if kind not in (*ROLLING, "free")]
 @cache
 def sprung() -> Robot:
     """Return a random tree with all joint types that can have springs, but a free one."""
-    return with_physics(tree_of_all(16, SPRUNG))
+    return with_physics(tree_of_all(16, SPRUNG, start=78))  # no earlier seed gives one
 
 
 def with_physics(robot: Robot, seed: int = 0, *, sparse: bool = False) -> Robot:

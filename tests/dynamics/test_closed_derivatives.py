@@ -89,6 +89,7 @@ def test_closures_that_are_open_and_batches():
     assert not d.forces_q[1].any()
 
 
+@pytest.mark.slow
 def test_general_rules_agree():
     """The derivative of an expression with Ω⁻¹ by the rules of the algebra, and the implicit function."""
     robot = hinge.robots.slider_crank()

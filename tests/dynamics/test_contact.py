@@ -251,3 +251,23 @@ def test_coupled_joints_count_at_contacts():
     moved = np.linalg.solve(hinge.mass_matrix(small, s.q), j.T)
     wanted = reference.poisson(j @ moved, j @ s.qd, 0.0, [0.3])
     assert_allclose(hit.qd, s.qd + moved @ wanted.impulses, atol=1e-9)
+
+
+def test_contacts_that_contradict_each_other_are_told():
+    """A ball of 20 cm between two walls that are 15 cm apart, beside one that has room."""
+    b = hinge.Builder("ball")
+    b.body(
+        "ball",
+        joint=hinge.model.joints.Free(),
+        inertia=hinge.Inertia.from_com(1, np.zeros(3), 0.004 * np.eye(3)),
+    )
+    ceiling = hinge.Transform.place(np.diag([1.0, -1.0, -1.0]), (0.0, 0.0, 0.15))
+    walls = [
+        hinge.Contact("floor", "ball", friction=0.5, radius=0.1),
+        hinge.Contact("ceiling", "ball", friction=0.5, radius=0.1, surface_placement=ceiling),
+    ]
+    robot = hinge.with_contacts(b.build(), walls)
+    q = np.tile([1.0, 0, 0, 0, 0, 0, 0.075], (2, 1))
+    found = hinge.contact_step(robot, q, np.zeros(6), np.zeros(6), 1e-3, ground=[[0.0, 0.0], [-0.1, -0.1]])
+    assert found.met.tolist() == [False, True]
+    assert found.residual[0] > 0.1 and np.isfinite(found.qd).all()

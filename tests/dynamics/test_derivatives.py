@@ -12,6 +12,7 @@ from hinge.algebra import qd as rates
 from hinge.algebra import tau as forces
 from hinge.dynamics.expressions import CATALOGUE
 from hinge.errors import ArgumentError
+from hinge.spatial import motion_cross_matrix
 from tests.dynamics.differences import by_q, by_vector, off
 from tests.sweeps.models import every_joint_type
 
@@ -228,6 +229,22 @@ REFUSED = {
     "result of a recursion": lambda: hinge.derivative(hinge.algebra.H @ P @ hinge.algebra.H.T @ rates, "q"),
     "expected a number": lambda: hinge.gradient("inverse_dynamics", hinge.robots.panda()),
     "one expression": lambda: hinge.derivative("mass_factors", "q"),
+    "apply it to one, or give along=, joint rates": lambda: hinge.derivative("jacobian", "q"),
+    "along: expected the derivative by q": lambda: hinge.algebra.derivative(
+        CATALOGUE["mass_matrix"], rates, along=rates
+    ),
+    "along: expected joint rates": lambda: hinge.algebra.derivative(
+        CATALOGUE["mass_matrix"], configuration, along=hinge.algebra.f_ext
+    ),
+    "write the expression with the mass matrix or its inverse": lambda: hinge.derivative(
+        hinge.algebra.psi @ hinge.algebra.H.T @ rates, "q"
+    ),
+    "wrt: expected no 'gravity' with base=": lambda: hinge.forward_dynamics_derivatives(
+        hinge.robots.panda(), *np.zeros((3, 7)), wrt=("gravity",), base=hinge.BaseMotion()
+    ),
+    "wrt: expected at least one": lambda: hinge.inverse_dynamics_derivatives(
+        hinge.robots.panda(), *np.zeros((3, 7)), wrt=()
+    ),
 }
 
 
@@ -235,3 +252,44 @@ REFUSED = {
 def test_refusals(message):
     with pytest.raises(ArgumentError, match=message):
         REFUSED[message]()
+
+
+def test_log_determinants_have_a_gradient_as_a_verb():
+    """And on a chain it is −2 tr(P Υ ad(h)ᵀ) of each hinge axis h: Jain 1997."""
+    with pytest.raises(NotImplementedError, match=r"hinge.log_determinant_gradient"):
+        hinge.derivative("log_determinant", "q")
+    robot = hinge.robots.panda()
+    q = hinge.random_configuration(robot, 7)
+    found = hinge.log_determinant_gradient(robot, q)
+    assert off(found, by_q(robot, lambda x: hinge.log_determinant(robot, x), q)) < BOUND
+    parts = hinge.filter_quantities(robot, q, np.zeros(robot.nv), np.zeros(robot.nv))
+    for k, j in enumerate(robot.joints):
+        if j.nv:
+            h = hinge.jacobian(robot, q, robot.bodies[k].name)[:, j.qd_slice.start]
+            wanted = -2 * np.trace(parts.P[k] @ parts.Lambda[k] @ motion_cross_matrix(h).T)
+            assert abs(found[j.qd_slice.start] - wanted) < 1e-10
+
+
+def test_christoffel_symbols():
+    robot = hinge.robots.random_tree(3, 1, ["revolute", "universal"])
+    q, qd = hinge.random_configuration(robot, 8), np.ones(robot.nv)
+    found, rate = hinge.christoffel_symbols(robot, q), hinge.mass_matrix_derivatives(robot, q)
+    assert off(found @ qd, hinge.coriolis_matrix(robot, q, qd)) < 1e-12
+    assert off(found, (rate + np.swapaxes(rate, -1, -2) - np.moveaxis(rate, -1, -3)) / 2) < 1e-12
+
+
+@pytest.mark.parametrize("name", ["placements", "rotors", "friction", "held"])
+def test_derivatives_by_other_parameters_are_refused(name):
+    with pytest.raises(NotImplementedError, match=f"by {hinge.algebra.STANDARD[name]}, .*not supported.*; "):
+        hinge.derivative("inverse_dynamics", hinge.algebra.STANDARD[name])
+
+
+def test_rotors_add_the_accelerations_of_their_coordinates():
+    """What is told instead of a derivative by rotors."""
+    robot = hinge.robots.panda()
+    q = hinge.random_configuration(robot, 9)
+    qd, qdd = np.random.default_rng(9).standard_normal((2, robot.nv))
+    f = hinge.compile("inverse_dynamics", robot, parameters=["rotors"])
+    zero = np.zeros((0, 6))
+    found = by_vector(lambda x: f(q, qd, qdd=qdd, f_ext=zero, rotors=x), np.ones(robot.nv))
+    assert off(found, np.diag(qdd)) < BOUND

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,25 +16,34 @@ from hinge.testing import closed_state, random_closed, random_closed_robots, ran
 from tests.oracles.closed_arms import constrained, two_arms
 
 SEEDS = range(12)
+every = pytest.mark.parametrize("seed", SEEDS)
 
 
+@cache
 def cases():
-    return [(*made, k) for k, made in enumerate(random_closed_robots(len(SEEDS)))]
+    """Return the robots, each with a configuration that closes it; not made while tests are collected."""
+    return list(random_closed_robots(len(SEEDS)))
 
 
-CASES = cases()
-every = pytest.mark.parametrize(("robot", "q", "seed"), CASES, ids=[str(k) for k in SEEDS])
+@pytest.fixture
+def robot(seed):
+    return cases()[seed][0]
+
+
+@pytest.fixture
+def q(seed):
+    return cases()[seed][1]
 
 
 def test_random_robots_have_every_closure_and_redundant_rows():
-    kinds = {c.joint.kind for robot, _, _ in CASES for c in robot.closures}
+    kinds = {c.joint.kind for robot, _ in cases() for c in robot.closures}
     assert kinds >= {k for k, t in joints.JOINT_TYPES.items() if t().reactions is not None} | {"soft finger"}
     missing = []
-    for robot, q, _ in CASES:
+    for robot, q in cases():
         j = reference.closure_jacobian(robot, q)
         missing.append(len(j) - np.linalg.matrix_rank(j, tol=1e-8))
     assert missing == [0, 0, 3] * 4
-    assert {c.inner is None for robot, _, _ in CASES for c in robot.closures} == {True, False}
+    assert {c.inner is None for robot, _ in cases() for c in robot.closures} == {True, False}
 
 
 @every

@@ -15,7 +15,7 @@ import numpy as np
 import hinge
 from tests.sim.standing import all_over, dropped, energy, holding, on_feet
 
-DT, STANDS, FALLS, BATCH, SECONDS = 1e-3, 60.0, 1000, 250, 3.5
+DT, STANDS, FALLS, BATCH, SECONDS = 1e-3, 60.0, 1000, 250, 6.0
 #: Bounds: drift of feet and depth in m, speed at the end in rad/s and m/s, energy above that of the start.
 DRIFT, DEPTH, REST, GAINED = 1e-6, 1e-5, 2e-2, 1e-3
 

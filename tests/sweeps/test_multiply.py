@@ -47,7 +47,9 @@ def evaluated(memory, result, held):
         for s, x in zip(c.stores, made.values(), strict=True):
             assert s not in held
             held[s] = x
-    shown = [x if not isinstance(x, Slot) else -held[x.index] if x.negative else held[x.index] for x in result.flat]
+    shown = [
+        x if not isinstance(x, Slot) else -held[x.index] if x.negative else held[x.index] for x in result.flat
+    ]
     return np.array(shown, dtype=float).reshape(result.shape)
 
 

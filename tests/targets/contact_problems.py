@@ -31,15 +31,25 @@ def problems(count, *, seed=0, **blocks):
 
 
 def program_of(law: ForceLaw) -> Code:
-    """Return code that answers a law: inputs "omega" (m m) and "right" (3 m), output "answer" (m, 3)."""
+    """Return code that answers a law: inputs "root" (m m) of Ω and "right" (3 m), output "answer" (m, 3)."""
     m = law.rows
     slots = np.array([Slot(k) for k in range(m * m + 6 * m)], dtype=object)
     matrix, right, found = np.split(slots, [m * m, m * m + 3 * m])
     call = DenseCall(matrix.reshape(m, m), right.reshape(m, 3), found.reshape(m, 3), 0, law=law)
-    inputs = {"omega": tuple(range(m * m)), "right": tuple(range(m * m, m * m + 3 * m))}
+    inputs = {"root": tuple(range(m * m)), "right": tuple(range(m * m, m * m + 3 * m))}
     return Code((call,), inputs, (result("answer", found.reshape(m, 3)),), len(slots))
+
+
+def root(omega):
+    """Return W (…, m, m) with WᵀW = Ω."""
+    found = np.full(omega.shape, np.nan)
+    for k in np.ndindex(omega.shape[:-2]):
+        if np.isfinite(omega[k]).all():
+            sizes, axes = np.linalg.eigh(omega[k].astype(float))
+            found[k] = np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T
+    return found.astype(omega.dtype)
 
 
 def given(omega, right):
     """Return the inputs of such a program."""
-    return {name: x.reshape(*x.shape[:-2], -1) for name, x in (("omega", omega), ("right", right))}
+    return {name: x.reshape(*x.shape[:-2], -1) for name, x in (("root", root(omega)), ("right", right))}

@@ -14,7 +14,7 @@ from hinge.sweeps import ForceLaw
 from hinge.targets import NumpyProgram
 from hinge.targets.answers import answered
 from hinge.testing import random_contacts
-from tests.targets.contact_problems import columns, given, law_of, problems, program_of
+from tests.targets.contact_problems import columns, given, law_of, problems, program_of, root
 from tests.targets.llvm.running import native
 
 #: Blocks of problems, each compiled once.
@@ -68,7 +68,7 @@ def test_native_code_and_numpy_find_what_the_oracle_finds(what):
 def test_problems_of_every_size_and_kind():
     for problem in random_contacts(4, first_seed=40):
         law = law_of(problem.among)
-        found = answered(law, problem.omega, columns(problem))
+        found = answered(law, root(problem.omega), columns(problem))
         assert found[:, 1].max() < 1e-9, law
         conditions(problem, found[:, 0], 1e-8)
 

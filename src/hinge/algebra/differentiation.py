@@ -40,7 +40,26 @@ from hinge.algebra.expression import (
 )
 from hinge.algebra.frame_free import is_frame_free
 from hinge.algebra.hiding import hides_fixed_bodies
-from hinge.algebra.letters import DEFINITIONS, E0, Ac, B, E, H, M, Q, b, b_m, e_c, gamma, inertias, phi
+from hinge.algebra.letters import (
+    DEFINITIONS,
+    E0,
+    Ac,
+    B,
+    E,
+    H,
+    M,
+    Q,
+    b,
+    b_m,
+    e_c,
+    friction,
+    gamma,
+    held,
+    inertias,
+    phi,
+    placements,
+    rotors,
+)
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter, factored, inverted, leaf_of, no_inverse, polynomial
 from hinge.algebra.rest import bias_cancels
@@ -49,6 +68,15 @@ from hinge.errors import ArgumentError
 
 #: What a derivative is taken by: the configuration, or a vector letter.
 By: TypeAlias = Configuration | Leaf
+
+
+#: Numbers of the model by which there are no derivatives, and what to do instead.
+_PARAMETERS: dict[By, str] = {
+    placements: "take differences of hinge.compile(…, parameters=['placements'])",
+    rotors: "that of hinge forces is the diagonal matrix of qdd, that of qdd is −𝓜⁻¹ times it",
+    friction: "take differences of hinge.compile(…, parameters=['friction'])",
+    held: "it says which coordinates are prescribed, ones and zeros",
+}
 
 
 def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = ()) -> Expr:
@@ -67,6 +95,11 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[L
         raise ArgumentError(f"e: expected an expression of hinge.algebra, got {type(e).__name__}")
     if not isinstance(by, Configuration) and not (isinstance(by, Leaf) and by.domain is One):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by: expected q or a vector letter, such as qd, got {by!r}")
+    if by in _PARAMETERS:
+        raise NotImplementedError(
+            f"by: derivatives by {by}, {by.meaning}, are not supported, since letters depend on it that do not "
+            f"name it; {_PARAMETERS[by]}"
+        )
     rules = _Rules(by, context_of(e), frozenset(held))
     if along is not None:
         return _along(rules, e, along)

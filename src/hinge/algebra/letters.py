@@ -34,9 +34,9 @@ __all__ = [
     "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H",
     "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups",
     "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "c_j", "closed", "d_c", "e_c", "f_ext", "friction",
-    "g", "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law", "pace",
-    "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c", "rotors",
-    "rounds", "s_c", "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
+    "g", "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law",
+    "p_c", "pace", "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c",
+    "rotors", "rounds", "s_c", "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
 ]  # fmt: skip
 
 DIAGONAL, STEP, RESOLVENT, DENSE = Structure.DIAGONAL, Structure.STEP, Structure.RESOLVENT, Structure.DENSE
@@ -288,6 +288,10 @@ d_c = letter("d_c", Link, One, "distances of joints from the nearer of their lim
 r_c = letter("r_c", Constraint, One, "accelerations across contacts and closures that a step must not leave",
              Card(NUMBER, NUMBER, asks=CLOSURES), needs=(_ends, _V_ends, closed, bounce, pace, d_c, ground),
              unicode="rᶜ", latex="r_c")
+p_c = letter("p_c", Constraint, One,
+             "half the accelerations across closures and of closing gaps on the path of a step",
+             Card(NUMBER, NUMBER, asks=CLOSURES),
+             needs=(_ends, _V_ends, Bc.T @ phi.T @ (a - H.T @ c_j) + s_c, closed), unicode="pᶜ", latex="p_c")
 #: What λ answers: the law of Ω λ + w, with Ω and w expressions of these names beside it.
 ANSWERED = Answered(lam, (lam_0, bounds), (off_law, rounds), "compliance", "wanted")
 

@@ -270,6 +270,11 @@ class AggregateSite:
         """Where the spatial vectors of the members stand in the block."""
         return [slice(at.start, at.start + 6) for at in self.blocks]
 
+    def coriolis(self, v: Block) -> Block:
+        """Return 2B of the members."""
+        found = [s.coriolis(v[at]) for s, at in zip(self.sites, self.blocks, strict=True)]
+        return self._diagonal([*found, zeros(self.locks, self.locks)])
+
     def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
         """Return M α or b for each of the parameters alone."""
         found = [

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.algebra import Ac, Leaf, e_c, gamma, r_c
+from hinge.algebra import Ac, Leaf, e_c, gamma, p_c, r_c
 from hinge.binding.constants import tidy_ones
 from hinge.binding.partials import varied_at_world
-from hinge.binding.touch import SHARE, ContactLink, missed
+from hinge.binding.touch import SHARE, ContactLink, Moving, StepRows, missed
 from hinge.errors import UnboundLeafError
 from hinge.model import Closure, Contact, closure_error_of, rows_of
 from hinge.spatial import Transform, cross
@@ -66,19 +66,14 @@ class LinkKind:
         seen = across(inner, outer) @ v_inner
         return self.reactions @ _motion_cross(v_outer - seen, seen)
 
-    def step(
-        self,
-        inner: Block,
-        outer: Block,
-        v_inner: Block,
-        v_outer: Block,
-        bounce: Block,
-        pace: Block,
-        ground: Block,
-    ) -> Block:
+    def along(self, rates: Block) -> Block:
+        """Return half the accelerations across it, which a step takes back as it goes."""
+        return 0.5 * rates
+
+    def step(self, at: Moving, given: StepRows) -> Block:
         """Return velocities across and a share of the errors, per step."""
-        u = self.reactions @ (v_outer - across(inner, outer) @ v_inner)
-        return (u + SHARE * pace * self.error(inner, outer)) * pace
+        u = self.reactions @ (at.v_outer - across(at.inner, at.outer) @ at.v_inner)
+        return (u + SHARE * given.pace * self.error(at.inner, at.outer)) * given.pace
 
 
 @dataclass(frozen=True)
@@ -150,7 +145,7 @@ class WorldSite:
         """
         if leaf.origin is not None:
             return varied_at_world(self, leaf, needs)
-        formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps}
+        formulas = {Ac: self._map, gamma: self._rate, e_c: self._errors, r_c: self._steps, p_c: self._paths}
         if leaf not in formulas:
             raise UnboundLeafError(f"{leaf}: robot {self.robot!r} gives no value for it at the world")
         return formulas[leaf](*needs)
@@ -200,10 +195,19 @@ class WorldSite:
         """Return what a step must not leave."""
         found = zeros(len(closed))
         for link, at, ends in self._each(poses):
-            moving = self._velocities(link, velocities)
-            found[at] = link.step(*ends, *moving, bounce[at], pace[at], ground[at])
+            moving = Moving(*ends, *self._velocities(link, velocities))
+            found[at] = link.step(moving, StepRows(bounce[at], pace[at], ground[at]))
         for link, row in self._joints:
             found[row] = link.step(velocities[link.outer], distances[link.outer], pace[row])
+        return closed * found
+
+    def _paths(self, poses: Block, velocities: Block, accelerations: Block, closed: Block) -> Block:
+        """Return half the accelerations across closures and of gaps along the path of a step."""
+        found = zeros(len(closed))
+        for link, at, ends in self._each(poses):
+            moving, rates = self._velocities(link, velocities), self._velocities(link, accelerations)
+            outer, inner = link.map(*ends)
+            found[at] = link.along(link.rate(*ends, *moving) + outer @ rates[1] + inner @ rates[0])
         return closed * found
 
     def _velocities(self, link: LinkKind | ContactLink, stack: Block) -> tuple[Block, Block]:

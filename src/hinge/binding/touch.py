@@ -9,7 +9,7 @@ floats, and for both with their rates (`Jet`), which gives the rate of the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,23 @@ SHARE, FASTEST = 0.2, 0.1
 BLOW = 40.0
 #: Lengths below this count as zero.
 TINY = 1e-12
+
+
+class Moving(NamedTuple):
+    """The two ends of a link: transforms from the world to them, and their velocities."""
+
+    inner: Block
+    outer: Block
+    v_inner: Block
+    v_outer: Block
+
+
+class StepRows(NamedTuple):
+    """Numbers of the rows of a link in a step: restitution, steps in a second, height of the ground."""
+
+    bounce: Block
+    pace: Block
+    ground: Block
 
 
 @dataclass(frozen=True)
@@ -71,23 +88,23 @@ class ContactLink:
         rows = self._rows(shape, surface, touch(self.contact, shape, surface))
         return rates(rows[0]) @ v_outer + rates(rows[1]) @ v_inner
 
-    def step(
-        self,
-        inner: Block,
-        outer: Block,
-        v_inner: Block,
-        v_outer: Block,
-        bounce: Block,
-        pace: Block,
-        ground: Block,
-    ) -> Block:
+    def along(self, rates: Block) -> Block:
+        """Return half the acceleration of the gap on the path of a step, where that closes it.
+
+        A step of h moves a gap by h u + ½ h² ü; where ü is above zero, the next step sees what has opened.
+        """
+        found = zeros(self.count)
+        found[0] = -0.5 * larger(-rates[0], 0.0)
+        return found
+
+    def step(self, at: Moving, given: StepRows) -> Block:
         """Return the velocities per step that a step must not leave: see `missed`."""
-        shape, surface = Pose.of(outer), Pose.of(inner)
-        at = touch(self.contact, shape, surface)
-        mine, other = self._rows(shape, surface, at)
-        u = mine @ v_outer + other @ v_inner
-        u[0] = u[0] + missed(at.gap - ground[0], u[0], bounce[0], pace[0])
-        return u * pace
+        shape, surface = Pose.of(at.outer), Pose.of(at.inner)
+        where = touch(self.contact, shape, surface)
+        mine, other = self._rows(shape, surface, where)
+        u = mine @ at.v_outer + other @ at.v_inner
+        u[0] = u[0] + missed(where.gap - given.ground[0], u[0], given.bounce[0], given.pace[0])
+        return u * given.pace
 
 
 def missed(gap: Any, speed: Any, bounce: Any, pace: Any) -> Any:

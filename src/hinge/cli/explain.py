@@ -9,8 +9,19 @@ from pathlib import Path
 from textwrap import fill
 
 from hinge.algebra import B, Q, Zero, f_ext
+from hinge.cli.ground import touching
 from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
-from hinge.dynamics import CATALOGUE, CLOSURES, SEVERAL, Compiled, Parts, compiled, derivative, expression
+from hinge.dynamics import (
+    CATALOGUE,
+    CLOSURES,
+    CONTACTS,
+    SEVERAL,
+    Compiled,
+    Parts,
+    compiled,
+    derivative,
+    expression,
+)
 from hinge.errors import CommandLineError, HingeError, did_you_mean
 from hinge.explain import page
 from hinge.model import Robot
@@ -33,10 +44,7 @@ WITHOUT = {
     "closure_rows": "lists names, it computes nothing; explain closure_jacobian",
     "internal_forces": "is a projection by numbers; explain closure_jacobian",
     "squeeze": "is a product with closure_jacobian; explain that",
-    **dict.fromkeys(
-        ("gap", "contact_jacobian", "contact_frames", "contact_dynamics", "contact_step", "collide"),
-        "answers a law of contact, beside expressions; explain closed_dynamics, whose expressions these are",
-    ),
+    "contact_frames": "reads axes off the rows of contacts; explain contact_jacobian",
     "grasp_report": "reads forces off, it has no expression; explain closed_dynamics",
     **{
         verb: f"is a derivative; give --by with the verb itself, as in hinge explain {of} --by q"
@@ -63,7 +71,9 @@ WITHOUT = {
 }
 #: Verbs of robots with closures.
 OF_CLOSED = (*CLOSURES, "closed_dynamics")
-VERBS = (*CATALOGUE, *SEVERAL, *OF_CLOSED, *READ_OFF)
+#: Verbs of robots with contacts.
+OF_CONTACTS = tuple(CONTACTS)
+VERBS = (*CATALOGUE, *SEVERAL, *OF_CLOSED, *OF_CONTACTS, *READ_OFF)
 
 DESCRIPTION = f"""\
 Show a verb for a robot: the operator expression, the derivation step by step with its identities,
@@ -86,7 +96,7 @@ OF_ONE_FRAME = ("jacobian", "jacobian_bias", "classical_jacobian_bias", "general
 #: Verbs of robots on a free base.
 OF_FREE_BASES = ("floating_inverse_dynamics", "generalized_jacobian", "disturbance_jacobian")
 #: The robots that are taken for these and for other verbs unless one is given.
-FREE, CLOSED, FIXED = "spacecraft", "four_bar", "panda"
+FREE, CLOSED, ON_FEET, FIXED = "spacecraft", "four_bar", "quadruped", "panda"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -96,7 +106,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--robot",
         metavar="ROBOT",
         help=f"{FILES}, or one of {', '.join(BUILT_IN)}, {CHAIN}N (default: {FIXED}, or {FREE} for verbs of "
-        f"robots on a free base, {CLOSED} for those of closures)",
+        f"robots on a free base, {CLOSED} for those of closures, {ON_FEET} on its feet for contacts)",
     )
     add_floating(parser)
     parser.add_argument(
@@ -167,7 +177,7 @@ def explained(
     name = READ_OFF.get(verb, verb)
     if verb not in VERBS:
         raise CommandLineError(f"VERB: {_instead(verb)}")
-    parts = expression(name)
+    parts = CONTACTS[verb] if verb in OF_CONTACTS else expression(name)
     if frames and B not in parts.letters:
         raise CommandLineError(f"--frame: {verb} takes no frame; leave it out")
     if prescribed and not parts.splits:
@@ -179,7 +189,10 @@ def explained(
             "--expressed: expected 'body' or 'world-aligned', got 'world', which moves the origin"
         )
     usual = FREE if verb in OF_FREE_BASES else CLOSED if verb in OF_CLOSED else FIXED
+    usual = ON_FEET if verb in OF_CONTACTS else usual
     found = robot_of(robot or usual, floating=floating, argument="--robot")
+    if verb in OF_CONTACTS:
+        return _on_contacts(verb, found, robot or usual, by)
     if not frames and B in parts.letters and f_ext not in parts.letters:
         frames = found.body_names[-1:] if name in OF_ONE_FRAME else found.body_names
     active = _active(found, verb, prescribed) if parts.splits else ()
@@ -187,6 +200,18 @@ def explained(
     if by:
         shown = _derived(verb, shown, by)
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
+
+
+def _on_contacts(verb: str, robot: Robot, name: str, by: Sequence[str]) -> Compiled:
+    """Return a verb of contacts: the robot's own, or those of its feet or shapes with the ground."""
+    found = touching(robot, name)
+    if not found.contacts:
+        raise CommandLineError(
+            f"--robot: expected one with contacts, or with shapes that can touch the ground, for {verb}, got "
+            f"{robot.name!r}; take {ON_FEET}"
+        )
+    parts = CONTACTS[verb]
+    return compiled(found, _derived(verb, parts, by) if by else parts)
 
 
 def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:

@@ -66,12 +66,7 @@ def grounded(robot: Robot, arguments: argparse.Namespace) -> Robot:
     try:
         if arguments.touch is not None:
             return on_ground(robot, arguments.touch, **numbers)
-        if robot.contacts:
-            return robot
-        if arguments.robot == "quadruped":
-            feet = [f.name for f in robot.frames if f.name.endswith("_foot")]
-            return on_ground(robot, feet, radius=FOOT_RADIUS, **numbers)
-        found = with_contacts(robot, contacts_of(robot, role="either", **numbers))
+        found = touching(robot, arguments.robot, **numbers)
     except (ModelError, ArgumentError) as error:
         raise CommandLineError(f"--ground: {error}") from error
     if not found.contacts:
@@ -80,6 +75,16 @@ def grounded(robot: Robot, arguments: argparse.Namespace) -> Robot:
             "with --touch"
         )
     return found
+
+
+def touching(robot: Robot, name: str | None, **numbers: Any) -> Robot:
+    """Return the robot with its own contacts, those of the built-in quadruped's feet, or of its shapes."""
+    if robot.contacts:
+        return robot
+    if name == "quadruped":
+        feet = [f.name for f in robot.frames if f.name.endswith("_foot")]
+        return on_ground(robot, feet, radius=FOOT_RADIUS, **numbers)
+    return with_contacts(robot, contacts_of(robot, role="either", **numbers))
 
 
 def stance(robot: Robot, arguments: argparse.Namespace) -> Array | None:

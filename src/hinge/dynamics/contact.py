@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from hinge.spatial import Array, ArrayLike
 from hinge.targets import best_target
 
 __all__ = [
+    "CONTACT_NUMBERS",
     "Collision",
     "ContactDynamics",
     "ContactStep",
@@ -41,12 +42,45 @@ __all__ = [
 FrictionLaw: TypeAlias = Literal["associated", "coulomb"]
 #: Rounds of De Saxcé's correction for Coulomb's law.
 COULOMB_ROUNDS = 8
+
+
+class ContactNumber(NamedTuple):
+    """The letter of a number that each contact has, and its least and most."""
+
+    letter: str
+    least: float
+    most: float
+
+
+#: Numbers of contacts that calls may give, by the name of the argument.
+CONTACT_NUMBERS = {
+    "friction": ContactNumber("bounds", 0.0, np.inf),
+    "restitution": ContactNumber("bounce", 0.0, 1.0),
+    "ground": ContactNumber("ground", -np.inf, np.inf),
+}
 #: Contacts with smaller gaps (m), and of those the ones with smaller speeds (m/s), count as closed.
 CLOSED, AT_REST = 1e-6, 1e-6
+#: A law is met where its residual is not above this.
+MET = 1e-6
+
+
+class Answered:
+    """An answer to a law of contact, which says how well it is met."""
+
+    residual: Array
+
+    @property
+    def met(self) -> Array:
+        """Whether the law is met (…), to 1e-6 of the largest approach.
+
+        Where it is not, contacts contradict each other, as those of a ball between walls that overlap do: no
+        forces meet all of them, and `residual` is how far the best ones are from it.
+        """
+        return self.residual <= MET
 
 
 @dataclass(frozen=True, eq=False)
-class ContactDynamics:
+class ContactDynamics(Answered):
     """Accelerations qdd (…, nv), forces (…, contacts, 3), those of closures (…, m), residual, rounds (…)."""
 
     qdd: Array
@@ -57,7 +91,7 @@ class ContactDynamics:
 
 
 @dataclass(frozen=True, eq=False)
-class ContactStep:
+class ContactStep(Answered):
     """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), and those of closures (…, m).
 
     `residual` (…) is how far they are from the law, `rounds` (…) how long the search took; `joint_impulses`
@@ -73,7 +107,7 @@ class ContactStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Collision:
+class Collision(Answered):
     """Velocities qd (…, nv) after an impact, impulses (…, contacts, 3), and those of closures (…, m).
 
     `lost` (…) is the energy that is gone, in J, `residual` as in `ContactStep`.
@@ -200,22 +234,13 @@ def contact_step(
     return _stepped(robot, q, velocities, answer["forces"] * dt, (residual, answer["rounds"]), limits)
 
 
-#: Least and most of the numbers of contacts, and the letters they stand for.
-_ROWS = {
-    "friction": ("bounds", 0.0, np.inf),
-    "restitution": ("bounce", 0.0, 1.0),
-    "ground": ("ground", -np.inf, np.inf),
-}
-
-
-def _by_rows(robot: Robot, limits: bool, **given: ArrayLike | None) -> dict[str, ArrayLike]:
+def _by_rows(robot: Robot, limits: bool = False, **given: ArrayLike | None) -> dict[str, ArrayLike]:
     """Return the numbers of contacts that are given, by letter and by rows."""
-    found: dict[str, ArrayLike] = {}
-    for name, values in given.items():
-        letter, least, most = _ROWS[name]
-        if values is not None:
-            found[letter] = by_contact_rows(robot, name, values, least, most, limits=limits)
-    return found
+    return {
+        CONTACT_NUMBERS[name].letter: by_contact_rows(robot, name, values, limits=limits)
+        for name, values in given.items()
+        if values is not None
+    }
 
 
 def _stepped(
@@ -248,10 +273,8 @@ def collide(
     _with_contacts(robot)
     if closed is None:
         closed = gap(robot, q) <= CLOSED
-    e = by_contact_rows(robot, "restitution", _own(robot, "restitution", restitution), 0.0, 1.0)
-    given: dict[str, ArrayLike] = {"closed": _hold(robot, closed, held, 3)}
-    if friction is not None:
-        given["bounds"] = by_contact_rows(robot, "friction", friction, 0.0)
+    e = by_contact_rows(robot, "restitution", _own(robot, "restitution", restitution))
+    given = {"closed": _hold(robot, closed, held, 3), **_by_rows(robot, friction=friction)}
     one = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": np.zeros(e.shape[-1])})
     back = (1.0 + e) * one["forces"]
     two = _answer(robot, "collide", q, {"qd": qd}, given | {"x_c": back})
@@ -316,18 +339,14 @@ def _own(robot: Robot, name: str, given: ArrayLike | None) -> ArrayLike:
 
 
 def by_contact_rows(
-    robot: Robot,
-    name: str,
-    values: ArrayLike,
-    least: float = -np.inf,
-    most: float = np.inf,
-    *,
-    limits: bool = False,
+    robot: Robot, number: str, values: ArrayLike, *, limits: bool = False, name: str | None = None
 ) -> Array:
-    """Return a number for each row (…, m) from one for each contact (…, contacts), or one for all.
+    """Return one of `CONTACT_NUMBERS` for each row (…, m), of one for each contact (…, contacts) or for all.
 
-    Rows of joints have their own friction, and else zeros.
+    Rows of joints have their own friction, and else zeros. `name` is what messages call it.
     """
+    letter, least, most = CONTACT_NUMBERS[number]
+    name = number if name is None else name
     joints = _joint_bounds(robot, limits)
     count, first = len(robot.contacts), _closure_rows(robot) + len(joints)
     found = np.asarray(values, dtype=np.float64)
@@ -340,7 +359,7 @@ def by_contact_rows(
         raise ArgumentError(f"{name}: expected {span}, got {found[~good].flat[0]:g}")
     found = np.repeat(np.broadcast_to(found, (*found.shape[:-1], count)), 3, axis=-1)
     before = np.zeros((*found.shape[:-1], first))
-    if "friction" in name:
+    if letter == "bounds":
         before[..., first - len(joints) :] = joints
     return np.concatenate([before, found], axis=-1)
 

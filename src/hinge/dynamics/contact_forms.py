@@ -13,7 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Ac, Bc, Expr, H, a, c_j, e_c, gamma, lam, off_law, phi, qd, r_c, rounds, s_c, x_c
+from hinge.algebra import (
+    Ac,
+    Bc,
+    Expr,
+    H,
+    a,
+    c_j,
+    e_c,
+    gamma,
+    lam,
+    off_law,
+    p_c,
+    phi,
+    qd,
+    r_c,
+    rounds,
+    s_c,
+    x_c,
+)
 from hinge.binding import Touching, largest
 from hinge.dynamics.expressions import (
     Parts,
@@ -46,11 +64,14 @@ def _dynamics(on: Setting) -> Parts:
 def _step(on: Setting, touch: Touching = "cones", turning: bool = False) -> Parts:
     """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt.
 
-    With `turning` q̇ + (q̈ + cⱼ) dt are those along the axes at the start of the step.
+    With `turning` q̇ + (q̈ + cⱼ) dt are those along the axes at the start of the step, and gaps are looked
+    after to second order: pᶜ is what they would close by if only their rates were.
     """
     free = forward(on)
     moves = free + c_j if turning else free
     wanted = closure_jacobian @ moves + r_c + x_c
+    if turning:
+        wanted = wanted + p_c
     return _parts("qdd", moves + by_closures @ lam, wanted, touch, "contact_step")
 
 

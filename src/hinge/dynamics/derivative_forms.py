@@ -44,10 +44,12 @@ from hinge.algebra import (
 )
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
-from hinge.dynamics.expressions import VALUE, mass, whiten
+from hinge.dynamics.expressions import mass, whiten
 from hinge.pipeline import Derivation, DerivationLine, closed_forms, derive
 from hinge.sweeps import Factors
 
+#: The name of a verb's value beside its derivatives, which are named by_q, by_qd …
+VALUE = "value"
 COVARIANT = "motions written covariantly: a = V̂ Hᵀ q̇ + s, b = −V̂ᵀ M V = B V"
 PRODUCT = "∂FD = −𝓜⁻¹ ∂ID, and 𝓜⁻¹ = (I − H ψ K)ᵀ D⁻¹ (I − H ψ K), as matrices"
 #: Outputs with closed forms, and what each is the derivative by.

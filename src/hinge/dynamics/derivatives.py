@@ -28,8 +28,8 @@ from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.arguments import External, external_forces
 from hinge.dynamics.cached import CALLS, ROWS, compiled
-from hinge.dynamics.derivative_forms import Forms
-from hinge.dynamics.expressions import VALUE, Parts, expression
+from hinge.dynamics.derivative_forms import VALUE, Forms
+from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import BaseMotion, base_inputs
 from hinge.dynamics.signatures import ARGUMENTS

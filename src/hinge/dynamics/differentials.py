@@ -17,8 +17,9 @@ from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.cached import compiled
+from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import checked_names, one_expression, thing
-from hinge.dynamics.expressions import VALUE, Parts, expression, mass
+from hinge.dynamics.expressions import Parts, expression, mass
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot

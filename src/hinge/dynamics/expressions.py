@@ -84,8 +84,6 @@ __all__ = [
     "expression",
 ]
 
-#: The name of a verb's value beside its derivatives, which are named by_q, by_qd …
-VALUE = "value"
 mass = H @ phi @ M @ phi.T @ H.T
 weight = H @ phi @ M @ phi.T @ E0.T @ g
 coriolis = H @ phi @ (M @ phi.T @ a + b)
@@ -239,9 +237,7 @@ _CATALOGUE: dict[str, Expr | Callable[[Setting], Expr]] = {
     "passive_force": tau_j,
 }
 #: Verb → expression without options.
-CATALOGUE: dict[str, Expr] = {
-    verb: e if isinstance(e, Expr) else e(setting()) for verb, e in _CATALOGUE.items()
-}
+CATALOGUE: dict[str, Expr] = {v: e if isinstance(e, Expr) else e(setting()) for v, e in _CATALOGUE.items()}
 
 
 @dataclass(frozen=True, eq=False)

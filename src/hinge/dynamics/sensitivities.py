@@ -11,8 +11,9 @@ from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.cached import compiled, one_name
+from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import Derivatives, as_derivatives, derivative_parts
-from hinge.dynamics.expressions import VALUE, VERBS, J, Parts, mass
+from hinge.dynamics.expressions import VERBS, J, Parts, mass
 from hinge.dynamics.verbs import mass_matrix_inverse
 from hinge.dynamics.views import refuse_massless
 from hinge.model import Robot, as_configuration, checked_robot

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hinge.errors import UnknownNameError, did_you_mean
 from hinge.model.closures import Closure, SoftFinger
+from hinge.model.contacts import Contact
 from hinge.model.joints import Fixed, JointType
 from hinge.model.loops import Loop
 from hinge.model.robot import Robot, remade
 from hinge.model.vectors import checked_robot
 from hinge.spatial import Array, ArrayLike, Transform
 from hinge.tree import WORLD
+
+#: A closure or a contact.
+Link = TypeVar("Link", Closure, Contact)
 
 
 def close(
@@ -42,13 +46,19 @@ def close(
 
 def opened(robot: Robot, names: Iterable[str] | str | None = None) -> Robot:
     """Return the robot without the closures of these names, or without any."""
-    known = [c.name for c in checked_robot(robot).closures]
+    left = without(robot, "closure", checked_robot(robot).closures, names)
+    return robot if len(left) == len(robot.closures) else with_closures(robot, left)
+
+
+def without(robot: Robot, kind: str, items: Sequence[Link], names: Iterable[str] | str | None) -> list[Link]:
+    """Return closures or contacts without those of these names, or none."""
+    known = [c.name for c in items]
     gone = known if names is None else [names] if isinstance(names, str) else list(names)
     for name in gone:
         if name not in known:
-            hint = did_you_mean(name, known) or f"it has {', '.join(known) or 'none'}"
-            raise UnknownNameError(f"names: robot {robot.name!r} has no closure {name!r}; {hint}")
-    return with_closures(robot, [c for c in robot.closures if c.name not in gone]) if gone else robot
+            hint = did_you_mean(name, known) or f"it has {', '.join(known[:12]) or 'none'}"
+            raise UnknownNameError(f"names: robot {robot.name!r} has no {kind} {name!r}; {hint}")
+    return [c for c in items if c.name not in gone]
 
 
 def every_closure(robot: Robot) -> tuple[Closure, ...]:

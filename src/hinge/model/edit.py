@@ -6,7 +6,7 @@ The old robots stay as they are. `carry_state` takes a state along.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -15,7 +15,7 @@ import numpy as np
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model import joints
 from hinge.model.checks import configuration_problems
-from hinge.model.closing import every_closure
+from hinge.model.closing import Link, every_closure
 from hinge.model.closures import Closure
 from hinge.model.contacts import Contact
 from hinge.model.joints import Fixed, Free, JointType
@@ -305,35 +305,22 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
         frames=[f for f in robot.frames if f.body in kept],
         couplings=[c for c in robot.couplings if {c.joint, c.master} <= single],
         gravity=robot.gravity,
-        closures=_kept_closures(robot, kept),
-        contacts=_kept_contacts(robot, kept),
+        closures=_kept(robot, kept, robot.closures, "opened"),
+        contacts=_kept(robot, kept, robot.contacts, "without_contacts"),
     )
 
 
-def _kept_closures(robot: Robot, kept: Collection[str]) -> list[Closure]:
-    """Return the closures of these bodies, also with the world; refuse those that lead across."""
-    found: list[Closure] = []
-    for c in robot.closures:
-        ends = {robot.frame(n).body in kept for n in (c.inner, c.outer) if n is not None}
+def _kept(robot: Robot, kept: Collection[str], links: Iterable[Link], remove: str) -> list[Link]:
+    """Return the closures or contacts of these bodies, also with the world; refuse those that lead across."""
+    found: list[Link] = []
+    for c in links:
+        names = (c.inner, c.outer) if isinstance(c, Closure) else (c.on, c.frame)
+        ends = {robot.frame(n).body in kept for n in names if n is not None}
         if len(ends) == 2:
+            kind = type(c).__name__.lower()
             raise ModelError(
-                f"closure {c.name!r} holds the two parts together, from {c.inner!r} to {c.outer!r}; open it "
-                f"first: opened(robot, [{c.name!r}])"
-            )
-        if ends == {True}:
-            found.append(c)
-    return found
-
-
-def _kept_contacts(robot: Robot, kept: Collection[str]) -> list[Contact]:
-    """Return the contacts of these bodies, also with the world; refuse those that lead across."""
-    found: list[Contact] = []
-    for c in robot.contacts:
-        ends = {robot.frame(n).body in kept for n in (c.frame, c.on) if n is not None}
-        if len(ends) == 2:
-            raise ModelError(
-                f"contact {c.name!r} is one between the two parts, of {c.frame!r} on {c.on!r}; remove it "
-                f"first: without_contacts(robot, [{c.name!r}])"
+                f"{kind} {c.name!r} leads from {names[0]!r} in one part to {names[1]!r} in the other; remove "
+                f"it first: {remove}(robot, [{c.name!r}])"
             )
         if ends == {True}:
             found.append(c)

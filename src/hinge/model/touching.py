@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hinge.errors import ArgumentError, ModelError, UnknownNameError, did_you_mean
+from hinge.errors import ArgumentError, ModelError
+from hinge.model.closing import without
 from hinge.model.contacts import Contact
 from hinge.model.robot import Robot, remade
 from hinge.model.surfaces import Plane, Surface
@@ -24,13 +25,8 @@ def with_contacts(robot: Robot, contacts: Iterable[Contact] | Contact) -> Robot:
 
 def without_contacts(robot: Robot, names: Iterable[str] | str | None = None) -> Robot:
     """Return the robot without the contacts of these names, or without any."""
-    known = [c.name for c in checked_robot(robot).contacts]
-    gone = known if names is None else [names] if isinstance(names, str) else list(names)
-    for name in gone:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"it has {', '.join(known[:12]) or 'none'}"
-            raise UnknownNameError(f"names: robot {robot.name!r} has no contact {name!r}; {hint}")
-    return remade(robot, contacts=[c for c in robot.contacts if c.name not in gone]) if gone else robot
+    left = without(robot, "contact", checked_robot(robot).contacts, names)
+    return robot if len(left) == len(robot.contacts) else remade(robot, contacts=left)
 
 
 def on_ground(

@@ -136,7 +136,8 @@ class SemiImplicitEuler(Integrator):
         given = {"q": "q", "qd": "qd", "qdd": qdd, "h": "h"}
         return [*ops, _joints(plant, self.name, inputs, self.moved, given, NEXT)]
 
-    def moved(self, kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    @staticmethod
+    def moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         """Return the new velocities, and q moved with them."""
         h = x["h"][0]
         v = x["qd"] + h * x["qdd"]
@@ -153,7 +154,8 @@ class Stepping(SemiImplicitEuler):
 
     name: str = "stepping"
 
-    def moved(self, kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
+    @staticmethod
+    def moved(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
         """Return q moved with the new velocities, and these along the axes at the end."""
         h = x["h"][0]
         v = x["qd"] + h * x["qdd"]

@@ -117,16 +117,14 @@ class Job:
         self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1]), self.dtype) for x in (self.q, self.qd))
         self.kept_tau = None if self.moving.ask is None else np.zeros((*shape, nv), self.dtype)
         self.kept_q[:, 0], self.kept_qd[:, 0] = self.q, self.qd
-        plant = self.moving.plant
-        rows = contact_rows(self.robot, plant.limits) if plant.stepping else 0
-        self.kept_forces = np.zeros((*shape, rows), self.dtype)
+        self.kept_forces = np.zeros((*shape, contact_rows_of(self.moving.plant)), self.dtype)
         self.kept_residual = np.zeros((*shape, 1), self.dtype)
 
     @contextmanager
     def _memory(self) -> Generator[None, None, None]:
         """Name `record` where the recorded states do not fit into memory."""
         times = -(-self.steps // self.every) + 1
-        row = self.robot.nq + 2 * self.robot.nv
+        row = self.robot.nq + 2 * self.robot.nv + contact_rows_of(self.moving.plant) + 1
         size = self.dtype.itemsize * max(1, self.states) * times * max(1, row)
         problem = ArgumentError(
             f"record: expected recorded states that fit into memory, got {self.states} states at {times} "
@@ -348,6 +346,11 @@ class Job:
         for n, x in self.signals.items():
             found[stage.number(n)] = x.at(times).astype(self.dtype)
         return np.array(np.broadcast_to(after(ops, found)[name], qd.shape), order="C")
+
+
+def contact_rows_of(plant: Plant) -> int:
+    """Return how many forces of contacts, closures and limits a step has."""
+    return contact_rows(plant.robot, plant.limits) if plant.stepping else 0
 
 
 def after(ops: list[StepCall] | tuple[StepCall, ...], buffers: Mapping[str, Array]) -> dict[str, Array]:

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from hinge.dynamics import by_contact_rows, contact_rows, rows_that_hold
+from hinge.dynamics import CONTACT_NUMBERS, by_contact_rows, contact_rows, rows_that_hold
 from hinge.errors import ArgumentError
 from hinge.model import Robot
 from hinge.spatial import Array, ArrayLike
 
-#: Parameters of contacts in `simulate`, and the letters they stand for.
-CONTACT_PARAMETERS = {"contact_friction": "bounds", "restitution": "bounce", "ground": "ground"}
-_SPANS = {"contact_friction": (0.0, np.inf), "restitution": (0.0, 1.0), "ground": (-np.inf, np.inf)}
+#: Parameters of contacts in `simulate`, and the letters they stand for; "friction" is that of joints.
+_NUMBERS = {"contact_friction" if n == "friction" else n: n for n in CONTACT_NUMBERS}
+CONTACT_PARAMETERS = {name: CONTACT_NUMBERS[n].letter for name, n in _NUMBERS.items()}
 
 
 def refuse_stepping(robot: Robot, held: Array | None, limits: bool) -> None:
@@ -44,7 +44,7 @@ def contact_numbers(
             raise ArgumentError(f"parameters: expected integrator='stepping' with {name!r}, got another one")
         return {}
     found = {
-        CONTACT_PARAMETERS[n]: by_contact_rows(robot, n, x, *_SPANS[n], limits=limits)
+        CONTACT_PARAMETERS[n]: by_contact_rows(robot, _NUMBERS[n], x, limits=limits, name=n)
         for n, x in given.items()
     }
     return {**found, "pace": np.zeros(contact_rows(robot, limits))}

@@ -1,6 +1,6 @@
 """Sweep programs: state equations in passes over a tree, their lowering, cost and tracing."""
 
-from hinge.sweeps.code import Call, Code, Column, DenseCall, Result, Slot
+from hinge.sweeps.code import Call, Code, Column, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.code_rules import checked_code, checks_passes, verify_code
 from hinge.sweeps.contract import (
     Binding,
@@ -15,12 +15,11 @@ from hinge.sweeps.contract import (
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
 from hinge.sweeps.law import ForceLaw
-from hinge.sweeps.lowering import lower
+from hinge.sweeps.lowering import Factors, lower
 from hinge.sweeps.program import (
     Apply,
     BlockOutput,
     Direction,
-    Factors,
     Meet,
     OperatorOutput,
     Pass,
@@ -51,6 +50,7 @@ __all__ = [
     "Direction",
     "Factors",
     "ForceLaw",
+    "KnownBlock",
     "Meet",
     "OperatorOutput",
     "Pass",

@@ -22,6 +22,8 @@ from hinge.tree import WORLD
 
 #: The name of an operator that is a sum over bodies.
 GRAM = leaf("gram", One, One, Structure.DIAGONAL, self_adjoint=True)
+#: The name of the rows of its root.
+ROOT = leaf("root", One, One, Structure.DIAGONAL)
 
 
 @dataclass
@@ -134,6 +136,26 @@ class AtWorld:
         total, size = self.memory.get(GRAM, last), self.binding.size(o.source, WORLD)
         return zeros(size, size) if total is None else total.shown()
 
+    def _root_of(self, o: OperatorOutput, stage: int) -> KnownBlock:
+        """Return W with Wᵀ W = the operator, a sum over bodies: the rows of one body below another's."""
+        assert o.middle is not None and o.scale > 0, "a law answers operators that are sums over bodies"
+        column, middle = Column(o.source, WORLD), o.middle
+        self.memory.table(ROOT, None).clear()
+
+        def root(body: BodyKernel) -> None:
+            columns = body.column_of(o.variable, column)
+            assert columns is not None
+            found = body.root_of_congruence(middle, columns)
+            body.store(ROOT, found if o.scale == 1 else o.scale**0.5 * found)
+
+        family, rows = Family(self.memory, stage, root), list[KnownBlock]()
+        for i in self.memory.table(o.variable, column):
+            if i != WORLD and self.binding.size(o.variable.range, i):
+                family.run(i, near=(i, i))
+                found = self.memory.get(ROOT, i)
+                rows += [] if found is None else [found.shown()]
+        return np.concatenate(rows) if rows else zeros(0, self.binding.size(o.source, WORLD))
+
     def order(self, space: Space, shown: bool) -> dict[int, Sequence[int]]:
         """Return the indices of each body's block: in the user's order, or consecutive."""
         if shown:
@@ -149,8 +171,8 @@ class AtWorld:
 
     def _answer(self, s: Solve, answer: Answered, k: int) -> None:
         """Answer a law: λ and its measures, each a column of the result."""
-        matrix = self.operator(s.operator, shown=False, stage=k)
-        size = len(matrix)
+        matrix = self._root_of(s.operator, k)
+        size = matrix.shape[1]
         right, result = zeros(size, 3), zeros(size, 3)
         result.flat[:] = [Slot(n) for n in self.memory.new_slots(result.size)]
         for c, x in enumerate((s.right, *answer.inputs)):

@@ -37,13 +37,15 @@ from hinge.sweeps.factor import (
     half_solved,
     inverse_factor,
     scaled_by_pivots,
+    scaled_by_roots,
     solved,
     symmetric_inverse,
     triangular_inverse,
     triangular_root,
 )
-from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, is_mirrored, operand
+from hinge.sweeps.program import EDGES, GATHERING, Statement, is_congruence, operand
 from hinge.sweeps.slots import Memory, Reading, Stored
+from hinge.sweeps.symmetry import is_mirrored
 from hinge.sweeps.template import Param, Place, Template, no_inertia
 from hinge.sweeps.wide import Widened
 from hinge.tree import WORLD
@@ -313,6 +315,13 @@ class BodyKernel:
             return x.T @ _times(self.value(letter), x)
         half = half_solved(factors, x)
         return half.T @ scaled_by_pivots(factors, half)
+
+    def root_of_congruence(self, letter: Leaf, x: Block) -> Block:
+        """Return W with Wᵀ W = xᵀ letter x for columns x and a positive letter."""
+        factors = self._factors(letter)
+        if factors is None:
+            return triangular_root(self.value(letter)).T @ x
+        return scaled_by_roots(factors, half_solved(factors, x))
 
     def _inverse(self, x: Block) -> Block:
         """Return the inverse of a block; a constant block must not be singular."""

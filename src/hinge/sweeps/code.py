@@ -59,9 +59,10 @@ class DenseCall:
     A matrix that is known to be symmetric and positive needs no exchange of rows. One that may be singular is
     `floored`: unknowns that depend on those before them are zero.
 
-    With a `law` the unknowns λ lie in its sets, and matrix λ + right in their duals. The columns of `right`
-    are then that vector, where an iteration may start, and the bounds of the sets; those of `result` are λ,
-    how far each row is from the law, and the number of rounds.
+    With a `law` the unknowns λ lie in its sets, and matrixᵀ matrix λ + right in their duals: the matrix has
+    a row for each freedom, and a column for each unknown. The columns of `right` are then that vector, where
+    an iteration may start, and the bounds of the sets; those of `result` are λ, how far each row is from the
+    law, and the number of rounds.
     """
 
     matrix: KnownBlock

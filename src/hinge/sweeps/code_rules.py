@@ -83,7 +83,8 @@ def shapes_are_right(code: Code) -> Iterator[str]:
     for where, c in _numbered(code):
         if isinstance(c, DenseCall):
             n, *more = c.right.shape
-            if c.matrix.shape != (n, n) or len(more) != 1 or c.result.shape != c.right.shape:
+            rows = n if c.law is None else len(c.matrix)
+            if c.matrix.shape != (rows, n) or len(more) != 1 or c.result.shape != c.right.shape:
                 shapes = f"{c.matrix.shape}, {c.right.shape}, {c.result.shape}"
                 yield f"{where}: expected matrix (n, n), right and result (n, k), got {shapes}"
             continue

@@ -55,6 +55,7 @@ from hinge.algebra import (
     gamma,
     kappa,
     leaves,
+    p_c,
     product,
     r_c,
     s_c,
@@ -88,7 +89,7 @@ LETTER: dict[Expr, int] = {
 #: of a symmetric block, and of one with the pattern of a rigid inertia; and for the formulas.
 EDGE, ANGULAR_EDGE, CONGRUENCE, RIGID_CONGRUENCE = 36, 12, 209, 110
 FORMULA = {a: 30, b: 36, a_n: 30, v_n: 9, Q: 60, a_m: 40, b_m: 40, tau_j: 40, c_j: 9, A: 40,
-           Ac: 100, gamma: 60, e_c: 60, s_c: 24, r_c: 60, d_c: 4}  # fmt: skip
+           Ac: 100, gamma: 60, e_c: 60, s_c: 24, r_c: 60, p_c: 60, d_c: 4}  # fmt: skip
 #: Derived blocks: D and D⁻¹ of one degree of freedom; G; P⁺ = P − G D Gᵀ is within CONGRUENCE. 30 for others.
 BLOCK = {Dr: 1, Dri: 1, D: 0, Di: 1, G: 6, P: 42, R: 0, Ups: 0, Dp: 0, Dip: 1, Gp: 6, Pp: 42,
          Dk: 1, Dik: 1, Gk: 6, Pk: 42}  # fmt: skip

@@ -61,6 +61,14 @@ def scaled_by_pivots(factor: Block, y: Block) -> Block:
     return found
 
 
+def scaled_by_roots(factor: Block, y: Block) -> Block:
+    """Return D^(−½) y for a vector or columns, given `inverse_factor`."""
+    found = y.copy()
+    for i in range(len(found)):
+        found[i] = _root(factor[i, i]) * found[i]
+    return found
+
+
 def pivots_of(x: Block) -> tuple[Block, list[Any]]:
     """Return L (unit lower triangular, without its diagonal) and the pivots D of x = L D Lᵀ."""
     n = len(x)

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from hinge.algebra import (
     ANSWERED,
@@ -44,7 +45,6 @@ from hinge.sweeps.program import (
     EDGES,
     BlockOutput,
     Direction,
-    Factors,
     OperatorOutput,
     ProductOutput,
     Program,
@@ -55,6 +55,15 @@ from hinge.sweeps.program import (
     verify_program,
 )
 from hinge.sweeps.schedule import Plan
+
+
+@dataclass(frozen=True)
+class Factors:
+    """An operator as a product of others, which are computed first, as matrices; see `ProductOutput`."""
+
+    factors: tuple[Expr, ...]
+    negative: bool = False
+    mirror: bool = False
 
 
 def lower(

@@ -56,7 +56,7 @@ class Copy(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A call that multiplies rows and columns: `left` and `right` by the inner index, then by row or column."""
+    """A call that multiplies rows and columns: `left` and `right` by inner index, then by row or column."""
 
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -223,7 +223,7 @@ class Multiplication:
     def _window(
         self, inner: Sequence[int], b: NDArray[np.int64], j: Group, there: tuple[Inner, tuple[int, ...]]
     ) -> tuple[Sequence[int], tuple[int, ...]]:
-        """Return the rows from the first to the last that are wanted as they lie, or a copy of these alone."""
+        """Return the rows from the first to the last that is wanted as they lie, or copies of these alone."""
         rows, slots = there
         start, end = rows.index(inner[0]), rows.index(inner[-1]) + 1
         if end - start > MOST_WIDE * len(inner) + 1:

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
 
 from hinge.algebra import (
     E0,
@@ -43,8 +42,6 @@ from hinge.algebra import (
     Sum,
     leaf_of,
     leaves,
-    no_inverse,
-    polynomial,
     product,
 )
 
@@ -114,8 +111,8 @@ class OperatorOutput:
 
     `transposed`: the columns are rows of the output. `mirror`: the operator is self-adjoint and only the
     blocks on one side of the diagonal are computed. With `middle`, a block-diagonal letter, the operator is
-    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back. With `below` the
-    variable has the blocks on the diagonal and towards the base, and the blocks away from the base are those
+    the sum over bodies of variableᵀ middle variable, times `scale`, which needs no sweep back. With `below`
+    the variable has the blocks on the diagonal and towards the base, and those away from the base are blocks
     of the columns of `below`, transposed.
     """
 
@@ -178,15 +175,6 @@ class ProductOutput:
 
     name: str
     factors: tuple[OperatorOutput, ...]
-    negative: bool = False
-    mirror: bool = False
-
-
-@dataclass(frozen=True)
-class Factors:
-    """An operator as a product of others, which are computed first, as matrices; see `ProductOutput`."""
-
-    factors: tuple[Expr, ...]
     negative: bool = False
     mirror: bool = False
 
@@ -326,15 +314,6 @@ def operand(edge: Product) -> Expr:
 def is_congruence(edge: Product) -> bool:
     """Tell whether an edge shifts a block from both sides."""
     return edge.factors[-1] is edge.factors[0].T
-
-
-@cache
-def is_mirrored(edge: Product) -> bool:
-    """Tell whether an edge shifts a symmetric block from both sides."""
-    if not is_congruence(edge):
-        return False
-    p = polynomial(operand(edge), no_inverse)
-    return p.T.key == p.key
 
 
 def verify_program(program: Program) -> None:

@@ -58,6 +58,16 @@ class Arithmetic(Protocol):
         """Run what follows for each index from start to stop − 1."""
         ...
 
+    def fold(
+        self,
+        start: Index,
+        stop: Index,
+        initial: list[Value],
+        body: Callable[[Index, list[Value]], list[Value]],
+    ) -> list[Value]:
+        """Return the numbers that a body makes of those before, for each index from start to stop − 1."""
+        ...
+
     def chosen(self, size: int, test: Callable[[Index], Any]) -> Listed:
         """Return those of the first indices for which a test holds in some state."""
         ...
@@ -131,6 +141,19 @@ class NumpyArithmetic:
     def loop(self, start: int, stop: int) -> Iterator[int]:
         """Return the indices."""
         return iter(range(start, stop))
+
+    def fold(
+        self,
+        start: int,
+        stop: int,
+        initial: list[Value],
+        body: Callable[[int, list[Value]], list[Value]],
+    ) -> list[Value]:
+        """Return what the body makes of numbers, index by index."""
+        found = initial
+        for k in range(start, stop):
+            found = body(k, found)
+        return found
 
     def chosen(self, size: int, test: Callable[[int], Any]) -> Indices:
         """Return the indices for which a test holds in some state."""

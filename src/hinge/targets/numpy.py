@@ -205,7 +205,7 @@ def _solve(call: DenseCall, memory: Memory) -> None:
     batch = np.broadcast_shapes(*(np.shape(x) for x in known))
     matrix, right = _batched(call.matrix, memory, batch), _batched(call.right, memory, batch)
     if call.law is not None:
-        result = answered(call.law, matrix, right)
+        result = answered(call.law, matrix, right, call.matrix)
     else:
         result = floored_solve(matrix, right) if call.floored else _solved(matrix, right)
     for where, slot in np.ndenumerate(call.result):

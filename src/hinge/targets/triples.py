@@ -15,8 +15,6 @@ from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value
 UPPER = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 #: Pivots below this count as zero, and so does their unknown.
 LEAST_PIVOT = {"float64": 1e-15, "float32": 1e-8}
-#: Products with at most this many blocks in a row are written out.
-WRITTEN_OUT = 16
 
 Block = list[list[Value]]
 
@@ -65,38 +63,29 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
     return [[product(m, [row], column)[0] for column in columns] for row in a]
 
 
-def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
-    """Set the result to a x."""
+def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) -> None:
+    """Set the result to a x, in the triples that are listed and with them alone."""
     n = a.triples
 
-    def body(m: Arithmetic, a: Numbers, x: Numbers, result: Numbers) -> None:
-        _times(m, Matrix(a, n), x, result)
+    def body(m: Arithmetic, a: Numbers, x: Numbers, result: Numbers, among: Listed) -> None:
+        _times(m, Matrix(a, n), x, result, among)
 
-    m.shared(f"times_{n}", body, a.numbers, x, result)
-
-
-def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers) -> None:
-    for t in m.loop(0, a.triples):
-        if a.triples <= WRITTEN_OUT:
-            found: list[Value] = [0.0, 0.0, 0.0]
-            for v in range(a.triples):
-                found = _added(m, a, x, t, v, found)
-            for k in range(3):
-                result[t * 3 + k] = found[k]
-            continue
-        for k in range(3):
-            result[t * 3 + k] = 0.0
-        for v in m.loop(0, a.triples):
-            found = _added(m, a, x, t, v, [result[t * 3 + k] for k in range(3)])
-            for k in range(3):
-                result[t * 3 + k] = found[k]
+    m.shared(f"times_{n}", body, a.numbers, x, result, among)
 
 
-def _added(m: Arithmetic, a: Matrix, x: Numbers, t: Index, v: Index, to: list[Value]) -> list[Value]:
-    values = [x[v * 3 + j] for j in range(3)]
-    for j in range(3):
-        to = [m.fma(a[t, v, i, j], values[j], to[i]) for i in range(3)]
-    return to
+def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) -> None:
+    """Nine sums for each triple, so that none waits for another."""
+    for k in m.loop(0, among.count):
+        t = among[k]
+
+        def add(p: Index, sums: list[Value], t: Index = t) -> list[Value]:
+            v = among[p]
+            values = [x[v * 3 + j] for j in range(3)]
+            return [m.fma(a[t, v, n // 3, n % 3], values[n % 3], y) for n, y in enumerate(sums)]
+
+        found = m.fold(0, among.count, [0.0] * 9, add)
+        for i in range(3):
+            result[t * 3 + i] = found[3 * i] + found[3 * i + 1] + found[3 * i + 2]
 
 
 def factor(m: Arithmetic, s: Matrix, pivots: Numbers, among: Listed) -> None:

@@ -460,3 +460,13 @@ def test_a_process_that_ends_soon_does_not_wait(tmp_path, monkeypatch):
 def test_children_forked_while_llvm_is_at_work_compile(tmp_path):
     status, errors, _ = run_script(FORKING, tmp_path, 1e-6)
     assert (status, errors) == (0, "")
+
+
+def test_blocks_of_one_name_in_two_functions_are_cut_apart(monkeypatch):
+    """A phi names blocks of its own function."""
+    monkeypatch.setattr(tiers, "LONGEST_BLOCK", 3)
+    long = "\n".join(f"  %x{k} = add i64 {k}, 1" for k in range(6))
+    head, end = "define i64 @f() {\nentry:\n", "  br label %after\nafter:\n  %y = phi i64 [ 0, %entry ]\n}\n"
+    first, second = tiers.in_short_blocks(f"{head}{end}{head}{long}\n{end}").split("define")[1:]
+    assert "%entry ]" in first and "cut" not in first
+    assert "%entry ]" not in second and second.count("cut") > 2

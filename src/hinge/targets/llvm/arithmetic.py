@@ -180,6 +180,30 @@ class LlvmArithmetic:
         with self.w.loop(index(start), index(stop)) as i:
             yield Counter(self.w, i)
 
+    def fold(
+        self, start: Any, stop: Any, initial: list[Any], body: Callable[[Counter, list[Any]], list[Any]]
+    ) -> list[Any]:
+        """Write a loop that carries numbers in registers."""
+        w = self.w
+        head, inside, after = w.block("fold"), w.block("body"), w.block("after")
+        before, counter, more = w.label, w.name("i"), w.name("n")
+        carried = [Number(w, w.name("s")) for _ in initial]
+        w.do(f"br label %{head}")
+        w.start(head)
+        spot = len(w.lines)
+        w.do(f"br i1 {w.let(f'icmp slt i64 {counter}, {index(stop)}')}, label %{inside}, label %{after}")
+        w.start(inside)
+        found = body(Counter(w, counter), list(carried))
+        w.do(f"{more} = add i64 {counter}, 1")
+        w.do(f"br label %{head}")
+        starts = [(counter, "i64", str(index(start)), more)]
+        for x, first, last in zip(carried, initial, found, strict=True):
+            starts.append((x.text, w.lanes.type, operand(w, first), operand(w, last)))
+        for name, kind, first, last in starts:
+            w.lines.insert(spot, f"  {name} = phi {kind} [ {first}, %{before} ], [ {last}, %{w.label} ]")
+        w.start(after)
+        return list(carried)
+
     def chosen(self, size: int, test: Callable[[Any], Truth]) -> Chosen:
         """Write the list of indices for which a test holds in some lane."""
         w = self.w

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall, ForceLaw, Slot
+from hinge.targets.arranged import arranged
 from hinge.targets.cones import answer
 from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
@@ -26,6 +27,8 @@ from hinge.targets.llvm.solve import (
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
+#: So many numbers are copied without a loop.
+COPIED_ONE_BY_ONE = 500
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
@@ -199,23 +202,21 @@ class InMemory:
                 self.keep(slot.index, x)
 
     def _answer(self, c: DenseCall, law: ForceLaw) -> None:
-        """Write the answer to a law: its rows in triples, those that fill a triple units."""
-        w, order = self.w, law.places
-        n = len(order)
+        """Write the answer to a law: its rows in triples, and the rows of W in shares."""
+        w, order = self.w, arranged(law, c.matrix)
+        n = len(order.places)
         m = LlvmArithmetic(w, lambda size: w.at("%scratch", self.places.more(size)))
-        at = [(k, p) for k in range(n) for p in range(n) if p // 3 >= k // 3]
-        rows = [(order[k], order[p]) for k, p in at]
-        whole = [
-            c.matrix[min(i, j), max(i, j)] if min(i, j) >= 0 else float(k == p)
-            for (i, j), (k, p) in zip(rows, at, strict=True)
-        ]
-        columns = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order] for k in range(3)]
-        arrays = [m.array(n * n), m.array(n), m.array(n), m.array(n)]
-        self._copied(whole, arrays[0], [k * n + p for k, p in at])
-        for values, array in zip(columns, arrays[1:], strict=True):
-            self._copied(values, array, range(n))
-        found = answer(m, law, *arrays)
-        back = self.integers([order.index(i) for i in range(law.rows)])
+        factors: list[Scratch] = []
+        for share in order.shares:
+            values = order.values(c.matrix, share)
+            factors.append(m.array(len(values)))
+            self._copied(values, factors[-1])
+        right = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order.places] for k in range(3)]
+        columns = m.array(n), m.array(n), m.array(n)
+        for values, array in zip(right, columns, strict=True):
+            self._copied(values, array)
+        found = answer(m, law, order, factors, columns)
+        back = self.integers([order.places.index(i) for i in range(law.rows)])
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
         with w.loop(0, law.rows) as i:
             at, to = self.integer_at(back, i), w.let(f"mul i64 {i}, 3")
@@ -223,11 +224,15 @@ class InMemory:
                 x = part[0 if k == 2 else Counter(w, at)]
                 w.store(x.text, result, w.let(f"add i64 {to}, {k}"))
 
-    def _copied(self, values: Sequence[Slot | float], to: Scratch, places: Sequence[int]) -> None:
-        """Write the copy of values to places of an array."""
-        w, read, table = self.w, self._reader(values), self.integers(places)
-        with w.loop(0, len(values)) as k:
-            w.store(read(k), to.address, self.integer_at(table, k))
+    def _copied(self, values: Sequence[Slot | float], to: Scratch) -> None:
+        """Write the copy of values to an array, one by one if they are few."""
+        if len(values) <= COPIED_ONE_BY_ONE:
+            for k, x in enumerate(values):
+                self.w.store(self.value(x), to.address, k)
+            return
+        read = self._reader(values)
+        with self.w.loop(0, len(values)) as k:
+            self.w.store(read(k), to.address, k)
 
     def _rolled_solve(self, c: DenseCall) -> None:
         w, (n, k) = self.w, c.right.shape

@@ -210,18 +210,18 @@ class Places:
     def give_back(self, start: int, size: int) -> None:
         """Let places be used again."""
         merged: list[tuple[int, int]] = []
-        for at, count in sorted([*self.free, (start, size)]):
+        for at, length in sorted([*self.free, (start, size)]):
             if merged and sum(merged[-1]) == at:
-                merged[-1] = merged[-1][0], merged[-1][1] + count
+                merged[-1] = merged[-1][0], merged[-1][1] + length
             else:
-                merged.append((at, count))
+                merged.append((at, length))
         self.free = merged
 
     def again(self, size: int) -> int:
         """Return the first of this many places that were given back, or new ones."""
-        for k, (at, count) in enumerate(self.free):
-            if count >= size:
-                self.free[k : k + 1] = [(at + size, count - size)] if count > size else []
+        for k, (at, length) in enumerate(self.free):
+            if length >= size:
+                self.free[k : k + 1] = [(at + size, length - size)] if length > size else []
                 return at
         return self.more(size)
 

@@ -23,6 +23,8 @@ LONGEST_SECONDS = 0.15
 #: Blocks of quick code have about so many lines: level 0 takes longer than in proportion for long ones.
 LONGEST_BLOCK = 400
 _FROM = re.compile(r"%([\w.]+) *\]")
+#: Where a function begins.
+_FUNCTIONS = re.compile(r"^(?=define )", re.MULTILINE)
 #: What quick code loses on an operation, in one lane.
 SECONDS_LOST = 2e-10
 
@@ -52,6 +54,11 @@ def waits() -> bool:
 
 def in_short_blocks(text: str) -> str:
     """Return a module whose long blocks are cut into short ones, each of which leads to the next."""
+    return "".join(map(_in_short_blocks, _FUNCTIONS.split(text)))
+
+
+def _in_short_blocks(text: str) -> str:
+    """Cut the long blocks of a function, whose labels are its own."""
     lines = text.split("\n")
     starts = [k for k, line in enumerate(lines) if line.endswith(":")]
     found, last = lines[: starts[0]] if starts else lines, dict[str, str]()
