@@ -159,8 +159,8 @@ def tables(options: Options) -> Iterator[Table]:
         table.rows += _rows(name, options)
     table.notes += [
         f"{STATES} states in Hinge, {PEER_STATES} in MuJoCo, settled in {SETTLING} steps, pushed by "
-        f"{PUSH:g} rad/s and m/s, and left for as many steps. MuJoCo holds the pose by springs and dampers of "
-        "joints; its contacts are soft, so only the time can be compared.",
+        f"{PUSH:g} rad/s and m/s, and left for as many steps. MuJoCo holds the pose by springs and dampers "
+        "of joints; its contacts are soft, so only the time can be compared.",
         "compiled: processor time of the first step, in a fresh process without a cache.",
         "rounds: the mean of a step from the forces before, and MuJoCo's at one state; residual: the largest "
         "of all steps and states.",

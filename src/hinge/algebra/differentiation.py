@@ -97,8 +97,8 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[L
         raise ArgumentError(f"by: expected q or a vector letter, such as qd, got {by!r}")
     if by in _PARAMETERS:
         raise NotImplementedError(
-            f"by: derivatives by {by}, {by.meaning}, are not supported, since letters depend on it that do not "
-            f"name it; {_PARAMETERS[by]}"
+            f"by: derivatives by {by}, {by.meaning}, are not supported, since letters depend on it that do "
+            f"not name it; {_PARAMETERS[by]}"
         )
     rules = _Rules(by, context_of(e), frozenset(held))
     if along is not None:
