@@ -63,7 +63,9 @@ def test_formulas_of_the_package_are_traced_once(monkeypatch):
     calls = []
     module = sys.modules["hinge.dynamics.jointwise"]
     plain = module.jointwise
-    monkeypatch.setattr(module, "jointwise", lambda *given: calls.append(given) or plain(*given))
+    monkeypatch.setattr(
+        module, "jointwise", lambda *given, **how: calls.append(given) or plain(*given, **how)
+    )
     for _ in range(3):
         hinge.simulate(PANDA, t=2e-3, control=hinge.sim.PD(np.zeros(7), 1.0, 1.0), integrator="midpoint")
     assert len(calls) == 3  # the feedback, the way to the middle, and the step
