@@ -160,7 +160,7 @@ class Graph:
         if len(node) > 3:
             when = max(known[i] for i in node[1:])
         elif op == "div":
-            self.divisors.add(node[2])
+            self.divisors.add(node[-1])
         known.append(last if last > when else when)
         return index
 
