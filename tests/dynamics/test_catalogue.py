@@ -30,9 +30,20 @@ TOOLS = {
     "contact_rows",
     "every_contact_form",
     "step_parts",
+    "pulled_accelerations",
+    "pulled_parts",
+    "sum_program",
 }
 #: Verbs of robots with contacts, judged in tests.dynamics.sweep_contact.
-CONTACT = {"collide", "contact_dynamics", "contact_frames", "contact_jacobian", "contact_step", "gap"}
+CONTACT = {
+    "collide",
+    "contact_dynamics",
+    "contact_dynamics_derivatives",
+    "contact_frames",
+    "contact_jacobian",
+    "contact_step",
+    "gap",
+}
 PENDULUM = Subject("double_pendulum", robots.double_pendulum)
 
 

@@ -156,11 +156,12 @@ class Graph:
         if op in _LEAVES:
             known.append(_LEAVES[op])
             return index
-        when, last = known[node[1]], known[node[-1]]
+        end = node[-1]
+        when, last = known[node[1]], known[end]
         if len(node) > 3:
             when = max(known[i] for i in node[1:])
         elif op == "div":
-            self.divisors.add(node[-1])
+            self.divisors.add(end)
         known.append(last if last > when else when)
         return index
 

@@ -54,7 +54,9 @@ def waits() -> bool:
 
 def in_short_blocks(text: str) -> str:
     """Return a module whose long blocks are cut into short ones, each of which leads to the next."""
-    return "".join(map(_in_short_blocks, _FUNCTIONS.split(text)))
+    parts = _FUNCTIONS.split(text)
+    cut = list(map(_in_short_blocks, parts))
+    return text if cut == parts else "".join(cut)
 
 
 def _in_short_blocks(text: str) -> str:
