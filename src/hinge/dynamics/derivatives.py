@@ -38,6 +38,7 @@ from hinge.spatial import Array, ArrayLike
 __all__ = [
     "Derivatives",
     "derivative",
+    "derivative_parts",
     "forward_dynamics_derivatives",
     "inverse_dynamics_derivatives",
 ]

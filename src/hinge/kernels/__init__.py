@@ -5,8 +5,10 @@ a value that can be read, counted, verified, interpreted and compiled. The table
 each operation.
 """
 
+from hinge.kernels.circle import CIRCLE_NUMBERS, CircleNumbers
 from hinge.kernels.counting import Operations, count
 from hinge.kernels.dual import Dual, duals, fresh_level, on_duals, rates, value_of
+from hinge.kernels.fusing import FusedStep, fused
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
 from hinge.kernels.ops import OPS, Op, on_arrays, on_floats
@@ -15,11 +17,14 @@ from hinge.kernels.verification import verify
 
 __all__ = [
     "BOUND",
+    "CIRCLE_NUMBERS",
     "OPS",
     "RUN",
     "TABLES",
     "TRACED",
+    "CircleNumbers",
     "Dual",
+    "FusedStep",
     "Graph",
     "Instruction",
     "Kernel",
@@ -34,6 +39,7 @@ __all__ = [
     "duals",
     "finish",
     "fresh_level",
+    "fused",
     "on_arrays",
     "on_duals",
     "on_floats",

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import NamedTuple
 
-from hinge.kernels import OPS, TABLES, Instruction, Kernel
+from hinge.kernels import OPS, TABLES, FusedStep, Kernel, fused
 from hinge.targets.llvm.functions import CIRCLE, WRITTEN, looked_up
 from hinge.targets.llvm.text import Writer
-
-
-class Step(NamedTuple):
-    """What is written for one value: an instruction, or x y + z (fma), x y − z (fms), z − x y (fnma)."""
-
-    value: int
-    op: str
-    operands: tuple[int, ...]
-    constant: float | None = None
 
 
 def write_kernel(w: Writer, kernel: Kernel, inputs: Sequence[str]) -> list[str]:
@@ -30,7 +18,7 @@ def write_kernel(w: Writer, kernel: Kernel, inputs: Sequence[str]) -> list[str]:
     return [_output(w, o.value, o.negative, o.constant, values) for o in kernel.outputs]
 
 
-def _written(w: Writer, step: Step, values: Sequence[str]) -> str:
+def _written(w: Writer, step: FusedStep, values: Sequence[str]) -> str:
     if step.constant is not None:
         return w.lanes.constant(step.constant)
     op, x = OPS.get(step.op), [values[k] for k in step.operands]
@@ -64,39 +52,3 @@ def _output(
         assert constant is not None
         return w.lanes.constant(constant)
     return w.negative(values[value]) if negative else values[value]
-
-
-@lru_cache(maxsize=1 << 12)
-def fused(kernel: Kernel) -> tuple[Step, ...]:
-    """Return the steps of a kernel, where a product that one sum alone uses is part of that sum."""
-    start = len(kernel.inputs)
-    uses = Counter(k for i in kernel.instructions for k in i.operands)
-    uses.update(o.value for o in kernel.outputs if o.value is not None)
-    steps: list[Step | None] = []
-    for number, i in enumerate(kernel.instructions):
-        step = Step(start + number, i.op, i.operands, i.constant)
-        if i.op in ("add", "sub"):
-            taken = _product(kernel, i, uses, steps)
-            if taken is not None:
-                step = _with_product(step, taken, kernel.instructions[taken - start].operands)
-                steps[taken - start] = None
-        steps.append(step)
-    return tuple(s for s in steps if s is not None)
-
-
-def _product(kernel: Kernel, i: Instruction, uses: Counter[int], steps: Sequence[Step | None]) -> int | None:
-    """Return the operand of a sum that is a product without other uses, preferring the later one."""
-    start = len(kernel.inputs)
-    for k in sorted(i.operands, reverse=True):
-        step = steps[k - start] if k >= start else None
-        if step is not None and step.op == "mul" and uses[k] == 1:
-            return k
-    return None
-
-
-def _with_product(step: Step, taken: int, factors: tuple[int, ...]) -> Step:
-    x, y = step.operands
-    rest = y if taken == x else x
-    if step.op == "add":
-        return Step(step.value, "fma", (*factors, rest))
-    return Step(step.value, "fms" if taken == x else "fnma", (*factors, rest))
