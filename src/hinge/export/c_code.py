@@ -178,7 +178,7 @@ class _Places:
         """Take back the places of slots that nothing reads after call k."""
         for s in set(slots):
             if self.last.get(s, -1) <= k:
-                self._free.append(self.of[s])
+                self._free.append(self.of.pop(s))
 
 
 def _read(call: Call | DenseCall) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ def _read(call: Call | DenseCall) -> tuple[int, ...]:
 def rolled(code: Code, dialect: Dialect, arrays: dict[str, str], name: str) -> Body:
     """Return the body of a function that calls each kernel, written once, on a work array."""
     body, places = Body(dialect), _Places(code)
-    kernels: dict[Kernel, str] = {}
+    kernels: dict[tuple[Kernel, int], str] = {}  # a kernel may take the same input from memory or as a number
     at: list[int] = []
     numbers: list[float] = []
     for input_, members in code.inputs.items():
@@ -208,15 +208,16 @@ def rolled(code: Code, dialect: Dialect, arrays: dict[str, str], name: str) -> B
             _rolled_solve(body, call, places, value)
             places.release(_read(call), k)
             continue
-        if call.kernel not in kernels:
-            kernels[call.kernel] = f"{dialect.prefix}_{name}_{len(kernels)}"
-            body.before.append(_static(kernels[call.kernel], call, body))
+        key = call.kernel, len(call.loads)
+        if key not in kernels:
+            kernels[key] = f"{dialect.prefix}_{name}_{len(kernels)}"
+            body.before.append(_static(kernels[key], call, body))
         loads = [places.of[s] for s in call.loads]
         places.release(call.loads, k)
         for s in call.stores:
             places.put(s)
         given = f"w, at + {len(at)}, p + {len(numbers)}" if call.params else f"w, at + {len(at)}, p"
-        body.lines.append(f"    {kernels[call.kernel]}({given});")
+        body.lines.append(f"    {kernels[key]}({given});")
         at += loads + [places.of[s] for s in call.stores]
         numbers += call.params
         places.release(call.stores, k)
