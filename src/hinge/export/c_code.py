@@ -1,8 +1,8 @@
 """Traced code as a function of C99: written out, every value a variable, or rolled, every kernel once.
 
-Written out it is quickest while it fits into the instruction cache. Rolled it is small: each kernel is a static
-function that reads and writes a work array at places which a table lists, and the function calls one after the
-other. Places of values that nobody reads any more are used again.
+Written out it is quickest while it fits into the instruction cache. Rolled it is small: each kernel is a
+static function that reads and writes a work array at places which a table lists, and the function calls one
+after the other. Places of values that nobody reads any more are used again.
 """
 
 from __future__ import annotations
@@ -115,13 +115,13 @@ def refuse_laws(code: Code, name: str) -> None:
     """Refuse code that answers a law of contact, which iterates."""
     if any(isinstance(c, DenseCall) and c.law is not None for c in code.calls):
         raise ArgumentError(
-            f"{name}: expected straight-line code, got a verb that answers a law of contact, whose iterations "
-            "are not exported; export closed_dynamics, or contact_jacobian and forward_dynamics"
+            f"{name}: expected straight-line code, got a verb that answers a law of contact, whose "
+            "iterations are not exported; export closed_dynamics, or contact_jacobian and forward_dynamics"
         )
 
 
 def written_out(code: Code, dialect: Dialect, arrays: dict[str, str]) -> Body:
-    """Return the body of a function with every value a variable; `arrays` are the names of in- and outputs."""
+    """Return a function with every value a variable; `arrays` are the names of inputs and outputs."""
     body = Body(dialect)
     slots: dict[int, str] = {}
     for name, members in code.inputs.items():
@@ -229,7 +229,9 @@ def rolled(code: Code, dialect: Dialect, arrays: dict[str, str], name: str) -> B
     body.before = [text.replace("@INDEX", kind) for text in body.before]
     body.lines[:0] = [
         *_table(f"static const {kind} at", [str(x) for x in at] or ["0"]),
-        *_table(f"static const {dialect.type} p", [dialect.number(x) for x in numbers] or [dialect.number(0)]),
+        *_table(
+            f"static const {dialect.type} p", [dialect.number(x) for x in numbers] or [dialect.number(0)]
+        ),
         f"    {dialect.type} w[{max(1, places.size)}];",
     ]
     return body

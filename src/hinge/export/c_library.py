@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hinge import __version__
 from hinge.algebra import Expr
 from hinge.dynamics import Compiled, compile, derivative_parts
 from hinge.errors import ArgumentError
@@ -19,6 +19,7 @@ from hinge.export.dialect import Dialect
 from hinge.model import Robot, checked_robot, fingerprint, neutral, random_configuration
 from hinge.spatial import Array
 from hinge.sweeps import Code
+from hinge.targets import has_llvm
 
 #: Code with more operations is rolled unless a caller decides.
 MOST_WRITTEN_OUT = 4000
@@ -26,8 +27,9 @@ MOST_WRITTEN_OUT = 4000
 STATES = 5
 #: Names of results that are the value of a verb of another name.
 RESULTS = {
-    "forward_dynamics": "qdd", "inverse_dynamics": "tau", "mass_matrix": "M", "mass_matrix_inverse": "M_inverse",
-    "jacobian": "J", "bias_force": "tau", "coriolis_force": "tau", "gravity_force": "tau",
+    "forward_dynamics": "qdd", "inverse_dynamics": "tau", "mass_matrix": "M",
+    "mass_matrix_inverse": "M_inverse", "jacobian": "J", "bias_force": "tau", "coriolis_force": "tau",
+    "gravity_force": "tau",
 }  # fmt: skip
 #: Verbs of derivatives, and what they are taken by.
 DERIVATIVES = {
@@ -83,10 +85,11 @@ def c(
     """Return verbs or expressions of a robot as a library of C99, without a line to be linked but <math.h>.
 
     `what` is a verb, several, or a dict of functions by name, each a verb, an expression or what `compile`
-    takes. `prefix` begins every name (default: the robot's name). With `single` numbers are floats; with `fma`
-    products are fused into sums, and the results have the bits of the native target. `roll` writes each kernel
-    once, for little memory (default: only large functions). `nodes`, `expressed` and `parameters` as in
-    `compile`. Arrays are row by row; functions need no memory but the stack, and may run in several threads.
+    takes. `prefix` begins every name (default: the robot's name). With `single` numbers are floats; with
+    `fma` products are fused into sums, and the results have the bits of the native target. `roll` writes each
+    kernel once, for little memory (default: only large functions). `nodes`, `expressed` and `parameters` as
+    in `compile`. Arrays are row by row; functions need no memory but the stack, and may run in several
+    threads.
     """
     robot = checked_robot(robot)
     name = _prefix(prefix, robot)
@@ -134,16 +137,22 @@ def _function(
 ) -> Function:
     if isinstance(given, str) and given in DERIVATIVES:
         given = derivative_parts(*DERIVATIVES[given])
-    judge = compile(given, robot, **options)
+    judge = compile(given, robot, target="llvm" if has_llvm() else "numpy", **options)
     code = judge.code
     refuse_laws(code, name)
-    inputs = {n: len(slots) for n, slots in code.inputs.items() if slots}
+    inputs = {n: len(code.inputs[n]) for n in sorted(code.inputs, key=_order) if code.inputs[n]}
     shapes = {r.name: r.values.shape for r in code.results}
     results = {_shown(n, inputs): shape for n, shape in shapes.items()}
     arrays = {**{n: n for n in inputs}, **{n: _shown(n, inputs) for n in shapes}}
     is_rolled = code.operations().total > MOST_WRITTEN_OUT if roll is None else roll
     body = rolled(code, dialect, arrays, name) if is_rolled else written_out(code, dialect, arrays)
     return Function(name, judge, code, body, inputs, results, is_rolled)
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Return where an input stands among the arguments."""
+    known = ("q", "qd", "qdd", "tau")
+    return (known.index(name), "") if name in known else (len(known), name)
 
 
 def _shown(name: str, inputs: Mapping[str, int]) -> str:
@@ -179,7 +188,7 @@ def _header(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
     coordinates = [f"   {k:3}  {n}" for k, n in enumerate(_coordinates(robot, "q"))]
     velocities = [f"   {k:3}  {n}" for k, n in enumerate(_coordinates(robot, "qd"))]
     lines = [
-        f"/* {_comment(robot.name)}: made by Hinge {__version__}.",
+        f"/* {_comment(robot.name)}: made by {_maker()}.",
         "   Arrays are row by row. Outputs must not overlap inputs. Functions use the stack alone.",
         "",
         "   q",
@@ -203,9 +212,17 @@ def _header(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
     ]
     for f in made:
         stack = f"; {f.body.work} numbers of work space on the stack" if f.rolled else ""
-        lines += [f"/* {f.code.operations().total} operations{stack} */", f"{_declaration(f, robot, dialect)};", ""]
+        lines += [
+            f"/* {f.code.operations().total} operations{stack} */",
+            f"{_declaration(f, robot, dialect)};",
+            "",
+        ]
     lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
+
+
+def _maker() -> str:
+    return f"Hinge {import_module('hinge').__version__}"
 
 
 def _coordinates(robot: Robot, which: str) -> list[str]:
@@ -224,12 +241,12 @@ def _comment(text: str) -> str:
 def _source(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
     asked = set[str]().union(*(f.body.asked for f in made))
     parts = [
-        f"/* {_comment(robot.name)}: made by Hinge {__version__}. */",
+        f"/* {_comment(robot.name)}: made by {_maker()}. */",
         f'#include "{dialect.prefix}.h"',
         "",
         "#include <math.h>",
         "",
-        f'const char {dialect.prefix}_fingerprint[] = "{fingerprint(robot)} hinge {__version__}";',
+        f'const char {dialect.prefix}_fingerprint[] = "{fingerprint(robot)} {_maker()}";',
         "",
         dialect.helpers(asked),
     ]
@@ -244,7 +261,7 @@ def _test(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
     p, t = dialect.prefix, dialect.type
     bound = dialect.number(0.0 if dialect.fused else 1e-4 if dialect.single else 1e-11)
     lines = [
-        f"/* Compares the functions of {p}.c with Hinge at {STATES} states; the exit code is 1 if they differ. */",
+        f"/* Compares {p}.c with Hinge at {STATES} states; the exit code is 1 if they differ. */",
         f'#include "{p}.h"',
         "",
         "#include <math.h>",
@@ -262,7 +279,8 @@ def _test(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
         "            error = difference;",
         "    }",
         f"    bad = !(error <= {bound} * size);",
-        '    printf("%-40s largest error %.1e%s\\n", name, (double)(error / size), bad ? ", too large" : "");',
+        '    printf("%-40s largest error %.1e%s\\n", name, (double)(error / size),',
+        '           bad ? ", too large" : "");',
         "    return bad;",
         "}",
         "",
@@ -288,7 +306,8 @@ def _case(
         lines.append(f"        {t} {n}[{x.size}];")
     lines.append(f"        {dialect.prefix}_{f.name}({', '.join([*given, *wanted])});")
     lines += [
-        f'        bad |= differs("{f.name}, {n}, state {k}", {n}, {n}_wanted, {x.size});' for n, x in wanted.items()
+        f'        bad |= differs("{f.name}, {n}, state {k}", {n}, {n}_wanted, {x.size});'
+        for n, x in wanted.items()
     ]
     return [*lines, "    }"]
 
@@ -298,7 +317,7 @@ def _numbers(x: Array, dialect: Dialect) -> str:
 
 
 def _states(f: Function, robot: Robot, dialect: Dialect) -> list[tuple[dict[str, Array], dict[str, Array]]]:
-    """Return states and what Hinge says of them, by the best target that there is."""
+    """Return states and what Hinge says of them, by machine code if it can be had."""
     rng, program = np.random.default_rng(0), f.judge.program()
     found: list[tuple[dict[str, Array], dict[str, Array]]] = []
     for k in range(STATES):
@@ -307,7 +326,10 @@ def _states(f: Function, robot: Robot, dialect: Dialect) -> list[tuple[dict[str,
         arrays = {n: given.get(n, np.zeros(0)).astype(dialect.dtype) for n in f.code.inputs}
         wanted = program(arrays)
         found.append(
-            ({n: arrays[n] for n in f.inputs}, dict(zip(f.results, map(np.asarray, wanted.values()), strict=True)))
+            (
+                {n: arrays[n] for n in f.inputs},
+                dict(zip(f.results, map(np.asarray, wanted.values()), strict=True)),
+            )
         )
     return found
 
@@ -315,7 +337,8 @@ def _states(f: Function, robot: Robot, dialect: Dialect) -> list[tuple[dict[str,
 def _page(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
     p = dialect.prefix
     rows = [
-        f"| `{p}_{f.name}` | {', '.join(f.inputs)} | {', '.join(f'{n} {list(s)}' for n, s in f.results.items())} | "
+        f"| `{p}_{f.name}` | {', '.join(f.inputs)} | "
+        f"{', '.join(f'{n} {list(s)}' for n, s in f.results.items())} | "
         f"{f.code.operations().total} | {'rolled' if f.rolled else 'written out'} |"
         for f in made
     ]
@@ -324,8 +347,8 @@ def _page(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
         [
             f"# {p}",
             "",
-            f"Dynamics of {_comment(robot.name)} in C99, made by Hinge {__version__}. `{p}.h` and `{p}.c` are all that is",
-            f"needed; `{p}_test.c` compares them with Hinge.",
+            f"Dynamics of {_comment(robot.name)} in C99, made by {_maker()}. `{p}.h` and `{p}.c` are all that",
+            f"is needed; `{p}_test.c` compares them with Hinge.",
             "",
             "| function | inputs | outputs | operations | |",
             "|---|---|---|--:|---|",
@@ -336,4 +359,3 @@ def _page(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
             "",
         ]
     )
-

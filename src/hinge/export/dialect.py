@@ -16,8 +16,8 @@ from hinge.targets import FLOORS
 class Dialect:
     """How numbers and operations are written; `prefix` begins the names of helpers.
 
-    With `fused` products are fused into sums by `fma`, as the native target does; without, each operation is a
-    statement of its own, which a compiler does not contract.
+    With `fused` products are fused into sums by `fma`, as the native target does; without, each operation is
+    a statement of its own, which a compiler does not contract.
     """
 
     prefix: str
@@ -175,7 +175,7 @@ static void @PREFIX_circle(@REAL x, @REAL *sine, @REAL *cosine)
 }
 """,
     "solve": """\
-/* a: n rows of n + m numbers; the last m columns become the solution. The largest pivot of a column is taken. */
+/* a: n rows of n + m numbers; the last m columns become the solution. Rows change places for large pivots. */
 static void @PREFIX_solve(@REAL *a, int n, int m)
 {
     const int w = n + m;
@@ -233,7 +233,7 @@ static void @PREFIX_solve_positive(@REAL *a, int n, int m)
 }
 """,
     "solve_floored": """\
-/* right: n rows of m numbers; factors: I - L below the diagonal, the inverse of D on it, n rows of w numbers */
+/* right: n rows of m numbers; factors: I - L below the diagonal, the inverse of D on it; rows w apart */
 static void @PREFIX_substitute(const @REAL *factors, @REAL *right, int n, int m, int w)
 {
     int i, j, k, c;
@@ -250,8 +250,8 @@ static void @PREFIX_substitute(const @REAL *factors, @REAL *right, int n, int m,
     }
 }
 
-/* a, copy: n rows of n + m numbers, symmetric on the left; the last m columns of a become the solution. Pivots
-   below a floor count as dependent, their unknowns are zero; a step of refinement follows. */
+/* a, copy: n rows of n + m numbers, symmetric on the left; the last m columns of a become the solution.
+   Pivots below a floor count as dependent, their unknowns are zero; a step of refinement follows. */
 static void @PREFIX_solve_floored(@REAL *a, @REAL *copy, int n, int m)
 {
     const int w = n + m;
@@ -278,7 +278,8 @@ static void @PREFIX_solve_floored(@REAL *a, @REAL *copy, int n, int m)
     for (i = 0; i < n; ++i)
         for (j = 0; j < n; ++j)
             for (c = n; c < w; ++c)
-                copy[i * w + c] = @PREFIX_mad(-copy[i < j ? i * w + j : j * w + i], a[j * w + c], copy[i * w + c]);
+                copy[i * w + c] =
+                    @PREFIX_mad(-copy[i < j ? i * w + j : j * w + i], a[j * w + c], copy[i * w + c]);
     @PREFIX_substitute(a, copy + n, n, m, w);
     for (i = 0; i < n; ++i)
         for (c = n; c < w; ++c)

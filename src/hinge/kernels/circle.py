@@ -1,7 +1,7 @@
 """Numbers of sine and cosine, for targets that write them out.
 
-x = k π/2 + r with |r| ≤ π/4, π/2 in three parts (Cody and Waite), then polynomials of r with the coefficients of
-fdlibm (float64) and of Moshier's Cephes (float32). Beyond `limit` the parts no longer suffice.
+x = k π/2 + r with |r| ≤ π/4, π/2 in three parts (Cody and Waite), then polynomials of r with the coefficients
+of fdlibm (float64) and of Moshier's Cephes (float32). Beyond `limit` the parts no longer suffice.
 """
 
 from __future__ import annotations

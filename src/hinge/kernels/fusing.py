@@ -37,7 +37,9 @@ def fused(kernel: Kernel) -> tuple[FusedStep, ...]:
     return tuple(s for s in steps if s is not None)
 
 
-def _product(kernel: Kernel, i: Instruction, uses: Counter[int], steps: Sequence[FusedStep | None]) -> int | None:
+def _product(
+    kernel: Kernel, i: Instruction, uses: Counter[int], steps: Sequence[FusedStep | None]
+) -> int | None:
     """Return the operand of a sum that is a product without other uses, preferring the later one."""
     start = len(kernel.inputs)
     for k in sorted(i.operands, reverse=True):

@@ -1,7 +1,7 @@
 """Operations that LLVM has neither an instruction nor a good function for, in IR.
 
-Sine and cosine come both at once for all lanes, by `hinge.kernels.CIRCLE_NUMBERS`. Beyond their limit the lanes
-that need it get what the C library says; infinity and NaN give NaN.
+Sine and cosine come both at once for all lanes, by `hinge.kernels.CIRCLE_NUMBERS`. Beyond their limit the
+lanes that need it get what the C library says; infinity and NaN give NaN.
 """
 
 from __future__ import annotations
