@@ -271,6 +271,7 @@ from hinge import (
     dynamics as dynamics,
     errors as errors,
     explain as explain,
+    export as export,
     io as io,
     kernels as kernels,
     model as model,

@@ -45,6 +45,7 @@ R = TypeVar("R")
 __all__ = [
     "Derivatives",
     "derivative",
+    "derivative_parts",
     "forward_dynamics_derivatives",
     "inverse_dynamics_derivatives",
 ]

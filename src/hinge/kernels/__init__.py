@@ -6,8 +6,10 @@ each operation.
 """
 
 from hinge.kernels.adjoint import adjoint_of
+from hinge.kernels.circle import CIRCLE_NUMBERS, CircleNumbers
 from hinge.kernels.counting import Operations, count
 from hinge.kernels.dual import Dual, duals, fresh_level, on_duals, rates, value_of
+from hinge.kernels.fusing import FUSED, FusedStep, fused
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
 from hinge.kernels.ops import OPS, Op, on_arrays, on_floats
@@ -16,11 +18,15 @@ from hinge.kernels.verification import verify
 
 __all__ = [
     "BOUND",
+    "CIRCLE_NUMBERS",
+    "FUSED",
     "OPS",
     "RUN",
     "TABLES",
     "TRACED",
+    "CircleNumbers",
     "Dual",
+    "FusedStep",
     "Graph",
     "Instruction",
     "Kernel",
@@ -36,6 +42,7 @@ __all__ = [
     "duals",
     "finish",
     "fresh_level",
+    "fused",
     "on_arrays",
     "on_duals",
     "on_floats",

@@ -2,6 +2,7 @@
 
 from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
+from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.threads import set_threads, threads
 from hinge.targets.native import has_llvm
 from hinge.targets.numpy import NumpyProgram, source
@@ -21,6 +22,7 @@ from hinge.targets.tally import code_made, note_code
 from hinge.targets.target import Dispatcher, PlainDispatcher, Target
 
 __all__ = [
+    "FLOORS",
     "TARGETS",
     "Blocks",
     "Counterexample",

@@ -6,7 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hinge.targets.llvm.functions import NUMBERS, sine_and_cosine
+from hinge.kernels import CIRCLE_NUMBERS as NUMBERS
+from hinge.targets.llvm.functions import sine_and_cosine
 from hinge.targets.llvm.text import Lanes
 from tests.targets.llvm.running import LANES, bits, each_lane
 

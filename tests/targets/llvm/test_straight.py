@@ -5,7 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hinge.targets.llvm.straight import fused, write_kernel
+from hinge.kernels import fused
+from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Lanes
 from tests.kernels.expressions import NAMES, cos, log, program, sin, sqrt
 from tests.targets.llvm.running import bits, running, traced
