@@ -18,6 +18,7 @@ TOOLS = {
     "compile",
     "compiled",
     "derivative",
+    "derivative_parts",
     "expression",
     "external_forces",
     "forget",

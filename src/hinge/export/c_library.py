@@ -19,7 +19,7 @@ from hinge.export.dialect import Dialect
 from hinge.model import Robot, checked_robot, fingerprint, neutral, random_configuration
 from hinge.spatial import Array
 from hinge.sweeps import Code
-from hinge.targets import has_llvm
+from hinge.targets import TARGETS
 
 #: Code with more operations is rolled unless a caller decides.
 MOST_WRITTEN_OUT = 4000
@@ -137,7 +137,7 @@ def _function(
 ) -> Function:
     if isinstance(given, str) and given in DERIVATIVES:
         given = derivative_parts(*DERIVATIVES[given])
-    judge = compile(given, robot, target="llvm" if has_llvm() else "numpy", **options)
+    judge = compile(given, robot, target=_quickest(), **options)
     code = judge.code
     refuse_laws(code, name)
     inputs = {n: len(code.inputs[n]) for n in sorted(code.inputs, key=_order) if code.inputs[n]}
@@ -147,6 +147,11 @@ def _function(
     is_rolled = code.operations().total > MOST_WRITTEN_OUT if roll is None else roll
     body = rolled(code, dialect, arrays, name) if is_rolled else written_out(code, dialect, arrays)
     return Function(name, judge, code, body, inputs, results, is_rolled)
+
+
+def _quickest() -> str:
+    """Return the first target that is available, whose bits code with fused products has."""
+    return next(name for name, target in TARGETS.items() if target.available())
 
 
 def _order(name: str) -> tuple[int, str]:
