@@ -35,7 +35,8 @@ def jacobian_of(r: Routine, robot: Robot, options: Mapping[str, Any]) -> Routine
     inputs = {n: whole.input(n, size) for n, size in r.inputs.items()}
     if "q" not in inputs:
         raise NotImplementedError(f"jacobian: {r.name} does not depend on q; give jacobian=False")
-    found = whole.add(code, {n: inputs[n] for n in code.inputs})
+    nothing = np.zeros(0, dtype=object)
+    found = whole.add(code, {n: inputs.get(n, nothing) for n in code.inputs})
     shown: dict[str, KnownBlock] = {}
     for n, size in r.inputs.items():
         rows = int(np.prod(shape, dtype=int))

@@ -28,6 +28,8 @@ DERIVATIVES = {
     "forward_dynamics_derivatives": ("forward_dynamics", ("q", "qd", "tau")),
     "inverse_dynamics_derivatives": ("inverse_dynamics", ("q", "qd")),
 }
+#: Functions of arrays that solve the law of contact by an iteration.
+ITERATING = ("contact_dynamics", "contact_step", "collide")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -139,6 +141,8 @@ def _routine(name: str, given: Any, robot: Robot, options: Mapping[str, Any]) ->
 
 
 def _compiled(given: Any, robot: Robot, options: Mapping[str, Any]) -> Any:
+    if isinstance(given, str) and given in ITERATING:
+        raise _iterates(given)
     if isinstance(given, str) and given in DERIVATIVES:
         given = derivative_parts(*DERIVATIVES[given])
     return compile(given, robot, target=_quickest(), **options)
@@ -152,10 +156,15 @@ def _quickest() -> str:
 def _refuse_laws(code: Code, name: str) -> None:
     """Refuse code that answers a law of contact, which iterates."""
     if any(isinstance(c, DenseCall) and c.law is not None for c in code.calls):
-        raise ArgumentError(
-            f"{name}: expected straight-line code, got a verb that answers a law of contact, whose "
-            "iterations are not exported; export closed_dynamics, or contact_jacobian and forward_dynamics"
-        )
+        raise _iterates(name)
+
+
+def _iterates(name: str) -> ArgumentError:
+    return ArgumentError(
+        f"{name}: expected straight-line code, got a verb that answers a law of contact, whose "
+        "iterations are not exported; export closed_dynamics, or forward_dynamics with forces of contacts as "
+        "nodes=[…]"
+    )
 
 
 def _order(name: str) -> tuple[int, str]:

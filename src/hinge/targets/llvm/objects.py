@@ -66,7 +66,7 @@ def object_file(
 
     With `fused` products are fused into sums; `texts` are constant strings by name.
     """
-    target = _target(triple)
+    target, triple = _target(triple)
     if cpu or features:
         _check_processor(triple, cpu, features)
     with COMPILING:
@@ -114,15 +114,15 @@ def _string(name: str, text: str) -> str:
     return f'@{name} = constant [{len(data)} x i8] c"{"".join(f"{chr(92)}{b:02X}" for b in data)}"'
 
 
-def _target(triple: Any) -> Any:
-    """Return LLVM's target of a triple, or raise an ArgumentError that names some."""
+def _target(triple: Any) -> tuple[Any, str]:
+    """Return LLVM's target of a triple, and the triple in full, or raise an ArgumentError that names some."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     some = ", ".join(EXAMPLES)
     if not isinstance(triple, str) or not re.match(r"[\w.-]+\Z", triple):
         raise ArgumentError(f"triple: expected a processor by LLVM's name, such as {some}, got {triple!r}")
     try:
-        target = llvm.Target.from_triple(triple)
+        target = llvm.Target.from_triple(_full(triple))
     except RuntimeError:
         raise ArgumentError(
             f"triple: expected a processor that llvmlite has, such as {some}, got {triple!r}; for any other "
@@ -133,7 +133,18 @@ def _target(triple: Any) -> Any:
             f"triple: expected one of {', '.join(ARCHITECTURES)}, such as {some}, got {triple!r}; for "
             f"{target.name} export C, and compile it there"
         )
-    return target
+    return target, _full(triple)
+
+
+def _full(triple: str) -> str:
+    """Return a triple with all four parts: LLVM takes the last of three for no environment.
+
+    "armv7-linux-gnueabihf" would pass numbers in integer registers.
+    """
+    given, parts = triple.split("-"), llvm.get_triple_parts(triple)
+    if len(given) != 3 or parts.Env in ("", "unknown"):
+        return triple
+    return f"{given[0]}-{parts.Vendor}-{parts.OS.replace('unknown', 'none')}-{parts.Env}"
 
 
 #: LLVM prints a line about a processor that it does not know, takes the plain one, and tells nobody else.
