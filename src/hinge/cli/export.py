@@ -40,7 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--float32", action="store_true", help="numbers are floats, not doubles")
     parser.add_argument("--fma", action="store_true", help="fuse products into sums, for processors that do")
     parser.add_argument("--casadi", action="store_true", help="c: CasADi's interface too, with Jacobians")
-    parser.add_argument("--triple", metavar="NAME", help="object: the processor, such as wasm32-unknown-unknown")
+    parser.add_argument(
+        "--triple", metavar="NAME", help="object: the processor, such as wasm32-unknown-unknown"
+    )
     parser.add_argument("--cpu", metavar="NAME", help="object: which one, such as cortex-m7")
     parser.add_argument("--features", metavar="LIST", help="object: what it can do, such as +neon")
     parser.add_argument("--dt", type=float, metavar="S", help="step: its length (default: an argument)")
@@ -99,10 +101,12 @@ def _library(arguments: argparse.Namespace, robot: Robot) -> CLibrary:
     }
     if arguments.language == "object":
         if arguments.casadi:
-            raise CommandLineError("--casadi: expected with 'c', whose compiler makes a library of it, got 'object'")
+            raise CommandLineError(
+                "--casadi: expected with 'c', whose compiler makes a library of it, got 'object'"
+            )
         if arguments.triple is None:
             raise CommandLineError(
-                "--triple: expected the processor of the object file, such as wasm32-unknown-unknown, got none"
+                "--triple: expected the processor of the object file, such as aarch64-linux-gnu, got none"
             )
         processor = {"cpu": arguments.cpu or "", "features": arguments.features or ""}
         return objects(what, robot, arguments.triple, **processor, **common)

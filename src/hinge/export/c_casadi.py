@@ -77,7 +77,9 @@ def _function(
     starts, room = dict[str, int](), 0
     for n, size in [*r.inputs.items(), *sizes.items()]:
         starts[n], room = room, room + size
-    args = [f"given(arg[{k}], w + {starts[n]}, {size})" for k, (n, size) in enumerate(inputs) if n in r.inputs]
+    args = [
+        f"given(arg[{k}], w + {starts[n]}, {size})" for k, (n, size) in enumerate(inputs) if n in r.inputs
+    ]
     args += [f"w + {starts[n]}" for n in patterns]
     lines = [
         f"{api} int {name}(const double **arg, double **res, long long *iw, double *w, int mem);",
@@ -126,9 +128,7 @@ def _facts(head: str, which: str, sparsity: dict[str, tuple[int, ...]]) -> list[
         [f"    static const char *const names[] = {{{names}}};", f"    return name_of(names, i, {count});"],
         [*tables, "    switch (i) {", *cases, "    default:", "        return 0;", "    }"],
     ]
-    return [
-        line for h, body in zip(heads, bodies, strict=True) for line in (f"{h};", h, "{", *body, "}", "")
-    ]
+    return [line for h, body in zip(heads, bodies, strict=True) for line in (f"{h};", h, "{", *body, "}", "")]
 
 
 def _table(kind: str, name: str, numbers: Iterable[int]) -> str:

@@ -177,7 +177,7 @@ static void @PREFIX_circle(@REAL x, @REAL *sine, @REAL *cosine)
 }
 """,
     "back": """\
-/* a: n rows of w numbers, eliminated below the diagonal, with inverse pivots on it; the last columns are solved */
+/* a: n rows of w numbers, eliminated below the diagonal, inverse pivots on it; solves the last columns */
 static void @PREFIX_back(@REAL *a, int n, int w)
 {
     int j, k, c;

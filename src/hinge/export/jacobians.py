@@ -1,4 +1,4 @@
-"""Jacobians of vectors as routines, by their inputs in coordinates: what solvers of other packages ask for."""
+"""Jacobians of vectors as routines, by their inputs in coordinates: what solvers elsewhere ask for."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def jacobian_of(r: Routine, robot: Robot, options: Mapping[str, Any]) -> Routine
     )
 
 
-def with_jacobians(
-    asked: Sequence[Routine], robot: Robot, options: Mapping[str, Any]
-) -> list[Routine]:
+def with_jacobians(asked: Sequence[Routine], robot: Robot, options: Mapping[str, Any]) -> list[Routine]:
     """Return routines, each followed by its Jacobian where there is one."""
     found: list[Routine] = []
     for r in asked:

@@ -65,14 +65,16 @@ def objects(
 
 def _how(p: str, triple: str, cpu: str) -> list[str]:
     """Return lines about linking the object file."""
-    lines = [f"`{p}.o` is machine code for {triple}{f', {cpu}' if cpu else ''}; `{p}.h` declares its functions."]
+    lines = [
+        f"`{p}.o` is machine code for {triple}{f', {cpu}' if cpu else ''}; `{p}.h` declares its functions."
+    ]
     if triple.startswith("wasm"):
         return [
             *lines,
             "",
             f"    wasm-ld --no-entry --export-all --allow-undefined {p}.o -o {p}.wasm",
             "",
-            "`sin` and `cos`, for angles of many turns, are imports: `{env: {sin: Math.sin, cos: Math.cos}}`.",
+            "`sin` and `cos`, for angles of many turns, are imports of `env`: `Math.sin` and `Math.cos`.",
         ]
     return [
         *lines,

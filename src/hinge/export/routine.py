@@ -57,8 +57,8 @@ Samples: TypeAlias = Callable[[np.random.Generator], Mapping[str, Array]]
 class Routine:
     """A function to be exported: its name, its code, and names, lengths and shapes of its arrays.
 
-    `inputs` and `results` have the caller's names; those of results in the code are in the same order. `given`
-    is what it was made from, `judge` a program of the same code.
+    `inputs` and `results` have the caller's names; results of the code are in the same order. `given` is what
+    it was made from, `judge` a program of the same code.
     """
 
     name: str
@@ -75,9 +75,7 @@ class Routine:
         own = [r.name for r in self.code.results]
         return {**{n: n for n in self.inputs}, **dict(zip(own, self.results, strict=True))}
 
-    def states(
-        self, robot: Robot, dtype: str, count: int
-    ) -> list[tuple[dict[str, Array], dict[str, Array]]]:
+    def states(self, robot: Robot, dtype: str, count: int) -> list[tuple[dict[str, Array], dict[str, Array]]]:
         """Return inputs and what Hinge's program says of them, at the neutral configuration first."""
         rng = np.random.default_rng(0)
         found: list[tuple[dict[str, Array], dict[str, Array]]] = []
@@ -118,8 +116,8 @@ def _by_name(what: Any) -> dict[str, Any]:
         found = {name: name for name in what}
     else:
         raise ArgumentError(
-            "what: expected a verb, an expression, what hinge.compile or hinge.sim.step returns, or several of "
-            f"these by name, got {what!r}"
+            "what: expected a verb, an expression, what hinge.compile or hinge.sim.step returns, or several "
+            f"of these by name, got {what!r}"
         )
     if not found:
         raise ArgumentError("what: expected at least one verb or expression, got none")

@@ -171,6 +171,8 @@ def _constant(numbers: Mapping[str, Array | Signal]) -> dict[str, Array]:
                 f"array, and inputs=[{name!r}] to give its value with each call"
             )
         if np.ndim(x) != 1:
-            raise ArgumentError(f"{name}: expected one set of numbers for all states, got shape {np.shape(x)}")
+            raise ArgumentError(
+                f"{name}: expected one set of numbers for all states, got shape {np.shape(x)}"
+            )
         found[name] = np.asarray(x, dtype=np.float64)
     return found

@@ -1,7 +1,7 @@
 """Several pieces of code as one: what one gives is what the next one takes.
 
-A block of values, slots and numbers, goes from piece to piece. Formulas between them are traced for the values
-that they meet, so that zeros and signs stay known.
+A block of values, slots and numbers, goes from piece to piece. Formulas between them are traced for the
+values that they meet, so that zeros and signs stay known.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ class Joined:
     def apply(self, formula: Callable[[KnownBlock], Any], values: KnownBlock) -> KnownBlock:
         """Return a formula of a vector, written for any scalar type, as an array of its own shape."""
         graph = Graph()
-        traced = [
-            _signed(graph.input(x.index), x) if isinstance(x, Slot) else float(x) for x in values.flat
-        ]
+        traced = [_signed(graph.input(x.index), x) if isinstance(x, Slot) else float(x) for x in values.flat]
         shown = np.asarray(formula(_vector(traced)), dtype=object)
         return self._called(graph, shown)
 

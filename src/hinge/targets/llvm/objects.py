@@ -98,13 +98,14 @@ def function_text(f: ObjectFunction, lanes: Lanes, shape: Shape | None = None) -
     arguments = [f"ptr noalias readonly %in{k}" for k in range(len(f.inputs))]
     arguments += [f"ptr noalias %out{k}" for k in range(len(f.code.results))]
     room = f"  %scratch = alloca [{max(1, states.places.size)} x {lanes.type}], align 64\n"
+    head = f"define void @{f.name}({', '.join(arguments)}) nounwind {ALIGNED}"
     body = "\n".join(w.lines)
     return "\n".join(
         [
             *w.globals,
             *w.declared,
             *w.functions.values(),
-            f"define void @{f.name}({', '.join(arguments)}) nounwind {ALIGNED} {{\nentry:\n{room}{body}\n}}\n",
+            f"{head} {{\nentry:\n{room}{body}\n}}\n",
         ]
     )
 
