@@ -109,7 +109,7 @@ def _by_name(what: Any) -> dict[str, Any]:
     if isinstance(what, Expr):
         return {"value": what}
     if isinstance(what, Coded):
-        return {type(what).__name__.lower(): what}
+        return {getattr(what, "name", "value"): what}
     if isinstance(what, Mapping):
         found: dict[str, Any] = dict(what)
     elif isinstance(what, Iterable):

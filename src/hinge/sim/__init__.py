@@ -6,7 +6,7 @@ from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta,
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
-from hinge.sim.one_step import Step, step
+from hinge.sim.one_step import StepCode, step
 from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
@@ -34,7 +34,7 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "Signal",
-    "Step",
+    "StepCode",
     "Torque",
     "coordinate_names",
     "linearize",

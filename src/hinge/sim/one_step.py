@@ -25,19 +25,22 @@ from hinge.targets import Executable, StepCall, Traced, best_target
 SAMPLE_DT = 1e-3
 
 
-class Step:
+class StepCode:
     """A step of a simulation as a function (q, qd, …) → (next_q, next_qd) in one piece of code.
 
     `code` is what `hinge.export` and `hinge.casadi` take; a call runs it. `inputs` has the length of each
     argument by name.
     """
 
+    #: What it is called where it is exported.
+    name = "step"
+
     def __init__(self, robot: Robot, code: Code, usual: Mapping[str, Array]) -> None:
         self.robot, self.code, self._usual = robot, code, usual
         self.inputs: dict[str, int] = {name: len(slots) for name, slots in code.inputs.items()}
 
     def __repr__(self) -> str:
-        return f"Step({self.robot.name!r}, {', '.join(self.inputs)})"
+        return f"StepCode({self.robot.name!r}, {', '.join(self.inputs)})"
 
     def __call__(self, q: ArrayLike, qd: ArrayLike, **others: ArrayLike) -> tuple[Array, Array]:
         """Return q and qd after the step; other arguments by name, leading dimensions are batches."""
@@ -85,7 +88,7 @@ def step(
     parameters: Parameters = None,
     project: bool = True,
     inputs: Iterable[str] = (),
-) -> Step:
+) -> StepCode:
     """Return a step of `simulate` as one piece of code, to be called, exported to C or put into CasADi.
 
     Arguments are those of `simulate`. Without `dt` its length is an input, `dt`; without `control` the forces
@@ -120,7 +123,7 @@ def step(
     buffers |= {n: x.astype(object) for n, x in numbers.items() if n not in buffers}
     _run(whole, ops, buffers)
     code = whole.code(dict(zip(("next_q", "next_qd"), (buffers[n] for n in last), strict=True)))
-    return Step(robot, in_order(code), usual)
+    return StepCode(robot, in_order(code), usual)
 
 
 def _run(whole: Joined, ops: Iterable[StepCall], buffers: dict[str, KnownBlock]) -> None:
