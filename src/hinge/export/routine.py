@@ -122,15 +122,15 @@ def _by_name(what: Any) -> dict[str, Any]:
     if not found:
         raise ArgumentError("what: expected at least one verb or expression, got none")
     for name in found:
-        if not isinstance(name, str) or not _NAME.match(name):
-            raise ArgumentError(f"what: expected names of C, such as 'speed', got {name!r}")
+        checked_name("what", name, "speed")
     return found
 
 
 def _routine(name: str, given: Any, robot: Robot, options: Mapping[str, Any]) -> Routine:
     own = given if isinstance(given, Coded) else _compiled(given, robot, options)
-    if getattr(own, "robot", robot) is not robot:
-        raise ArgumentError(f"{name}: expected code of robot {robot.name!r}, got that of {own.robot.name!r}")
+    of = getattr(own, "robot", robot)
+    if of is not robot:
+        raise ArgumentError(f"{name}: expected code of robot {robot.name!r}, got that of {of.name!r}")
     code = own.code
     _refuse_laws(code, name)
     inputs = {n: len(code.inputs[n]) for n in sorted(code.inputs, key=_order) if code.inputs[n]}
