@@ -123,8 +123,7 @@ class Planar(JointType):
         a, x, y = v[..., 0], v[..., 1], v[..., 2]
         along, across = smooth.sine_share(a * a), a * smooth.cosine_share(a * a)
         step = stack(along * x - across * y, across * x + along * y)
-        angle = q[..., 0][()]  # a number where there is no batch
-        moved = q[..., 1:] + matvec(turn_in_plane(angle), step)
+        moved = q[..., 1:] + matvec(turn_in_plane(q[..., 0]), step)
         return np.concatenate([q[..., :1] + v[..., :1], moved], axis=-1)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
