@@ -247,7 +247,7 @@ class Parts:
     `readout` is a formula of these that gives what the verb shows, `reader` what gives one for a robot, on
     which and nothing else it depends. With `all_rows` closures have all their rows, where solves take the
     independent ones else. `verb` is the name of the verb. `touch` says which rows of the robot's contacts
-    stand beside its closures. `form` is the form in which they are computed, else a search finds one.
+    stand beside its closures, and `coulomb` which law of friction they have. `form` is the form in which they are computed, else a search finds one.
     """
 
     expressions: dict[str, Expr]
@@ -257,6 +257,7 @@ class Parts:
     all_rows: bool = False
     verb: str = ""
     touch: Touching = ""
+    coulomb: bool = False
     form: Derivation | None = None
 
     @cached_property
