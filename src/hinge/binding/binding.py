@@ -96,8 +96,7 @@ class RobotBinding:
     own, Constraint among them, which have one block, at the world: (name, meaning, length). `rows` are for
     each closure of the robot the rows of its joint that are kept; None keeps all. `touch` says what of the
     robot's contacts beside its closures: nothing, their "normals", all three rows of their "cones", or these
-    and the "stops", a row for each limit of a joint and one for its dry friction. With `coulomb` friction of
-    cones is his, else the associated one.
+    and the "stops", a row for each limit of a joint and one for its dry friction. `coulomb`: their law.
     """
 
     robot: Robot
@@ -144,8 +143,7 @@ class RobotBinding:
         kept = sum(x.size for x in self.links if isinstance(x, ClosureKind))
         if self.touch == "normals":
             return ForceLaw(free=kept, half=contacts)
-        limits, boxes = len(joints.limited), len(joints.rubbing)
-        return ForceLaw(free=kept, half=limits, box=boxes, cone=contacts, coulomb=self.coulomb)
+        return ForceLaw(kept, len(joints.limited), len(joints.rubbing), contacts, self.coulomb)
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:

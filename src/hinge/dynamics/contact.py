@@ -189,11 +189,11 @@ def contact_step(
 
     No gap closes further than to zero, impulses lie in the cones of friction, and of all such steps it is
     that which changes velocities least: the convex, or associated, law. A contact that slides is lifted by
-    μ |v| dt in it; with `law="coulomb"` what slides does not rise (De Saxcé's correction): that law is no
-    minimum of anything, takes a few times the rounds, and the residual tells where none was found. Depths are taken back slowly; a gap that closes fast bounces by its
-    restitution. `friction` and `restitution` (…, contacts) replace the contacts' own; `start` (…, contacts,
-    3) are impulses to start from, such as those of the step before. `ground` (…, contacts) raises each
-    contact's surface along its normal, in m.
+    μ |v| dt in it; with `law="coulomb"` it stays down (De Saxcé's correction). That law is no minimum of
+    anything and takes a few times the rounds; the residual tells where no solution was found. Depths are
+    taken back slowly; a gap that closes fast bounces by its restitution. `friction` and `restitution` (…,
+    contacts) replace the contacts' own; `start` (…, contacts, 3) are impulses to start from, such as those of
+    the step before. `ground` (…, contacts) raises each contact's surface along its normal, in m.
 
     With `limits` the joints' limits stop them, without a bounce, and their friction holds them as long as it
     can: |force| ≤ friction, instead of the smooth one that `passive` has for them. The robot may then be one

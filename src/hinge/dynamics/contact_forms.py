@@ -75,9 +75,7 @@ def _step(on: Setting, touch: Touching = "cones", coulomb: bool = False, *, turn
     return _parts("qdd", moves + by_closures @ lam, wanted, touch, "contact_step", coulomb)
 
 
-def _parts(
-    name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str, coulomb: bool = False
-) -> Parts:
+def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str, coulomb: bool = False) -> Parts:
     found = {name: moves, "forces": lam, "wanted": wanted, "compliance": closure_compliance}
     found |= {"off": off_law, "rounds": rounds}
     return Parts(found, readout=_answered, touch=touch, coulomb=coulomb, verb=verb)

@@ -101,11 +101,6 @@ def simulate(
     drive, ask = law_of(control)
     plain, numbers, masks = _subject(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
-    if (coulomb := is_coulomb(law)) and not steps:
-        raise ArgumentError(
-            f"law: expected integrator='stepping' with law={law!r}, got another one, which steps over no "
-            "contacts; give integrator='stepping', or leave law out"
-        )
     plant = Plant(
         plain,
         external=external,
@@ -114,7 +109,7 @@ def simulate(
         parameters=numbers,
         stepping=steps,
         limits=limits,
-        coulomb=coulomb,
+        coulomb=_coulomb(law, steps),
         **masks,
     )
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *drive.arrays()]
@@ -125,7 +120,7 @@ def simulate(
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings["control"] = _name(control)
     settings |= _settings(plain, dtype, numbers, gravity, external, {"project": project, "passive": passive})
-    rare = masks | {"limits": limits or None, "law": law if coulomb else None}
+    rare = masks | {"limits": limits or None, "law": law if plant.coulomb else None}
     settings |= {name: x for name, x in rare.items() if x is not None}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
@@ -138,6 +133,16 @@ def simulate(
         loop.broken_off()
         raise Interrupted(job.result(_recorded(job, loop.done), settings)) from None
     return job.result(_recorded(job, loop.done), settings)
+
+
+def _coulomb(law: FrictionLaw, steps: bool) -> bool:
+    """Tell whether friction is by Coulomb's law; refuse it where nothing steps over contacts."""
+    if (found := is_coulomb(law)) and not steps:
+        raise ArgumentError(
+            f"law: expected integrator='stepping' with law={law!r}, got another one, which steps over no "
+            "contacts; give integrator='stepping', or leave law out"
+        )
+    return found
 
 
 def _settings(

@@ -1,13 +1,13 @@
 """Coulomb's law: what slides does not rise.
 
-With De Saxcé's s = μ |u_t| added to the normal velocity of each cone the associated law says u_n ≥ 0 where it
-said u_n ≥ μ |u_t|, and friction against the sliding as before. So Coulomb's law is the fixed point of s ↦ what
-the associated law answers with it. In scaled triples s is |u_t| itself.
+With De Saxcé's s = μ |u_t| added to the normal velocity of each cone the associated law says u_n ≥ 0 where
+it said u_n ≥ μ |u_t|, and friction against the sliding as before. So Coulomb's law is the fixed point of s ↦
+μ |u_t| of what the associated law answers with it. In scaled triples s is |u_t| itself.
 
-A round of the fixed point leaves up to μ²/(1 + μ²) of the error of one contact, and more where contacts act on
-each other; Anderson's acceleration takes the rest by the last differences. It starts from what the first
-forces leave, those of the step before: s is right to a step's change where contacts slide, and zero where they
-stick. A solution need not exist, nor be the only one; what comes back is what met the law best.
+A round of the fixed point leaves up to μ²/(1 + μ²) of the error of one contact, and more where contacts act
+on each other; Anderson's acceleration takes the rest by the last differences. It starts from what the first
+forces leave, those of the step before: s is right to a step's change where contacts slide, and zero where
+they stick. A solution need not exist, nor be the only one; what comes back is what met the law best.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class Sliding(Problem):
             self.solve()
             self._judge()
             self._accelerate()
+            self._leave_out()
         for t in m.loop(0, self.count):
             self.put(self.best, t, self.get(self.kept, t))
             self.put(self.left, t, self.get(self.kept_left, t))
