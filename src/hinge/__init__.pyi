@@ -247,6 +247,7 @@ from hinge.sim import (
     linearize as linearize,
     Linearization as Linearization,
     Rollout as Rollout,
+    Stepper as Stepper,
     Run as Run,
     load_run as load_run,
     save_run as save_run,

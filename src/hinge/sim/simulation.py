@@ -97,7 +97,7 @@ def simulate(
         if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
     law, ask = law_of(control)
-    plain, numbers, masks = _subject(robot, parameters)
+    plain, numbers, masks = subject_of(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
     plant = Plant(
         plain,
@@ -239,7 +239,7 @@ def law_of(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
+def subject_of(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
     """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
         return checked_robot(robot), parameters, {}
