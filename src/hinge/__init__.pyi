@@ -273,6 +273,7 @@ from hinge import (
     errors as errors,
     explain as explain,
     export as export,
+    gym as gym,
     io as io,
     kernels as kernels,
     model as model,
