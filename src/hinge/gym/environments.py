@@ -178,8 +178,8 @@ class Environment(gymnasium.Env[Array, Array]):
 def _checked(task: Any) -> Task:
     if not isinstance(task, Task):
         raise ArgumentError(
-            f"task: expected a hinge.gym.Task such as Reach(), got {type(task).__name__}; a class of your own "
-            "inherits Task"
+            f"task: expected a hinge.gym.Task such as Reach(), got {type(task).__name__}; a class of your "
+            "own inherits Task"
         )
     return task
 

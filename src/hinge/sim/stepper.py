@@ -1,4 +1,4 @@
-"""`Stepper`: states that go on by some steps whenever they are asked to, with commands that change in between."""
+"""`Stepper`: states that go on by some steps when they are asked to, with commands that change in between."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ class Stepper:
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) or "one"
-        return f"<Stepper of {self.robot.name!r}: {batch} state{'s' if self.batch else ''}, dt = {self.dt:g} s>"
+        return (
+            f"<Stepper of {self.robot.name!r}: {batch} state{'s' if self.batch else ''}, dt = {self.dt:g} s>"
+        )
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -143,10 +145,13 @@ class Stepper:
         What is not given stays, velocities are zero where q alone is given. Forces of contacts begin at zero.
         """
         job, chosen = self._job, self._chosen(where)
-        rest = np.zeros(self.robot.nv) if qd is None and q is not None else job.qd[chosen]
+        if q is not None and qd is None:
+            qd = np.zeros(self.robot.nv)
         new_q, new_qd = job.q.copy(), job.qd.copy()
-        new_q[chosen] = self._fit(job.q[chosen] if q is None else as_configuration(self.robot, q), chosen, "q")
-        new_qd[chosen] = self._fit(rest if qd is None else as_tangent(self.robot, qd, "qd"), chosen, "qd")
+        if q is not None:
+            new_q[chosen] = self._fit(as_configuration(self.robot, q), chosen, "q")
+        if qd is not None:
+            new_qd[chosen] = self._fit(as_tangent(self.robot, qd, "qd"), chosen, "qd")
         job.check_configurations(new_q[chosen])
         job.check_closures(new_q, new_qd)
         job.q[chosen], job.qd[chosen] = new_q[chosen], new_qd[chosen]
