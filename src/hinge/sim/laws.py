@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -26,10 +26,17 @@ from hinge.targets import StepCall
 
 #: Gains for all coordinates, or by names of joints: a number, or one for each coordinate of the joint.
 Gains: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+#: The buffers of what feedback leads to.
+_TARGETS = {"target": "target_q", "velocity": "target_qd"}
 
 
 class Law(ABC):
-    """A control law that can be compiled."""
+    """A control law that can be compiled.
+
+    `commands` are those of its arguments that a `Stepper` may be given anew, with their buffers.
+    """
+
+    commands: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
@@ -62,6 +69,8 @@ class Torque(Law):
     """Given forces: a number, (nv,), (…, nv), or a `Signal` of them."""
 
     tau: Given
+
+    commands: ClassVar[Mapping[str, str]] = {"tau": "tau"}
 
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return the forces."""
@@ -102,6 +111,8 @@ class PD(Law):
     velocity: Given = 0.0
     gravity_compensation: bool = False
 
+    commands: ClassVar[Mapping[str, str]] = _TARGETS
+
     def __post_init__(self) -> None:
         _check_gains(self.kp, self.kd)
 
@@ -131,6 +142,8 @@ class ComputedTorque(Law):
     kd: Gains
     velocity: Given = 0.0
     acceleration: Given = 0.0
+
+    commands: ClassVar[Mapping[str, str]] = _TARGETS | {"acceleration": "target_qdd"}
 
     def __post_init__(self) -> None:
         _check_gains(self.kp, self.kd)
