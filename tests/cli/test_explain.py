@@ -180,9 +180,9 @@ def test_help_has_all_verbs(capsys):
 
 def test_derivatives(capsys):
     assert main(["explain", "gravity_force", "--by", "q", "--robot", "double_pendulum"]) == 0
-    assert "by_q" in capsys.readouterr().out
+    assert "gravity_force_by_q" in capsys.readouterr().out
     found = explained("coriolis_force", "double_pendulum", [], "body", False, by=("q", "qd"))
-    assert set(found.given) == {"by_q", "by_qd"}
+    assert set(found.given) == {"coriolis_force_by_q", "coriolis_force_by_qd"}
 
 
 @pytest.mark.parametrize(
