@@ -171,6 +171,12 @@ def test_the_command_line_itself():
     assert done.returncode == 2 and "Traceback" not in done.stderr
 
 
+def test_a_robot_without_its_option(capsys):
+    with pytest.raises(SystemExit):
+        main(["explain", "forward_dynamics", "panda"])
+    assert "unknown: panda; a robot is given as --robot ROBOT" in capsys.readouterr().err
+
+
 def test_help_has_all_verbs(capsys):
     with pytest.raises(SystemExit):
         main(["explain", "--help"])

@@ -76,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments, unknown = parser.parse_known_args(list(map(_as_value, given)))
         if unknown:
             hint = did_you_mean(unknown[0].partition("=")[0], flags_of(arguments.parser))
+            if not hint and not unknown[0].startswith("-") and "--robot" in flags_of(arguments.parser):
+                hint = "a robot is given as --robot ROBOT"
             arguments.parser.error(f"unknown: {' '.join(unknown)}{hint and '; ' + hint}")
         return _run(arguments)
     except KeyboardInterrupt as stop:
