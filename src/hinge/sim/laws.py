@@ -93,8 +93,8 @@ class PD(Law):
     them, or a `Signal`; `kp` and `kd` are numbers, (nv,), or numbers by names of joints, zero for those not
     named; a number holds for all joints, a free base that nothing drives among them. target − q is
     `difference(q, target)`, the velocity that leads there in unit time: for a rotation its angle, at most
-    half a turn, along its axis. The angle of a planar joint does not wrap; a whole turn away from the target its
-    difference has no bound.
+    half a turn, along its axis. The angle of a planar joint does not wrap; a whole turn away from the target
+    its difference has no bound.
     """
 
     target: Given
