@@ -15,6 +15,7 @@ from hinge.sweeps.contract import (
 )
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
+from hinge.sweeps.joining import Joined
 from hinge.sweeps.law import ForceLaw
 from hinge.sweeps.lowering import Factors, lower
 from hinge.sweeps.program import (
@@ -51,6 +52,7 @@ __all__ = [
     "Direction",
     "Factors",
     "ForceLaw",
+    "Joined",
     "KnownBlock",
     "Meet",
     "OperatorOutput",
