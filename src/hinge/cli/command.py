@@ -38,7 +38,7 @@ COMMANDS = {
     "play": "play a saved run in the browser",
     "convert": "write a robot to another file format",
     "explain": "show the derivation of a verb's algorithm for a robot",
-    "export": "write verbs of a robot as source code of C",
+    "export": "write verbs of a robot as C, or as object files",
     "bench": "time dynamics for a robot on this machine",
     "cache": "show or clear the on-disk cache of compiled code",
     "completion": "print what lets a shell complete these commands",
