@@ -100,9 +100,10 @@ class PD(Law):
 
     `target` (nq,) is a configuration and `velocity` (nv,) its velocity, each for all states, for each of
     them, or a `Signal`; `kp` and `kd` are numbers, (nv,), or numbers by names of joints, zero for those not
-    named. target − q is `difference(q, target)`, the
-    velocity that leads there in unit time: for a rotation its angle, at most half a turn, along its axis. The
-    angle of a planar joint does not wrap; a whole turn away from the target its difference has no bound.
+    named; a number holds for all joints, a free base that nothing drives among them. target − q is
+    `difference(q, target)`, the velocity that leads there in unit time: for a rotation its angle, at most
+    half a turn, along its axis. The angle of a planar joint does not wrap; a whole turn away from the target
+    its difference has no bound.
     """
 
     target: Given
