@@ -1,7 +1,7 @@
 """An arm learns to reach: a thousand arms at once, each with a policy of its own.
 
 The task is one of ours, `hinge.gym.Reach`, changed by a class of a few lines as users change it: arms begin
-near one pose, and goals lie in a box before it. A policy is linear: the action is W times the way to the goal.
+near one pose, and goals lie in a box before it. A policy is linear: the action is W times the way there.
 By the cross-entropy method all arms try policies drawn around a mean for one episode each, and the best tenth
 makes the next mean. `hinge.gym.Environments` is a `gymnasium.vector.VectorEnv`, so that any library for
 learning takes its place.
