@@ -1,4 +1,4 @@
-"""Long runs over contacts: python -m tests.sim.sweep_contact [--quick].
+"""Long runs over contacts: python -m tests.sim.sweep_contact [--quick] [--coulomb].
 
 A quadruped stands for a minute, and falls a thousand times from random heights and attitudes: feet, knees and
 the corners of its trunk may touch. Every fall must come to rest, with no point below the ground, and with no
@@ -15,6 +15,8 @@ import numpy as np
 import hinge
 from tests.sim.standing import all_over, dropped, energy, holding, on_feet
 
+#: The law of friction, and sizes.
+LAW = "coulomb" if "--coulomb" in sys.argv else "associated"
 DT, STANDS, FALLS, BATCH, SECONDS = 1e-3, 60.0, 1000, 250, 6.0
 #: Bounds: drift of feet and depth in m, speed at the end in rad/s and m/s, energy above that of the start.
 DRIFT, DEPTH, REST, GAINED = 1e-6, 1e-5, 2e-2, 1e-3
@@ -38,9 +40,9 @@ def _stands(seconds: float) -> int:
     """Stand, and compare the feet after five seconds, in which it settles, with those until the end."""
     robot, pose = on_feet()
     law = holding(robot, pose)
-    settled = hinge.simulate(robot, pose, None, t=5.0, dt=DT, control=law, integrator="stepping", record=0)
-    start = settled.q[-1], settled.qd[-1]
-    run = hinge.simulate(robot, *start, t=seconds, dt=DT, control=law, integrator="stepping", record=100)
+    given = {"dt": DT, "control": law, "integrator": "stepping", "law": LAW}
+    settled = hinge.simulate(robot, pose, None, t=5.0, record=0, **given)
+    run = hinge.simulate(robot, settled.q[-1], settled.qd[-1], t=seconds, record=100, **given)
     feet = [
         hinge.forward_kinematics(robot, run.q, f"{leg}_foot").position for leg in ("FL", "FR", "HL", "HR")
     ]
@@ -68,6 +70,7 @@ def _falls(count: int) -> int:
             dt=DT,
             control=holding(robot, pose),
             integrator="stepping",
+            law=LAW,
             record=5,
         )  # fmt: skip
         assert run.contacts is not None

@@ -108,6 +108,30 @@ def test_a_function_lifts_a_ball_past_an_event():
     assert len(asked) >= 400
 
 
+def test_a_linkage_has_numbers_of_contacts_for_each_state():
+    """Parameters of contacts are none of the programs that look whether closures hold."""
+    robot = robots.four_bar()
+    robot = hinge.with_contacts(robot, [Contact("end", "crank_end", friction=0.3)])
+    given = {"contact_friction": [[0.0], [0.9]], "restitution": 0.5, "ground": [-0.01]}
+    run = hinge.simulate(robot, np.zeros((2, 3)), t=0.2, parameters=given, **STEP)
+    alone = hinge.simulate(robot, np.zeros(3), t=0.2, parameters={**given, "contact_friction": [0.9]}, **STEP)
+    assert run.contacts is not None and run.contacts.met.all()
+    assert_array_equal(run.q[1], alone.q)
+    assert np.abs(run.q[1] - run.q[0]).max() > 1e-6
+
+
+def test_walls_that_overlap_are_told_in_runs():
+    robot = hinge.on_ground(lump(Free()), "lump", radius=0.1)
+    down = Transform.place(np.diag([1.0, -1.0, -1.0]), (0.0, 0.0, 0.15))
+    robot = hinge.with_contacts(robot, [Contact("ceiling", "lump", radius=0.1, surface_placement=down)])
+    q = hinge.neutral(robot)
+    q[6] = 0.075
+    for law in ("associated", "coulomb"):
+        run = hinge.simulate(robot, q, t=0.01, law=law, **STEP)
+        assert run.contacts is not None and np.isfinite(run.q).all()
+        assert not run.contacts.met[1:].any()
+
+
 @pytest.mark.skipif(not has_llvm(), reason="no llvmlite")
 def test_quick_code_with_limits_gives_the_bits_of_final_code(monkeypatch):
     from hinge.targets.llvm import tiers

@@ -29,6 +29,7 @@ __all__ = [
     "ContactDynamics",
     "ContactStep",
     "FrictionLaw",
+    "LawAnswer",
     "at_joints_of",
     "by_contact_rows",
     "collide",
@@ -60,27 +61,27 @@ CONTACT_NUMBERS = {
 }
 #: Contacts with smaller gaps (m), and of those the ones with smaller speeds (m/s), count as closed.
 CLOSED, AT_REST = 1e-6, 1e-6
-#: A law is met where its residual is not above this.
-MET = 1e-6
+#: A law is met where its residual is not above this, in double and in single precision.
+MET, MET_SINGLE = 1e-6, 1e-3
 
 
-class Answered:
+class LawAnswer:
     """An answer to a law of contact, which says how well it is met."""
 
     residual: Array
 
     @property
     def met(self) -> Array:
-        """Whether the law is met (…), to 1e-6 of the largest approach.
+        """Whether the law is met (…), to 1e-6 of the largest approach, 1e-3 in single precision.
 
         Where it is not, contacts contradict each other, as those of a ball between walls that overlap do: no
         forces meet all of them, and `residual` is how far the best ones are from it.
         """
-        return self.residual <= MET
+        return self.residual <= (MET_SINGLE if self.residual.dtype == np.float32 else MET)
 
 
 @dataclass(frozen=True, eq=False)
-class ContactDynamics(Answered):
+class ContactDynamics(LawAnswer):
     """Accelerations qdd (…, nv), forces (…, contacts, 3), those of closures (…, m), residual, rounds (…)."""
 
     qdd: Array
@@ -91,7 +92,7 @@ class ContactDynamics(Answered):
 
 
 @dataclass(frozen=True, eq=False)
-class ContactStep(Answered):
+class ContactStep(LawAnswer):
     """Velocities qd (…, nv) after a step, impulses in it (…, contacts, 3), and those of closures (…, m).
 
     `residual` (…) is how far they are from the law, `rounds` (…) how long the search took; `joint_impulses`
@@ -107,7 +108,7 @@ class ContactStep(Answered):
 
 
 @dataclass(frozen=True, eq=False)
-class Collision(Answered):
+class Collision(LawAnswer):
     """Velocities qd (…, nv) after an impact, impulses (…, contacts, 3), and those of closures (…, m).
 
     `lost` (…) is the energy that is gone, in J, `residual` as in `ContactStep`.

@@ -1,6 +1,7 @@
 """Simulation: integrators, control laws, roll-outs, recorded runs."""
 
 from hinge.sim.adaptive import Adaptive
+from hinge.sim.convex import convex_contacts
 from hinge.sim.events import Event, Hit
 from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
@@ -38,6 +39,7 @@ __all__ = [
     "StepCode",
     "Stepper",
     "Torque",
+    "convex_contacts",
     "coordinate_names",
     "linearize",
     "load_run",

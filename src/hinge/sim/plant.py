@@ -249,7 +249,8 @@ class Plant:
 
     def closing(self, verb: str, stage: Stage) -> StepCall:
         """Return a program of `PROJECTION` at a stage, its result in a buffer of the verb's name."""
-        given = (*(n for n in self.parameters if n != "friction"), *self._mask)
+        others = ("friction", *CONTACT_PARAMETERS)
+        given = (*(n for n in self.parameters if n not in others), *self._mask)
         f = OfVerb(self.robot, PROJECTION[verb], parameters=given)
         return self.op(f, {"q": stage.q, "qd": stage.qd}, {verb: stage.own(verb)})
 

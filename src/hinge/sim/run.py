@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hinge.dynamics import (
+    LawAnswer,
     compiled,
     elastic_energy,
     expression,
@@ -40,12 +41,12 @@ class Ending:
 
 
 @dataclass(frozen=True, eq=False)
-class Touched:
+class Touched(LawAnswer):
     """Contacts along a run: forces (…, T, contacts, 3) along normals and tangents, on the shapes' bodies.
 
     They are means of the step that leads to each time. `residual` (…, T) is how far they are from the law of
-    contact, relative to the largest approach of the step. `joints` (…, T, nv) are the forces of limits and of
-    dry friction in runs with `limits`.
+    contact, relative to the largest approach of the step, and `met` (…, T) says whether that is small.
+    `joints` (…, T, nv) are the forces of limits and of dry friction in runs with `limits`.
     """
 
     forces: Array
