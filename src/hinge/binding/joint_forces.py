@@ -40,6 +40,11 @@ class PassiveNumbers:
         )
         self.rest = numbers[4 * nv :]
 
+    @property
+    def given(self) -> Block:
+        """Damping, friction and stiffness, three numbers for each coordinate."""
+        return np.stack([self.damping, self.friction, self.stiffness], axis=-1).ravel()
+
     def with_given(self, given: Block) -> PassiveNumbers:
         """Return the same with other damping, friction and stiffness, three numbers for each coordinate."""
         damping, friction, stiffness = given.reshape(-1, 3).T

@@ -24,7 +24,7 @@ from hinge.targets import StepCall, StepSchedule, packed
 STATE = ("q", "qd")
 FORWARD = "forward_dynamics"
 #: Inputs of verbs that gradients can be taken by, and numbers of the model, given or the robot's own.
-VECTORS, SWEPT = ("q", "qd", "qdd", "tau"), ("inertias",)
+VECTORS, SWEPT = ("q", "qd", "qdd", "tau"), ("inertias", "placements")
 #: Numbers of joints, whose gradients are formulas at joints.
 AT_JOINTS = ("rotors", *PASSIVE)
 

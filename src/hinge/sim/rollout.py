@@ -25,7 +25,7 @@ from hinge.model import (
     units,
 )
 from hinge.sim.adaptive import Adaptive
-from hinge.sim.adjoint import Reversal, Tape, given_weight, reversal, weight
+from hinge.sim.adjoint import SWEPT, Reversal, Tape, given_weight, reversal, weight
 from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import NEXT, Integrator
@@ -37,6 +37,8 @@ from hinge.spatial import Array, ArrayLike
 
 #: The buffers whose gradients make that by an argument, where they have other names.
 _BUFFERS = {"tau": ("u",), "friction": PASSIVE}
+#: How many numbers gradients have for each body, where they have some.
+_ROWS = {"inertias": 10, "placements": 6}
 
 
 class Rolled(NamedTuple):
@@ -177,7 +179,8 @@ class Rollout:
         `q` and `qd` are the weights of the results: (…, nv), or (…, T, nv) with `record`. Weights of q, and
         the gradient by q0, which is named "q", are in the tangent space: along `hinge.integrate(q, ε d)`.
         "qd" is the gradient by qd0, "tau" that by tau (…, steps, nv). `wrt` names what is wanted, all
-        arguments that are given unless given itself; "inertias" (…, bodies, 10) are the robot's own unless
+        arguments that are given unless given itself; "inertias" (…, bodies, 10) and "placements" (…, bodies,
+        6), along motions of the joints' inner frames in their own axes, are the robot's own unless
         `parameters` has them. What the states of a batch share has the sum of their gradients.
         """
         given = self._given(q0, qd0, tau, parameters)
@@ -262,12 +265,8 @@ class Rollout:
 
     def _wanted(self, wrt: Sequence[str] | None, given: _Given) -> tuple[str, ...]:
         there = ["q", "qd", *(["tau"] if given.tau is not None else []), *given.plant.parameters]
-        if "placements" in there and (wrt is None or "placements" in wrt):
-            raise NotImplementedError(
-                "wrt: gradients by 'placements' are not supported; name the others, such as wrt=('q', 'qd')"
-            )
         names = there if wrt is None else list(wrt)
-        known = dict.fromkeys([*there, "inertias"])
+        known = dict.fromkeys([*there, *SWEPT])
         for n in names:
             if n not in known:
                 raise ArgumentError(f"wrt: expected names among {', '.join(known)}, got {n!r}")
@@ -293,9 +292,7 @@ class Rollout:
         nv = self.robot.nv
         lengths = {"q": nv, "qd": nv}
         for n in (n for n in names if n not in lengths):
-            lengths |= dict.fromkeys(
-                _BUFFERS.get(n, (n,)), 10 * len(self.robot.bodies) if n == "inertias" else nv
-            )
+            lengths |= dict.fromkeys(_BUFFERS.get(n, (n,)), _ROWS.get(n, 0) * len(self.robot.bodies) or nv)
         each = [n for n in ("u",) if n in lengths]
         if self.ask is not None:
             lengths["tau"] = nv
@@ -322,8 +319,8 @@ class Rollout:
         if name == "friction":
             return _reduced(job.in_batch(np.stack([found.sums[n] for n in PASSIVE], axis=-1)), batch, 2)
         whole = job.in_batch(found.sums[name])
-        if name == "inertias":
-            return _reduced(whole.reshape(*whole.shape[:-1], len(self.robot.bodies), 10), batch, 2)
+        if name in _ROWS:
+            return _reduced(whole.reshape(*whole.shape[:-1], len(self.robot.bodies), _ROWS[name]), batch, 2)
         return _reduced(whole, batch, 1)
 
 
