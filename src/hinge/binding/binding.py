@@ -281,12 +281,9 @@ class RobotBinding:
     @cached_property
     def rotors(self) -> tuple[tuple[int, ...], ...]:
         """For each body the degrees of freedom of its joint that have a rotor: all if rotors vary."""
+        every = self.needs.gives(rotors) or Ask.ROTORS in self.needs.asks
         return tuple(
-            tuple(
-                k
-                for k, x in enumerate(place.joint.reflected_inertia.tolist())
-                if x or self.needs.gives(rotors) or Ask.ROTORS in self.needs.asks
-            )
+            tuple(k for k, x in enumerate(place.joint.reflected_inertia.tolist()) if x or every)
             for place in self.places
         )
 

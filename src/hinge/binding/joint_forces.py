@@ -71,8 +71,8 @@ def _stretch(kind: JointType, rest: Block, q: Block) -> Block:
     found = kind.smooth_difference(rest, q)
     if found is None:
         raise NotImplementedError(
-            f"stiffness: not supported for {kind.kind} joints, whose difference(rest, q) does not compile; "
-            "set their stiffness to zero and add the force to tau"
+            f"stiffness: not supported for {kind.kind} joints, whose difference(rest, q) does not compile, "
+            "nor are derivatives by 'friction'; set their stiffness to zero and add the force to tau"
         )
     return found
 
