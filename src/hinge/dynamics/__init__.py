@@ -31,6 +31,7 @@ from hinge.dynamics import (
     operational,
     own_forces,
     payloads,
+    pulled,
     sensitivities,
     verbs,
 )
@@ -64,6 +65,7 @@ from hinge.dynamics.moving import *
 from hinge.dynamics.operational import *
 from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
+from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
 from hinge.dynamics.verbs import *
 

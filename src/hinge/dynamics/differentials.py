@@ -40,7 +40,7 @@ from hinge.dynamics.derivatives import (
     refuse_friction,
     thing,
 )
-from hinge.dynamics.expressions import Parts, expression, mass
+from hinge.dynamics.expressions import Parts
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
@@ -51,7 +51,6 @@ __all__ = [
     "Push",
     "gradient",
     "jvp",
-    "pulled_accelerations",
     "pulled_parts",
     "second_derivatives",
     "vjp",
@@ -245,20 +244,6 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
             part = algebraic(e, thing(n)).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
-
-
-@cache
-def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts:
-    """Return gradients of cᵀ forward_dynamics where its value is known, the letter qdd.
-
-    With λ = 𝓜⁻¹ c, they are λ by tau and −(∂ID/∂x)ᵀ λ by all else: no sweep computes qdd again.
-    """
-    inverse, fd = (
-        one_expression(expression(f"{n}_dynamics", passive=passive)) for n in ("inverse", "forward")
-    )
-    c = leaf("c_forward_dynamics", Joint, One, meaning="weights of forward_dynamics")
-    lam = value(mass.inv() @ c, context=context_of(fd))
-    return Parts({f"by_{n}": lam if n == "tau" else -(algebraic(inverse, thing(n)).T @ lam) for n in by})
 
 
 def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[str] = ()) -> Compiled:

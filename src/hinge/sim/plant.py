@@ -249,7 +249,7 @@ class Plant:
     def closing(self, verb: str, stage: Stage) -> StepCall:
         """Return a program of `PROJECTION` at a stage, its result in a buffer of the verb's name."""
         given = (*(n for n in self.parameters if n != "friction"), *self._mask)
-        f = OfVerb(self.robot, PROJECTION[verb], parameters=given)
+        f = OfVerb(self.robot, PROJECTION[verb], parameters=given, of_plant=True)
         return self.op(f, {"q": stage.q, "qd": stage.qd}, {verb: stage.own(verb)})
 
     def projection(self, before: tuple[str, str], out: tuple[str, str]) -> list[StepCall]:
@@ -261,7 +261,7 @@ class Plant:
             q = out[0] if k + 1 == NEWTON_STEPS else f"{out[0]}~{k + 1}"
             found += [self.closing("closing_step", stage), self._moved(stage, q)]
         settled = self.closing("settle", Stage(NEWTON_STEPS, 0.0, q, qd))
-        return [*found, StepCall(settled.program, settled.given, {"settle": out[1]})]
+        return [*found, StepCall(settled.program, settled.given, {"settle": out[1]}, settled.origin)]
 
     def _moved(self, stage: Stage, out: str) -> StepCall:
         """Return q moved along the step that closes it."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from hinge.binding import PASSIVE
 from hinge.dynamics import External
 from hinge.errors import ArgumentError
 from hinge.model import (
@@ -25,20 +24,18 @@ from hinge.model import (
     units,
 )
 from hinge.sim.adaptive import Adaptive
-from hinge.sim.adjoint import SWEPT, Reversal, Tape, given_weight, reversal, weight
+from hinge.sim.adjoint import Reversal, Tape, given_weight, reversal, weight
 from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
 from hinge.sim.fixed import FixedLoop
-from hinge.sim.integrators import NEXT, Integrator
+from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import Job, Moving
 from hinge.sim.laws import Driven, Law, Prescribed
 from hinge.sim.plant import Parameters, Plant
-from hinge.sim.simulation import Control, law_of, precision_of, rule_of
+from hinge.sim.simulation import Control, checked_flag, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
 
-#: The buffers whose gradients make that by an argument, where they have other names.
-_BUFFERS = {"tau": ("u",), "friction": PASSIVE}
-#: How many numbers gradients have for each body, where they have some.
-_ROWS = {"inertias": 10, "placements": 6}
+#: Gradients in rows: how many numbers they have for each body, or for each degree of freedom.
+_ROWS = {"inertias": 10, "placements": 6, "friction": 3}
 
 
 class Rolled(NamedTuple):
@@ -61,7 +58,10 @@ class Rollout:
     the states at every n-th step are results, the first and the last always; with 0 the last alone.
 
     `pull` gives gradients. It keeps every `keep`-th state, and runs the steps between once more, a few states
-    of a batch at a time, with the results of their stages kept. Unless given, `keep` is all steps where that
+    of a batch at a time, with the results of their stages kept. A robot with closures starts closed, and
+    steps end with its state taken back to where they hold, unless `project` is False, as in `simulate`;
+    gradients go through that, by the implicit function theorem: those by q0 and qd0 are of the steps as
+    they are computed, so multiply them with changes that the closures allow. Unless given, `keep` is all steps where that
     takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it takes.
 
     A function that controls is pulled by its own method `pull(t, q, qd, c)`, which returns the gradients of
@@ -82,11 +82,13 @@ class Rollout:
         record: int = 0,
         keep: int | None = None,
         start: float = 0.0,
+        project: bool = True,
     ) -> None:
         self.robot, self.dt, self.start = checked_robot(robot), dt, start
         self.steps, self.record = _whole("steps", steps, 1), _whole("record", record, 0)
         self.law, self.ask = law_of(control)
         self._is_free = control is None
+        self.project = checked_flag("project", project) and bool(self.robot.closures)
         self.control = control
         self._around: dict[str, Any] = {"external": external, "gravity": gravity, "passive": passive}
         self._reversals: dict[Any, Reversal] = {}
@@ -112,11 +114,6 @@ class Rollout:
             raise NotImplementedError(
                 "integrator: 'stepping' is not supported in a Rollout, since contacts begin and end; use "
                 "hinge.simulate, or give springs at the contacts as a function with a method pull"
-            )
-        if self.robot.closures:
-            raise NotImplementedError(
-                f"robot: a Rollout of a robot with closures, such as {self.robot.name!r}, is not supported; "
-                "embed its loops with hinge.embed_loops(robot), or give hinge.opened(robot)"
             )
         if isinstance(self.law, Prescribed):
             raise NotImplementedError(
@@ -239,7 +236,7 @@ class Rollout:
 
     def _loop(self, given: _Given, record: int) -> FixedLoop:
         q, qd = (np.broadcast_to(x, (*given.batch, x.shape[-1])) for x in (given.q, given.qd))
-        moving = Moving(given.law, self.ask, given.plant)
+        moving = Moving(given.law, self.ask, given.plant, self.project)
         job = Job(moving, q, qd, (self.steps * self.dt, self.dt, self.start), record, given.dtype)
         held = {} if given.tau is None else {"u": given.tau}
         if given.tau is not None and given.tau.ndim > 2:
@@ -266,7 +263,7 @@ class Rollout:
     def _wanted(self, wrt: Sequence[str] | None, given: _Given) -> tuple[str, ...]:
         there = ["q", "qd", *(["tau"] if given.tau is not None else []), *given.plant.parameters]
         names = there if wrt is None else list(wrt)
-        known = dict.fromkeys([*there, *SWEPT])
+        known = dict.fromkeys([*there, "inertias", "placements"])
         for n in names:
             if n not in known:
                 raise ArgumentError(f"wrt: expected names among {', '.join(known)}, got {n!r}")
@@ -292,17 +289,20 @@ class Rollout:
         nv = self.robot.nv
         lengths = {"q": nv, "qd": nv}
         for n in (n for n in names if n not in lengths):
-            lengths |= dict.fromkeys(_BUFFERS.get(n, (n,)), _ROWS.get(n, 0) * len(self.robot.bodies) or nv)
+            count = len(self.robot.bodies) if n in ("inertias", "placements") else nv
+            lengths["u" if n == "tau" else n] = _ROWS.get(n, 1) * count
         each = [n for n in ("u",) if n in lengths]
         if self.ask is not None:
             lengths["tau"] = nv
             each.append("tau")
         tape = Tape(plant, lengths)
-        for name, end in zip(("q", "qd"), NEXT, strict=True):
+        for name, end in zip(("q", "qd"), CLOSED if self.project else NEXT, strict=True):
             tape.add(end, weight(name), *([given_weight(name)] if self.record else []))
+        closing = plant.projection(NEXT, CLOSED) if self.project else []
+        tape.pull(closing, frozenset(NEXT))
         assert isinstance(self.rule, Integrator)
         self.rule.reverse(tape, given.law, signals)
-        ops = self.rule.ops(plant, given.law, signals)
+        ops = [*self.rule.ops(plant, given.law, signals), *closing]
         return self._reversals.setdefault(key, reversal(tape, ops, lengths, each))
 
     def _gradient(self, name: str, found: Backward, given: _Given) -> Array:
@@ -316,11 +316,9 @@ class Rollout:
             assert given.tau is not None
             return _reduced(job.in_batch(found.each["u"]), given.tau.shape[:-2], 2)
         batch = given.plant.numbers[name].shape[:-1] if name in given.plant.parameters else ()
-        if name == "friction":
-            return _reduced(job.in_batch(np.stack([found.sums[n] for n in PASSIVE], axis=-1)), batch, 2)
         whole = job.in_batch(found.sums[name])
         if name in _ROWS:
-            return _reduced(whole.reshape(*whole.shape[:-1], len(self.robot.bodies), _ROWS[name]), batch, 2)
+            return _reduced(whole.reshape(*whole.shape[:-1], -1, _ROWS[name]), batch, 2)
         return _reduced(whole, batch, 1)
 
 
