@@ -30,10 +30,10 @@ from hinge.algebra import (
     qd,
     qdd,
     s_c,
+    value,
 )
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import tau as given_forces
-from hinge.algebra import value
 from hinge.dynamics.derivatives import one_expression, thing
 from hinge.dynamics.expressions import (
     PROJECTION,
