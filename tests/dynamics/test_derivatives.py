@@ -280,5 +280,5 @@ def test_christoffel_symbols():
 
 
 def test_a_mask_has_no_derivative():
-    with pytest.raises(NotImplementedError, match="by σ, .*are not supported: it says which coordinates"):
+    with pytest.raises(NotImplementedError, match=r"by σ, .*are not supported: it says which coordinates"):
         hinge.derivative("inverse_dynamics", hinge.algebra.held)

@@ -151,7 +151,7 @@ def test_couplings():
     for name, (start, made) in numbers_of(robot).items():
         if name == "inertias":
             continue
-        start = np.ones(robot.nv) if name == "rotors" else start
+        begin = np.ones(robot.nv) if name == "rotors" else start
 
         def value(x, name=name, made=made):
             return hinge.reference.inverse_dynamics(with_parameters(robot, **{name: made(x)}), q, qd, qdd)
@@ -160,7 +160,7 @@ def test_couplings():
             there = with_parameters(robot, **{name: made(x)})
             return hinge.inverse_dynamics(there, q, qd, qdd, passive=True)
 
-        wanted = by_vector(passive if name == "friction" else value, start)
+        wanted = by_vector(passive if name == "friction" else value, begin)
         assert off(getattr(d, name).reshape(wanted.shape), wanted) < BOUND, name
 
 

@@ -409,8 +409,10 @@ def test_what_a_rollout_refuses(given, error, message):
 def test_robots_that_a_rollout_refuses():
     with pytest.raises(ArgumentError, match=r"robot: Rollout is not for joint .* rolls \(rolling_ball\)"):
         Rollout(random_tree(2, 0, ["rolling_ball"]), dt=1e-3, steps=2)
-    with pytest.raises(NotImplementedError, match=r"closures, such as .* embed"):
-        Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2)
+    with pytest.raises(ArgumentError, match="project: expected True or False, got 1"):
+        Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2, project=1)
+    with pytest.raises(ArgumentError, match="q0: expected a configuration that closes"):
+        Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2)(np.ones(3))
 
 
 def test_bad_arguments_are_named():

@@ -100,5 +100,6 @@ __all__ += moving.__all__
 __all__ += operational.__all__
 __all__ += own_forces.__all__
 __all__ += payloads.__all__
+__all__ += pulled.__all__
 __all__ += sensitivities.__all__
 __all__ += verbs.__all__

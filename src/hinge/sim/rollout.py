@@ -61,8 +61,9 @@ class Rollout:
     of a batch at a time, with the results of their stages kept. A robot with closures starts closed, and
     steps end with its state taken back to where they hold, unless `project` is False, as in `simulate`;
     gradients go through that, by the implicit function theorem: those by q0 and qd0 are of the steps as
-    they are computed, so multiply them with changes that the closures allow. Unless given, `keep` is all steps where that
-    takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it takes.
+    they are computed, so multiply them with changes that the closures allow. Unless given, `keep` is all
+    steps where that takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it
+    takes.
 
     A function that controls is pulled by its own method `pull(t, q, qd, c)`, which returns the gradients of
     cᵀ tau by q and qd, each (…, nv). Laws of the package need none.
