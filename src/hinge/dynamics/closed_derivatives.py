@@ -163,7 +163,7 @@ def _answered(
         parts = solve(first, second)
         for name, x in zip((n, f"forces_{n}"), parts, strict=True):
             found[name] = x if shape is None else x.reshape(*x.shape[:-1], *shape)
-    return Derivatives.of(found)
+    return Derivatives.of({n: x.astype(accelerations.dtype, copy=False) for n, x in found.items()})
 
 
 class _Constrained:

@@ -30,7 +30,7 @@ from hinge.algebra import (
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.arguments import External, external_forces
-from hinge.dynamics.cached import CALLS, ROWS, compiled
+from hinge.dynamics.cached import CALLS, ROWS, compiled, refuse_closures
 from hinge.dynamics.derivative_forms import VALUE, Forms
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
@@ -204,6 +204,8 @@ _VERBS = {
 }
 
 
+#: What has the derivatives of robots with closures.
+CLOSED_DERIVATIVES = "closed_dynamics_derivatives"
 #: What derivatives are taken by unless a call says so.
 _USUAL = {"inverse_dynamics": ("q", "qd"), "forward_dynamics": ("q", "qd", "tau")}
 
@@ -231,6 +233,7 @@ def _matrices(
     known = CALLS.look(key) if how.is_plain else None
     if known is not None:
         return known(q, *vectors.values())
+    refuse_closures(checked_robot(robot), f"{verb}_derivatives", CLOSED_DERIVATIVES)
     of, allowed = _VERBS[verb]
     names = checked_names(how.wrt, allowed)
     nodes, forces = external_forces(how.external)

@@ -31,16 +31,17 @@ from hinge.algebra import (
 from hinge.algebra import derivative as algebraic
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import shaped
-from hinge.dynamics.cached import compiled
+from hinge.dynamics.cached import compiled, refuse_closures
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import (
+    CLOSED_DERIVATIVES,
     NUMBERS,
     checked_names,
     one_expression,
     refuse_friction,
     thing,
 )
-from hinge.dynamics.expressions import Parts
+from hinge.dynamics.expressions import OPEN_ONLY, Parts
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
@@ -68,6 +69,9 @@ class _Differential:
         options: Mapping[str, Any],
     ) -> None:
         e = one_expression(what)
+        verb = what.verb if isinstance(what, Parts) else what
+        if isinstance(verb, str) and (verb in OPEN_ONLY or verb == "forward_dynamics"):
+            refuse_closures(checked_robot(robot), f"{type(self).__name__} of {verb}", CLOSED_DERIVATIVES)
         if e.domain is not One or e.range is One:
             raise ArgumentError(
                 f"what: expected a vector, got {e}: {e.range} ← {e.domain}; see hinge.gradient"

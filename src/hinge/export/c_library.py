@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hinge.algebra import Expr
-from hinge.dynamics import Compiled, compile, derivative_parts
+from hinge.dynamics import Compiled, compile, derivative_parts, refuse_closures
 from hinge.errors import ArgumentError
 from hinge.export.c_code import Body, refuse_laws, rolled, written_out
 from hinge.export.dialect import Dialect
@@ -136,6 +136,7 @@ def _function(
     name: str, given: Any, robot: Robot, dialect: Dialect, roll: bool | None, options: dict[str, Any]
 ) -> Function:
     if isinstance(given, str) and given in DERIVATIVES:
+        refuse_closures(robot, given, "closed_dynamics, whose derivatives are not exported,")
         given = derivative_parts(*DERIVATIVES[given])
     judge = compile(given, robot, target=_quickest(), **options)
     code = judge.code
