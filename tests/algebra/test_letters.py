@@ -160,7 +160,7 @@ def test_formulas_say_what_they_need():
 def test_structures():
     wanted = {
         Structure.DIAGONAL: "H M E0 B Bc Q A R Ups P D Di Dr Dri G Hp Ha Np Na Pp Dp Dip Gp kappa Pk Dk "
-        "Dik Gk Dphi Dpsi L r",
+        "Dik Gk Dphi Dpsi L r W",
         Structure.STEP: "E K Es Kp Esp Kk Esk S Phi Psi",
         Structure.RESOLVENT: "phi psi psip psik",
         Structure.DENSE: "Mi Mip Mik Ac",

@@ -87,6 +87,50 @@ def test_closures_that_are_open_and_batches():
     assert off(d.tau[1], free.tau) < 1e-9
     assert off(d.q[0], one.q) < 1e-9
     assert not d.forces_q[1].any()
+    single = hinge.closed_dynamics_derivatives(robot, *(x.astype(np.float32) for x in (many, qd, tau)))
+    assert {x.dtype for x in vars(single).values()} == {np.dtype(np.float32)}
+    assert off(single.q[0].astype(float), one.q) < 1e-5
+
+
+def test_derivatives_of_the_tree_are_refused():
+    """They were those of the robot with its closures open, told by no one."""
+    robot = hinge.robots.four_bar()
+    q, qd, tau = state_of(robot)
+    for call in (
+        lambda: hinge.forward_dynamics_derivatives(robot, q, qd, tau),
+        lambda: hinge.inverse_dynamics_derivatives(robot, q, qd, tau),
+        lambda: hinge.vjp("forward_dynamics", robot),
+        lambda: hinge.jvp("inverse_dynamics", robot),
+        lambda: hinge.second_derivatives("inverse_dynamics", robot, q, qd, tau, c=tau),
+        lambda: hinge.linearize(robot, q, qd, tau),
+        lambda: hinge.export.c("forward_dynamics_derivatives", robot),
+    ):
+        with pytest.raises(
+            ArgumentError, match=r"no meaning for a robot with closures.*; use closed_dynamics"
+        ):
+            call()
+
+
+@pytest.mark.slow
+def test_contacts_held_on_embedded_loops():
+    base = hinge.robots.four_bar()
+    place = Transform.place(position=(0.11, 0.13, 0.17))
+    side = Transform(np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]), np.zeros(3))
+    ball = Contact("c", base.bodies[1].name, radius=0.05, placement=place, surface_placement=side)
+    robot = hinge.with_contacts(hinge.embed_loops(base), [ball])
+    q = hinge.assemble(base, np.array([0.4, 0.0, 0.0])).q
+    pushed = 0
+    for seed in range(4):
+        qd, tau = 3 * np.random.default_rng(seed).standard_normal((2, robot.nv))
+
+        def f(x, v=qd, u=tau):
+            return hinge.contact_dynamics(robot, x, v, u, closed=np.ones(1))
+
+        pushed += f(q).forces[0, 0] > 0
+        d = hinge.contact_dynamics_derivatives(robot, q, qd, tau, closed=np.ones(1))
+        assert off(d.q, by_q(robot, lambda x, f=f: f(x).qdd, q, 1e-3)) < BOUND
+        assert off(d.qd, by_vector(lambda x, f=f: f(q, x).qdd, qd, 1e-3)) < BOUND
+    assert pushed
 
 
 @pytest.mark.slow

@@ -279,18 +279,6 @@ def test_christoffel_symbols():
     assert off(found, (rate + np.swapaxes(rate, -1, -2) - np.moveaxis(rate, -1, -3)) / 2) < 1e-12
 
 
-@pytest.mark.parametrize("name", ["placements", "rotors", "friction", "held"])
-def test_derivatives_by_other_parameters_are_refused(name):
-    with pytest.raises(NotImplementedError, match=f"by {hinge.algebra.STANDARD[name]}, .*not supported.*; "):
-        hinge.derivative("inverse_dynamics", hinge.algebra.STANDARD[name])
-
-
-def test_rotors_add_the_accelerations_of_their_coordinates():
-    """What is told instead of a derivative by rotors."""
-    robot = hinge.robots.panda()
-    q = hinge.random_configuration(robot, 9)
-    qd, qdd = np.random.default_rng(9).standard_normal((2, robot.nv))
-    f = hinge.compile("inverse_dynamics", robot, parameters=["rotors"])
-    zero = np.zeros((0, 6))
-    found = by_vector(lambda x: f(q, qd, qdd=qdd, f_ext=zero, rotors=x), np.ones(robot.nv))
-    assert off(found, np.diag(qdd)) < BOUND
+def test_a_mask_has_no_derivative():
+    with pytest.raises(NotImplementedError, match=r"by σ, .*are not supported: it says which coordinates"):
+        hinge.derivative("inverse_dynamics", hinge.algebra.held)

@@ -144,7 +144,7 @@ def kinematics(s: Subject) -> Iterator[Found]:
 def hybrid(s: Subject) -> Iterator[Found]:
     """Yield derivatives of hybrid dynamics with every second joint prescribed."""
     r, q, qd, qdd, tau = s.robot, s.q, s.qd, s.qdd, s.tau
-    names = [j.name for j in r.independent if j.nv][::2]
+    names = [j.name for j in r.independent if j.nv and not j.depends][::2]
     parts = expression("hybrid_dynamics").expressions
 
     def wanted(part: int) -> Callable[..., Any]:
@@ -179,7 +179,7 @@ def laws(s: Subject, turn: int) -> Iterator[Found]:
         lambda: hybrid(s),
     ]
     if s.robot.is_embedded:
-        others = [others[0], lambda: dynamics(s, "passive", passive=True), others[2]]
+        others = [others[0], lambda: dynamics(s, "passive", passive=True), *others[2:]]
     for k in range(2):
         yield from others[(turn + 2 * k) % len(others)]()
 

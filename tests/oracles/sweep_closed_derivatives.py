@@ -91,7 +91,11 @@ class Closed:
             yield "qdd by the state", _off(mine, back @ (found[0] @ t @ moves + found[1] @ t @ speeds))
             mine = ours.forces_q @ moves + ours.forces_qd @ speeds
             yield "forces by the state", _off(mine, found[3][rows] @ t @ moves + found[4][rows] @ t @ speeds)
-        yield "qdd by tau", _off(ours.tau, back @ found[2] @ back.T)
+        if len(self._jacobian()) == self.robot.nv:  # nothing can move: both are rounding of terms like 𝓜⁻¹
+            free = hinge.mass_matrix_inverse(hinge.opened(self.robot), self.q)
+            yield "qdd by tau is zero", float(np.abs(ours.tau).max() / np.abs(free).max())
+        else:
+            yield "qdd by tau", _off(ours.tau, back @ found[2] @ back.T)
         yield "forces by tau", _off(ours.forces_tau, found[5][rows] @ back.T)
 
     def _by_differences(self, moves: np.ndarray, speeds: np.ndarray) -> np.ndarray:

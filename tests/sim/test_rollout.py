@@ -409,8 +409,10 @@ def test_what_a_rollout_refuses(given, error, message):
 def test_robots_that_a_rollout_refuses():
     with pytest.raises(ArgumentError, match=r"robot: Rollout is not for joint .* rolls \(rolling_ball\)"):
         Rollout(random_tree(2, 0, ["rolling_ball"]), dt=1e-3, steps=2)
-    with pytest.raises(NotImplementedError, match=r"closures, such as .* embed"):
-        Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2)
+    with pytest.raises(ArgumentError, match="project: expected True or False, got 1"):
+        Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2, project=1)
+    with pytest.raises(ArgumentError, match="q0: expected a configuration that closes"):
+        Rollout(hinge.robots.four_bar(), dt=1e-3, steps=2)(np.ones(3))
 
 
 def test_bad_arguments_are_named():
@@ -420,14 +422,11 @@ def test_bad_arguments_are_named():
         ({"tau": np.zeros((4, 2))}, "tau: expected shape"),
         ({"q": np.zeros(3)}, r"q: expected shape \(…, 2\)"),
         ({"q": np.zeros((4, 2))}, r"q: expected weights of shape \(2,\), got \(4, 2\)"),
-        ({"wrt": ["tau"]}, "wrt: expected names among q, qd, inertias, got 'tau'"),
+        ({"wrt": ["tau"]}, "wrt: expected names among q, qd, inertias, placements, got 'tau'"),
         ({"tau": np.zeros((3, 5, 2)), "parameters": {"inertias": np.zeros((4, 2, 10))}}, "batch"),
     ):
         with pytest.raises(ArgumentError, match=message):
             roll.pull([0.1, 0.2], **given)
-    with pytest.raises(NotImplementedError, match="wrt: gradients by 'placements' are not supported"):
-        placements = np.tile([1.0, 0, 0, 0, 0, 0, 0], (2, 1))
-        roll.pull([0.1, 0.2], q=np.ones(2), parameters={"placements": placements})
 
 
 def test_midpoint_converges_with_its_iterations():

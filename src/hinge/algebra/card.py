@@ -53,6 +53,12 @@ class Ask(Enum):
     REGRESSOR = auto()
     #: Springs, dampers and friction of the joints.
     OWN_FORCES = auto()
+    #: The same with all terms, also of joints whose numbers are zero.
+    ALL_FORCES = auto()
+    #: A rotor at each degree of freedom, also where its inertia is zero.
+    ROTORS = auto()
+    #: Where the inner frames of the joints are. Bodies on fixed joints are not merged then.
+    MOUNTS = auto()
     #: Frames that the Node space stands for.
     NODES = auto()
     #: The set of prescribed coordinates.

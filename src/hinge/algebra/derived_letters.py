@@ -22,10 +22,21 @@ from typing import Any
 from hinge.algebra.card import Ask, Card, Carries, Role
 from hinge.algebra.expression import Adjoint, Expr, Leaf, Product, Structure, Sum, leaf
 from hinge.algebra.frame_free import carried
-from hinge.algebra.letters import DEFINITIONS, E0, E, M, R, inertias, phi
+from hinge.algebra.letters import (
+    DEFINITIONS,
+    E0,
+    E,
+    M,
+    R,
+    friction,
+    inertias,
+    phi,
+    placements,
+    rotors,
+)
 from hinge.algebra.origin import DEFINED, Context, Origin
 from hinge.algebra.polynomials import Letter, degree, leaf_of, leaves, no_inverse, polynomial
-from hinge.algebra.space import Body, Constraint, Joint, Node, One, Space
+from hinge.algebra.space import Body, Constraint, Joint, Mount, Node, One, Space
 from hinge.errors import ArgumentError
 
 #: Weights of cross products in the order of words. Those of what propagation gives stay; those of what it is
@@ -63,6 +74,20 @@ def turned(r: Expr, *, context: Context = "own frames", force: bool = False) -> 
                  f"⟮{_short(r)}⟯", f"the turn of axes on {_short(r)}")  # fmt: skip
 
 
+#: What the blocks of partial derivatives by numbers of the model ask of a binding.
+_ASKED: dict[Any, Ask] = {
+    inertias: Ask.REGRESSOR,
+    placements: Ask.MOUNTS,
+    rotors: Ask.ROTORS,
+    friction: Ask.ALL_FORCES,
+}
+
+
+def tangent(x: Leaf) -> Space:
+    """Return the space of changes of a vector: its own, or motions of the inner frames of placements."""
+    return Mount if x is placements else x.range
+
+
 def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Context = "own frames") -> Leaf:
     """Return the derivative of a letter by its need of number `slot`, or by the joint's own q if it is None.
 
@@ -72,7 +97,11 @@ def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Conte
     base = leaf_of(letter)
     needs = base.needs if at is None else (at, *base.needs)
     card, parameter = base.card, isinstance(slot, Leaf)
-    source: Space = Joint if slot is None else slot.range if parameter else base.needs[slot].range
+    source: Space = Joint if slot is None else base.range
+    if isinstance(slot, Leaf):
+        source = tangent(slot)
+    elif slot is not None:
+        source = base.needs[slot].range
     dense = base.range is Constraint
     gives = card.gives if isinstance(letter, Leaf) else card.takes.dual
     takes = Carries.NUMBER
@@ -81,7 +110,7 @@ def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Conte
         takes = Carries.UNKNOWN if found is None else found[0]
     by = "q" if slot is None else str(slot) if parameter else str(_short(base.needs[slot]))
     what = str(letter) if at is None else f"{letter} {_short(at)}"
-    asks = card.asks | ({Ask.REGRESSOR} if slot is inertias else frozenset())
+    asks = card.asks | ({_ASKED[slot]} if isinstance(slot, Leaf) else frozenset())
     return _made(Origin("partial", letter, slot, at is not None, context), letter.range, source, needs,
                  gives, takes, f"∂({what})/∂{by}", f"the derivative of {what} by {by}", asks,
                  hinged=card.hinged, dense=dense)  # fmt: skip

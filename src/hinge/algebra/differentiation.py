@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from hinge.algebra.configuration import Configuration, q
-from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, turned, value
+from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, tangent, turned, value
 from hinge.algebra.expression import (
     Adjoint,
     Expr,
@@ -47,19 +47,25 @@ from hinge.algebra.letters import (
     B,
     E,
     H,
+    Ha,
+    Hp,
     M,
     Q,
+    W,
+    a,
+    a_m,
     b,
     b_m,
     e_c,
     friction,
     gamma,
-    held,
     inertias,
     phi,
     placements,
     rotors,
+    tau_j,
 )
+from hinge.algebra.letters import held as prescribed
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter, factored, inverted, leaf_of, no_inverse, polynomial
 from hinge.algebra.rest import bias_cancels
@@ -70,12 +76,13 @@ from hinge.errors import ArgumentError
 By: TypeAlias = Configuration | Leaf
 
 
-#: Numbers of the model by which there are no derivatives, and what to do instead.
-_PARAMETERS: dict[By, str] = {
-    placements: "take differences of hinge.compile(…, parameters=['placements'])",
-    rotors: "that of hinge forces is the diagonal matrix of qdd, that of qdd is −𝓜⁻¹ times it",
-    friction: "take differences of hinge.compile(…, parameters=['friction'])",
-    held: "it says which coordinates are prescribed, ones and zeros",
+#: Letters that depend on numbers of the model, which they do not name. Hinge maps depend on placements where
+#: joints are coupled.
+_DEPENDENT: dict[By, frozenset[Leaf]] = {
+    inertias: frozenset({M, b, b_m}),
+    placements: frozenset({H, Hp, Ha, W, a, a_m}),
+    rotors: frozenset({M}),
+    friction: frozenset({tau_j}),
 }
 
 
@@ -88,17 +95,18 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[L
     are `held` are taken for constants.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
-    held. Letters such as P, D and ψ, which stand for results of a recursion, have none: write an expression
-    with 𝓜⁻¹ instead, as mass.inv().
+    held. Those by `placements` are along motions of the inner frames of the joints, six for each body, in the
+    axes of these frames: a placement is a free joint before the joint. Letters such as P, D and ψ, which
+    stand for results of a recursion, have none: write an expression with 𝓜⁻¹ instead, as mass.inv().
     """
     if not isinstance(e, Expr):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"e: expected an expression of hinge.algebra, got {type(e).__name__}")
     if not isinstance(by, Configuration) and not (isinstance(by, Leaf) and by.domain is One):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by: expected q or a vector letter, such as qd, got {by!r}")
-    if isinstance(by, Leaf) and by in _PARAMETERS:
+    if by is prescribed:
         raise NotImplementedError(
-            f"by: derivatives by {by}, {by.meaning}, are not supported, since letters depend on it that do "
-            f"not name it; {_PARAMETERS[by]}"
+            f"by: derivatives by {by}, {prescribed.meaning}, are not supported: it says which coordinates "
+            "are prescribed, ones and zeros"
         )
     rules = _Rules(by, context_of(e), frozenset(held))
     if along is not None:
@@ -139,11 +147,13 @@ class _Rules:
 
     @cached_property
     def source(self) -> Space:
-        return Joint if isinstance(self.by, Configuration) else self.by.range
+        return Joint if isinstance(self.by, Configuration) else tangent(self.by)
 
     @cached_property
     def displaced(self) -> Expr | None:
-        """X = φᵀ Hᵀ if q varies, else None."""
+        """X = φᵀ Hᵀ if q varies, φᵀ Wᵀ if placements do, else None."""
+        if self.by is placements:
+            return phi.T @ W.T
         return phi.T @ H.T if isinstance(self.by, Configuration) else None
 
     def of(self, e: Expr) -> Expr:
@@ -196,7 +206,10 @@ class _Rules:
         return self._formula(x, None)
 
     def _formula(self, letter: Letter, at: Expr | None) -> Expr:
-        """Return Σ ∂ℓ/∂n D n + ∂ℓ/∂q of a letter with a formula; of an operator, applied to a vector."""
+        """Return Σ ∂ℓ/∂n D n and ∂ℓ/∂q, or that by numbers of the model, of a letter with a formula.
+
+        An operator is applied to a vector.
+        """
         base, found = leaf_of(letter), self._zero(letter.range)
         at = None if at is None else self._computed(at)
         for k, n in enumerate(base.needs):
@@ -206,10 +219,11 @@ class _Rules:
             inner = self.of(n)
             if not isinstance(inner, Zero):
                 found = found + partial(letter, k, at, context=self.context) @ inner
-        if self.displaced is not None and base.card.hinged:
-            found = found + partial(letter, None, at, context=self.context)
-        if self.by is inertias and base in (M, b, b_m):
-            found = found + partial(letter, inertias, at, context=self.context)
+        if isinstance(self.by, Configuration):
+            if base.card.hinged:
+                found = found + partial(letter, None, at, context=self.context)
+        elif _depends(base, self.by):
+            found = found + partial(letter, self.by, at, context=self.context)
         return found
 
     def _posed(self, letter: Letter, k: int, at: Expr | None) -> Expr:
@@ -360,6 +374,15 @@ class _OperatorRules:
         if x.needs or definition_of(x) is not None:
             raise ArgumentError(f"{x}: has no derivative along joint rates; apply it to a vector first")
         return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
+
+
+def _depends(x: Leaf, numbers: Leaf) -> bool:
+    """Tell whether a letter depends on numbers of the model, or what it is a derivative of does."""
+    if x.origin is None:
+        return x in _DEPENDENT.get(numbers, ())
+    if x.origin.kind == "coriolis":
+        return numbers is inertias
+    return x.origin.kind in ("partial", "along") and _depends(leaf_of(x.origin.of), numbers)
 
 
 def _operator_of(x: Expr) -> Expr | None:

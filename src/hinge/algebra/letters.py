@@ -18,6 +18,7 @@ from hinge.algebra.space import (
     Constraint,
     Joint,
     Link,
+    Mount,
     Node,
     One,
     Parameter,
@@ -33,8 +34,8 @@ __all__ = [
     "A0", "ANSWERED", "DEFINITIONS", "E0", "SERIAL_ONLY", "V0", "A", "Ac", "Answered", "Articulated", "B",
     "Bc", "D", "Di", "Dik", "Dip", "Dk", "Dp", "Dr", "Dri", "E", "Es", "Esk", "Esp", "G", "Gk", "Gp", "H",
     "Ha", "Hp", "K", "Kk", "Kp", "M", "Mi", "Mik", "Mip", "Na", "Np", "P", "Pk", "Pp", "Q", "R", "Ups",
-    "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "c_j", "closed", "d_c", "e_c", "f_ext", "friction",
-    "g", "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law",
+    "W", "a", "a_m", "a_n", "b", "b_m", "bounce", "bounds", "c_j", "closed", "d_c", "e_c", "f_ext",
+    "friction", "g", "gamma", "ground", "held", "inertias", "kappa", "lam", "lam_0", "loaded", "off_law",
     "p_c", "pace", "passive", "phi", "placements", "psi", "psik", "psip", "qd", "qdd", "qdd_a", "r_c",
     "rotors", "rounds", "s_c", "tau", "tau_j", "tau_p", "v_n", "whole", "x", "x_c", "x_n",
 ]  # fmt: skip
@@ -82,6 +83,9 @@ E0 = letter("E0", World, Body, "shift of a force from root bodies to the world, 
             Card(FORCE, FORCE, SEES), structure=DIAGONAL, unicode="E₀", latex="E_0")
 B = letter("B", Body, Node, "shift of a force from nodes to their bodies, (3.7)",
            Card(FORCE, FORCE, HAS, asks=NODES), structure=DIAGONAL)
+
+W = letter("W", Mount, Body, "shift of a force from bodies to the inner frames of their joints",
+           Card(NUMBER, FORCE, SEES, asks=frozenset({Ask.MOUNTS}), hinged=True), structure=DIAGONAL)
 
 # Propagation, and the articulated-body quantities of the whole system.
 phi = letter("phi", Body, Body, "propagation towards the base, (3.4)",

@@ -7,7 +7,7 @@ from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
-from hinge.binding.joint_forces import PASSIVE, gradients_by_numbers
+from hinge.binding.joint_forces import PASSIVE
 from hinge.binding.joint_moves import move_change, move_rate
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
@@ -33,7 +33,6 @@ __all__ = [
     "asks_of",
     "bind",
     "choose_frames",
-    "gradients_by_numbers",
     "jointwise",
     "largest",
     "move_change",

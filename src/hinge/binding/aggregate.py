@@ -14,7 +14,7 @@ every identity stays as it is, and articulated bodies of coupled hinges come out
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +23,27 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import A, B, Bc, H, Ha, Hp, Leaf, M, Na, Np, Q, a, a_m, c_j, tau_j
+from hinge.algebra import (
+    A,
+    B,
+    Bc,
+    H,
+    Ha,
+    Hp,
+    Leaf,
+    M,
+    Na,
+    Np,
+    Q,
+    W,
+    a,
+    a_m,
+    c_j,
+    friction,
+    placements,
+    rotors,
+    tau_j,
+)
 from hinge.binding.hinge_site import Kind
 from hinge.binding.loops import LoopKind, LoopSite
 from hinge.binding.partials import varied
@@ -275,13 +295,37 @@ class AggregateSite:
         found = [s.coriolis(v[at]) for s, at in zip(self.sites, self.blocks, strict=True)]
         return self._diagonal([*found, zeros(self.locks, self.locks)])
 
-    def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
-        """Return M α or b for each of the parameters alone."""
-        found = [
-            s.per_parameter(leaf, [x[at] for x in needs])
-            for s, at in zip(self.sites, self.blocks, strict=True)
-        ]
-        return self._diagonal([*found, zeros(self.locks, 0)])
+    def directions(self, numbers: Leaf) -> int:
+        """Return in how many directions numbers of the model vary here: of members, or of the rates."""
+        per_rate = {rotors: 1, friction: 3}.get(numbers)
+        return sum(s.directions(numbers) for s in self.sites) if per_rate is None else per_rate * self.nv
+
+    def towards(self, numbers: Leaf, n: int, hinge: Block, level: int) -> tuple[AggregateSite, Block]:
+        """Return the site and `hinge` with numbers of the model that vary in a direction.
+
+        Joints that share a rate share its numbers too. H′ varies with the placements of the members.
+        """
+        found = copy(self)
+        found.sites = list(self.sites)
+        parts = self._hinges(hinge)
+        for k, own in self._at_members(numbers, n):
+            found.sites[k], _ = self.sites[k].towards(numbers, own, parts[k], level)
+        return found, found._gathered(parts) if numbers is placements else hinge
+
+    def _at_members(self, numbers: Leaf, n: int) -> Iterator[tuple[int, int]]:
+        """Yield the members that a direction is of, with its number there."""
+        if numbers in (rotors, friction):
+            width = 3 if numbers is friction else 1
+            dof, kind = divmod(n, width)
+            for k, m in enumerate(self.kind.members):
+                if dof in m.dofs:
+                    yield k, width * m.dofs.index(dof) + kind
+            return
+        for k, site in enumerate(self.sites):
+            if n < site.directions(numbers):
+                yield k, n
+                return
+            n -= site.directions(numbers)
 
     def _maps(self, charts: Sequence[Block]) -> list[Block]:
         """Return G at each member: from the rates of the aggregate to those of its joint."""
@@ -327,12 +371,31 @@ class AggregateSite:
             return self._hinge_map(hinge)
         if leaf in (Hp, Ha, Np, Na):
             return self._part(leaf, hinge)
+        if leaf is W:
+            return self._mount_map(hinge)
         found = [s.value(leaf, h) for s, h in zip(self.sites, self._hinges(hinge), strict=True)]
         if leaf is M and all(x is not None for x in found):
             return self._diagonal([*found, unit_block(self.locks)])
         if leaf in (B, Bc):
             return self._diagonal([*found, zeros(self.locks, 0)])
         return None
+
+    def _mount_map(self, hinge: Block) -> Block:
+        """Return W φᵢ: what moves with the placement of a member."""
+        parts = self._hinges(hinge)
+        count = len(self.sites)
+        columns: list[Block] = []
+        for k, (site, part) in enumerate(zip(self.sites, parts, strict=True)):
+            own = zeros(site.size, 6 * count)
+            block = site.value(W, part)
+            assert block is not None
+            own[:, 6 * k : 6 * k + 6] = block.T
+            columns.append(own)
+        found = zeros(6 * count, self.size)
+        moved = self._step(parts).scattered(columns)
+        for at, x in zip(self.blocks, moved, strict=True):
+            found[:, at] = x.T
+        return found
 
     def _diagonal(self, blocks: Iterable[Block | None]) -> Block:
         parts = [x for x in blocks if x is not None]

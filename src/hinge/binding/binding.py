@@ -20,6 +20,7 @@ from hinge.algebra import (
     Joint,
     Leaf,
     Link,
+    Mount,
     Node,
     Parameter,
     Passive,
@@ -78,7 +79,7 @@ from hinge.sweeps import ForceLaw, Site, has_blocks_at_bodies
 from hinge.tree import WORLD, Tree
 
 #: How many numbers parameters have: of a body, of the place of its joint, of a hinge coordinate.
-_WIDTHS = {Parameter: 10, Placement: 7, Resistance: 3}
+_WIDTHS = {Parameter: 10, Placement: 7, Mount: 6, Resistance: 3}
 #: Inputs with a number for each row of closures and contacts, which the robot provides if no call gives them.
 ROW_INPUTS = (closed, bounds, bounce, lam_0, x_c, ground)
 #: The rows of contacts, and with "stops" those of joints too.
@@ -280,13 +281,10 @@ class RobotBinding:
 
     @cached_property
     def rotors(self) -> tuple[tuple[int, ...], ...]:
-        """For each body the degrees of freedom of its joint that have a rotor: all if calls give them."""
+        """For each body the degrees of freedom of its joint that have a rotor: all if rotors vary."""
+        every = self.needs.gives(rotors) or Ask.ROTORS in self.needs.asks
         return tuple(
-            tuple(
-                k
-                for k, x in enumerate(place.joint.reflected_inertia.tolist())
-                if x or self.needs.gives(rotors)
-            )
+            tuple(k for k, x in enumerate(place.joint.reflected_inertia.tolist()) if x or every)
             for place in self.places
         )
 
@@ -335,7 +333,7 @@ class RobotBinding:
             ends = [n for n, _ in self.node_places[body]] if space is Node else self._ends_of(body)
             found = [6 * n + k for n in ends for k in range(6)]
             return found + self._rates(body) if space is Link else found
-        if space in (Parameter, Placement, Resistance):
+        if space in (Parameter, Placement, Mount, Resistance):
             return self._parameters_of(space, body)
         return self._split(space, body)
 
@@ -387,7 +385,7 @@ class RobotBinding:
     def _lengths(self) -> dict[Space, int]:
         """The lengths of vectors of spaces that are not split by bodies in an order of their own."""
         found = {World: 6, Joint: self.robot.nv, Body: 6 * len(self.places), Node: 6 * len(self.nodes)}
-        found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement)}
+        found |= {x: _WIDTHS[x] * len(self.robot.bodies) for x in (Parameter, Placement, Mount)}
         found[Resistance] = _WIDTHS[Resistance] * self.robot.nv
         found[Link] = 6 * len(self._ends) + len(self._joint_rows)
         if self._pairs or len(self._joint_rows):
@@ -438,6 +436,7 @@ class RobotBinding:
             len(self._ends_of(body)),
             tuple((k, low > -np.inf, high < np.inf) for k, low, high in stops.limits),
             tuple(k for k, _ in stops.rubs),
+            Ask.MOUNTS in self.needs.asks,
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
@@ -467,6 +466,8 @@ class RobotBinding:
             found += transform_numbers(place.last)
         for x in place.around or ():
             found += pose_numbers(x)
+        if Ask.MOUNTS in self.needs.asks:
+            found += pose_numbers(place.mount)
         for k in self._told_apart(body):
             found += pose_numbers(self._own_places[k].chosen)
         if self._has_inertias:
@@ -474,7 +475,7 @@ class RobotBinding:
         if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
-            given = self.needs.gives(friction)
+            given = self.needs.gives(friction) or Ask.ALL_FORCES in self.needs.asks
             found += passive_numbers(place.joint, all_terms=given, rubs=self.touch != "stops")
         for _, x in (*self.node_places[body], *self.end_places[body]):
             found += end_numbers(x)

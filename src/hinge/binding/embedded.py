@@ -14,8 +14,10 @@ from typing import Any
 
 from hinge.algebra import (
     Active,
+    Ask,
     Body,
     Joint,
+    Mount,
     Node,
     Parameter,
     Passive,
@@ -53,6 +55,12 @@ class EmbeddedBinding(RobotBinding):
             raise NotImplementedError(
                 f"parameters: {name!r} is not supported for robots with embedded {_what(self.robot)}, such "
                 f"as {self.robot.name!r}; use release_{_what(self.robot)}(robot)"
+            )
+        numbers = {Ask.MOUNTS: "placements", Ask.ROTORS: "rotors", Ask.ALL_FORCES: "friction"}
+        for name in (n for ask, n in numbers.items() if self.robot.loops and ask in self.needs.asks):
+            raise NotImplementedError(
+                f"wrt: derivatives by {name!r} are not supported for robots with embedded loops, such as "
+                f"{self.robot.name!r}; use release_loops(robot) and closed_dynamics_derivatives"
             )
         for name in self.prescribed or ():
             if self.robot.joint(name).depends:
@@ -183,7 +191,7 @@ class EmbeddedBinding(RobotBinding):
 
     def positions(self, space: Space, body: int) -> Sequence[int]:
         """Return the indices of a block in the user's vector."""
-        if body != WORLD and space in (Body, Node, Parameter):
+        if body != WORLD and space in (Body, Node, Parameter, Mount):
             locks = self._locks(body) if space is Body else 0
             return [*(p for i in self.groups[body] for p in self.free.positions(space, i)), *[-1] * locks]
         return super().positions(space, body)

@@ -14,7 +14,7 @@ between the frames that the user knows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -36,6 +36,7 @@ class Place:
     `turned` is cos and sin of a constant offset of the joint's angle; `last` is the transform from the
     joint's frame to the body's where they differ, and `after` the same as links. Where joint placements are
     inputs of a call, `around` are the transforms after and before a placement on the way to the joint.
+    `mount` takes coordinates of the joint's inner frame to the frame where its motion begins.
     """
 
     joint: Joint
@@ -47,6 +48,7 @@ class Place:
     after: tuple[Link, ...] = ()
     last: Transform | None = None
     around: tuple[Transform, Transform] | None = None
+    mount: Transform = field(default_factory=Transform.identity)
 
 
 def choose_frames(robot: Robot) -> tuple[Place, ...]:
@@ -62,7 +64,9 @@ def choose_frames(robot: Robot) -> tuple[Place, ...]:
     )
     moved = chosen.inertia(_all_inertias(robot))
     return tuple(
-        Place(j, p.type, p.before, Transform(e, r), Inertia(m, h, second), p.turned)
+        Place(
+            j, p.type, p.before, Transform(e, r), Inertia(m, h, second), p.turned, mount=_transform(p.mount)
+        )
         for j, p, e, r, m, h, second in zip(
             robot.joints, placed, chosen.E, chosen.r, moved.m, moved.h, moved.I, strict=True
         )
@@ -78,12 +82,14 @@ def _own(joint: Joint, inertia: Inertia) -> Place:
     here = Transform.identity()
     inner, outer = pose_of(joint.inner), pose_of(joint.outer)
     if joint.nv == 0:
-        return Place(joint, joint.type, _constant_links(outer.inv() @ inner), here, inertia)
+        links, mount = _constant_links(outer.inv() @ inner), _transform(outer.inv())
+        return Place(joint, joint.type, links, here, inertia, mount=mount)
     upright, kind = _upright(joint.type)
     last = outer.inv() @ upright.inv()
     apart = None if last == Pose() else _transform(last)
     before, after = _constant_links(upright @ inner), _constant_links(last)
-    return Place(joint, kind, before, here, inertia, after=after, last=apart)
+    mount = _transform(upright)
+    return Place(joint, kind, before, here, inertia, after=after, last=apart, mount=mount)
 
 
 def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
@@ -98,14 +104,13 @@ def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
         upright, kind = _upright(joint.type)
         outer, here = pose_of(joint.outer), Transform.identity()
         if own:
-            first = outer.inv() if joint.nv == 0 else upright
-            found.append(replace(placed[i], before=(), around=(_transform(first), here)))
+            found.append(replace(placed[i], before=(), around=(placed[i].mount, here)))
             continue
         above = here if parent < 0 else found[parent].chosen
         chosen = _transform(upright @ outer)
         inertia = chosen.inertia(robot.bodies[i].inertia)
-        around = _transform(upright), above.inv()
-        found.append(Place(joint, kind, (), chosen, inertia, around=around))
+        mount = _transform(upright)
+        found.append(Place(joint, kind, (), chosen, inertia, around=(mount, above.inv()), mount=mount))
     return tuple(found)
 
 
@@ -120,6 +125,7 @@ class _Placed:
     type: JointType
     before: tuple[Link, ...]
     chosen: Pose
+    mount: Pose
     turned: tuple[float, float] = STRAIGHT
 
 
@@ -127,18 +133,19 @@ def _placed(robot: Robot, body: int, above: Pose, children: Sequence[Sequence[in
     joint = robot.joints[body]
     inner, outer = pose_of(joint.inner), pose_of(joint.outer)
     if joint.nv == 0:
-        return _Placed(joint.type, (), above @ inner.inv() @ outer)
+        there = above @ inner.inv()
+        return _Placed(joint.type, (), there @ outer, there)
     upright, kind = _upright(joint.type)
-    placement, chosen = upright @ inner @ above.inv(), upright @ outer
+    placement, chosen, mount = upright @ inner @ above.inv(), upright @ outer, upright
     turn = STRAIGHT
     if kind.axial is not None:
         c, s = euler(placement.e)[2]
         back = about_z(c, -s)
-        placement, chosen = back @ placement, back @ chosen
+        placement, chosen, mount = back @ placement, back @ chosen, back @ upright
     if kind.axial is not None and kind.axial.turn is not None:
         turn = _next_turn(robot, body, chosen, children)
         chosen = about_z(*turn) @ chosen
-    return _Placed(kind, _constant_links(placement), chosen, turn)
+    return _Placed(kind, _constant_links(placement), chosen, mount, turn)
 
 
 def _next_turn(

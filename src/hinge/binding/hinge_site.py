@@ -29,7 +29,8 @@ class Kind:
     parameters of its own; with `inertia` the inertia is among the body's numbers. `given` are the parameters
     that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces;
     `ends` is the number of ends of closures. `stops` are the limits and `rubs` the dry friction that have
-    rows beside those: degrees of freedom, of limits with whether there is a lower and an upper one.
+    rows beside those: degrees of freedom, of limits with whether there is a lower and an upper one. If it is
+    `mounted`, the numbers include the way from the joint's inner frame.
     """
 
     type: JointType
@@ -49,6 +50,7 @@ class Kind:
     ends: int = 0
     stops: tuple[tuple[int, bool, bool], ...] = ()
     rubs: tuple[int, ...] = ()
+    mounted: bool = False
 
     @property
     def senses(self) -> tuple[int, ...]:
@@ -60,7 +62,8 @@ class HingeSite:
     """The joint at a body of a kind, with constant links before and after it.
 
     `angle` is added to the joint's own, `last_turn` and `last` are the last turn of a placement that is given
-    and the matrix from the joint's frame to the body's; `size` is that of the body's block.
+    and the matrix from the joint's frame to the body's; `displaced` are moves of the placement that are
+    followed, after it; `size` is that of the body's block.
     """
 
     kind: Kind
@@ -69,6 +72,7 @@ class HingeSite:
     angle: Any
     last_turn: Turn | None
     last: Block | None
+    displaced: tuple[Link, ...] = ()
 
     @property
     def size(self) -> int:
@@ -112,21 +116,29 @@ class HingeSite:
         return [c * x - s * y, s * x + c * y]
 
     def _joint_links(self, hinge: Block) -> tuple[Link, ...]:
-        kind, axial = self.kind.type, self.kind.type.axial
-        n, before = kind.nq, () if self.last_turn is None else (self.last_turn,)
-        if kind.nv == 0:
-            return before
-        if axial is None:
-            return (*before, Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3)))
-        links: tuple[Link, ...] = before if axial.turn is None else ()
-        if axial.slide is not None:
-            advance = hinge[self.hinge_size - 1 if axial.pitched else axial.slide]
-            links = (*links, Shift(_along_z(advance)))
-        return links if axial.turn is None else (*links, self._turn(hinge[n], hinge[n + 1]))
+        """Return the links of the joint, and before them the last turn of a placement that is given.
 
-    def _turn(self, c: Any, s: Any) -> Turn:
-        """Return the joint's turn about z, and with it the last one of a placement, about the same axis."""
-        return Turn(2, c, s) if self.last_turn is None else self.last_turn.then(c, s)
+        A turn of the joint is about the same axis, so that both are one.
+        """
+        links, first = self.motion_links(hinge), self.last_turn
+        if first is None:
+            return (*self.displaced, *links)
+        if not self.displaced and links and isinstance(links[-1], Turn):
+            return (*links[:-1], first.then(links[-1].c, links[-1].s))
+        return (first, *self.displaced, *links)
+
+    def motion_links(self, hinge: Block) -> tuple[Link, ...]:
+        """Return the links of the joint's own motion."""
+        kind, axial = self.kind.type, self.kind.type.axial
+        n = kind.nq
+        if kind.nv == 0:
+            return ()
+        if axial is None:
+            return Shift(hinge[n + 9 : n + 12]), Rotate(hinge[n : n + 9].reshape(3, 3))
+        links: tuple[Link, ...] = ()
+        if axial.slide is not None:
+            links = (Shift(_along_z(hinge[self.hinge_size - 1 if axial.pitched else axial.slide])),)
+        return links if axial.turn is None else (*links, Turn(2, hinge[n], hinge[n + 1]))
 
     def step(self, hinge: Block) -> Chain:
         """Return the step to the parent."""

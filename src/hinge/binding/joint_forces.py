@@ -5,7 +5,6 @@ A spring pulls along `difference(rest, q)` of the joint type, by its formula wit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,11 @@ class PassiveNumbers:
         )
         self.rest = numbers[4 * nv :]
 
+    @property
+    def given(self) -> Block:
+        """Damping, friction and stiffness, three numbers for each coordinate."""
+        return np.stack([self.damping, self.friction, self.stiffness], axis=-1).ravel()
+
     def with_given(self, given: Block) -> PassiveNumbers:
         """Return the same with other damping, friction and stiffness, three numbers for each coordinate."""
         damping, friction, stiffness = given.reshape(-1, 3).T
@@ -47,27 +51,12 @@ class PassiveNumbers:
         return PassiveNumbers(whole, len(damping))
 
 
-def gradients_by_numbers(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
-    """Return gradients of cᵀ forward dynamics by numbers of a joint, with the weights lam = 𝓜⁻¹ c.
-
-    Rotors are on the diagonal of 𝓜; forces of the joint's own are linear in damping, friction and stiffness,
-    those of each coordinate in its own.
-    """
-    found: dict[str, Block] = {"rotors": -(x["lam"] * x["qdd"])}
-    one, none = np.ones(kind.nv), np.zeros(kind.nv)
-    for k, name in enumerate(PASSIVE):
-        damping, friction, stiffness = (one if k == n else none for n in range(len(PASSIVE)))
-        whole = np.concatenate([damping, friction, x["friction_speed"], stiffness, x["rest"]])
-        found[name] = x["lam"] * passive_force(kind, PassiveNumbers(whole, kind.nv), x["q"], x["qd"])
-    return found
-
-
 def _stretch(kind: JointType, rest: Block, q: Block) -> Block:
     found = kind.smooth_difference(rest, q)
     if found is None:
         raise NotImplementedError(
-            f"stiffness: not supported for {kind.kind} joints, whose difference(rest, q) does not compile; "
-            "set their stiffness to zero and add the force to tau"
+            f"stiffness: not supported for {kind.kind} joints, whose difference(rest, q) does not compile, "
+            "nor are derivatives by 'friction'; set their stiffness to zero and add the force to tau"
         )
     return found
 

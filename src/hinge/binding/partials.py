@@ -11,8 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hinge.algebra import Leaf, Letter, Origin, inertias, leaf_of
-from hinge.errors import UnboundLeafError
+from hinge.algebra import Leaf, Letter, Origin, leaf_of
 from hinge.kernels import duals, fresh_level, rates
 from hinge.spatial import skew
 from hinge.sweeps import Block, zeros
@@ -47,8 +46,12 @@ class Varied(Protocol):
         """Return 2B = bar(M V) − ad(V)ᵀ M − M ad(V)."""
         ...
 
-    def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
-        """Return a letter that is linear in the inertial parameters, for each of them alone."""
+    def directions(self, numbers: Leaf) -> int:
+        """Return in how many directions numbers of the model vary here."""
+        ...
+
+    def towards(self, numbers: Leaf, n: int, hinge: Block, level: int) -> tuple[Varied, Block]:
+        """Return the site, and the values of `hinge`, with numbers of the model that vary in a direction."""
         ...
 
 
@@ -186,18 +189,25 @@ def _evaluated(site: Varied, of: Letter, hinge: Block, needs: Sequence[Block], *
 
 def _partial(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -> Block:
     slot = origin.slot
-    if slot is inertias:
-        return site.per_parameter(leaf_of(origin.of), needs)
+    like = _evaluated(site, origin.of, hinge, needs, applied=origin.applied)
     if isinstance(slot, Leaf):
-        raise UnboundLeafError(f"{origin.of}: its derivative by {slot} is not supported")
+        columns = [_by_numbers(site, origin, hinge, needs, n) for n in range(site.directions(slot))]
+        return np.stack(columns, axis=1) if columns else zeros(len(like), 0)
     if slot is None:
         ways = [(rate, None) for rate in site.hinge_rates(hinge)]
     else:
         k = slot + origin.applied
         ways = [(None, (k, n)) for n in range(len(needs[k]))]
-    like = _evaluated(site, origin.of, hinge, needs, applied=origin.applied)
     columns = [_rate(site, origin, hinge, needs, way) for way in ways]
     return np.stack(columns, axis=1) if columns else zeros(len(like), 0)
+
+
+def _by_numbers(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block], n: int) -> Block:
+    """Return the rate of a letter along one direction of numbers of the model."""
+    level = fresh_level()
+    moved, there = site.towards(origin.slot, n, hinge, level)
+    found = _evaluated(moved, origin.of, there, needs, applied=origin.applied)
+    return rates(np.asarray(found, dtype=object), level)
 
 
 def _rate(

@@ -41,6 +41,7 @@ from hinge.algebra import (
     Na,
     Np,
     Q,
+    W,
     a,
     a_m,
     a_n,
@@ -61,8 +62,9 @@ from hinge.binding.hinge_site import HingeSite, Kind, LinkKind
 from hinge.binding.joint_forces import PassiveNumbers, passive_force
 from hinge.binding.limits import nearer_limit
 from hinge.binding.partials import varied
-from hinge.binding.steps import Link, Shift, Turn, traced_turns
+from hinge.binding.steps import Link, Rotate, Shift, Turn, traced_turns
 from hinge.errors import UnboundLeafError
+from hinge.kernels import duals
 from hinge.spatial import Inertia, Transform, cross, rotation, skew
 from hinge.sweeps import Block, block_of, unit_block, zeros
 
@@ -95,6 +97,7 @@ class RobotSite(HingeSite):
         self.after = [_link(k, left) for k in kind.after]
         self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
         self.around = [_pose(left) for _ in range(2 if placements in kind.given else 0)]
+        self.mount = _pose(left) if kind.mounted else None
         self.members = [_pose(left) for _ in range(kind.members)]
         self.body = _taken(left, 10) if kind.inertia else zeros(10)
         self.rotors = _taken(left, 0 if rotors in kind.given else len(kind.rotors))
@@ -185,6 +188,8 @@ class RobotSite(HingeSite):
             return self._part(leaf, hinge)
         if leaf is M:
             return self.inertia if self._knows_inertias else None
+        if leaf is W:
+            return self._mount_map(hinge)
         if leaf in (B, Bc):
             nodes = self.nodes if leaf is B else self.ends
             senses = self._senses(hinge) if leaf is Bc else []
@@ -218,6 +223,20 @@ class RobotSite(HingeSite):
         for k, dof in enumerate(self.kind.senses):
             found[dof, 6 + len(self.kind.rotors) + k] = 1.0
         return found
+
+    def _mount_map(self, hinge: Block) -> Block:
+        """Return the matrix that takes forces on the body to the inner frame of its joint."""
+        found, moved = zeros(6, self.size), unit_block(6)
+        for link in (*self._to_the_joint, *self.motion_links(hinge), *self.after):
+            moved = link.motion(moved)
+        found[:, :6] = moved.T
+        return found
+
+    @property
+    def _to_the_joint(self) -> tuple[Link, ...]:
+        """The constant links from the inner frame of the joint, of the model, to where its motion begins."""
+        assert self.mount is not None
+        return Shift(self.mount.r), Rotate(self.mount.E)
 
     def _part(self, leaf: Leaf, hinge: Block) -> Block:
         """Return passive or active rows: of the hinge map, or of the identity."""
@@ -323,10 +342,35 @@ class RobotSite(HingeSite):
             found[:6, k] = alone.inertia[:6, :6] @ alpha[:6] + alone._bias_force(v)[:6]
         return found
 
-    def per_parameter(self, leaf: Leaf, needs: Sequence[Block]) -> Block:
-        """Return M α or b for each of the parameters alone."""
-        still = zeros(self.size)
-        return self._regressor(needs[0], still) if leaf is M else self._regressor(still, needs[0])
+    # Numbers of the model that vary.
+
+    def directions(self, numbers: Leaf) -> int:
+        """Return in how many directions numbers of the model vary here."""
+        nv = self.kind.type.nv
+        return {inertias: 10 * len(self.members), placements: 6, rotors: nv, friction: 3 * nv}[numbers]
+
+    def towards(self, numbers: Leaf, n: int, hinge: Block, level: int) -> tuple[RobotSite, Block]:
+        """Return the site with numbers of the model that vary in a direction, and `hinge`, which does not."""
+        unit = unit_block(self.directions(numbers))[n]
+        if numbers is inertias:
+            member, one = divmod(n, 10)
+            return self._with_body(duals(self.body, self._share(member, unit_block(10)[one]), level)), hinge
+        found = copy(self)
+        if numbers is rotors:
+            found.rotors = duals(self.rotors, unit, level)
+            found.__dict__.pop("inertia", None)
+        elif numbers is friction:
+            found.passive = self.passive.with_given(duals(self.passive.given, unit, level))
+        else:
+            found.displaced = (*self.displaced, *self._displacement(unit, level))
+        return found, hinge
+
+    def _displacement(self, motion: Block, level: int) -> tuple[Link, ...]:
+        """Return the small move of the inner frame of the joint, where the joint's motion begins."""
+        for link in self._to_the_joint:
+            motion = link.motion(motion)
+        turn = duals(unit_block(3).ravel(), -skew(motion[:3]).ravel(), level).reshape(3, 3)
+        return Shift(duals(zeros(3), motion[3:], level)), Rotate(turn)
 
     def _node_bias(self, v: Block) -> Block:
         """Return [0; ω × (ω × r)] at each node in its axes, a(0) of (2.27)."""

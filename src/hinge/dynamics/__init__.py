@@ -31,6 +31,7 @@ from hinge.dynamics import (
     operational,
     own_forces,
     payloads,
+    pulled,
     sensitivities,
     verbs,
 )
@@ -64,6 +65,7 @@ from hinge.dynamics.moving import *
 from hinge.dynamics.operational import *
 from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
+from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
 from hinge.dynamics.verbs import *
 
@@ -98,5 +100,6 @@ __all__ += moving.__all__
 __all__ += operational.__all__
 __all__ += own_forces.__all__
 __all__ += payloads.__all__
+__all__ += pulled.__all__
 __all__ += sensitivities.__all__
 __all__ += verbs.__all__

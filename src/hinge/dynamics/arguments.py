@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Body, Node, One, Parameter, Placement, Resistance, Space
+from hinge.algebra import Body, Mount, Node, One, Parameter, Placement, Resistance, Space
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, rows_of
 from hinge.spatial import Array, ArrayLike
@@ -30,7 +30,7 @@ def dense_blocks(value: ArrayLike) -> ArrayLike:
 
 
 #: Arguments in rows: spatial vectors, and parameters of bodies and joints.
-ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Resistance: 3}
+ROWS = {Node: 6, Body: 6, Parameter: 10, Placement: 7, Mount: 6, Resistance: 3}
 WHY = {
     6: "spatial vectors have six numbers",
     10: "an inertia has ten numbers",
@@ -48,11 +48,11 @@ def flattened(value: ArrayLike, name: str, count: int, width: int, dtype: Any) -
 
 
 def shaped(x: Array, spaces: Sequence[Space]) -> Array:
-    """Return a vector of nodes or bodies as rows of six."""
-    rows = spaces[0] if spaces[1] is One else spaces[1]
-    if One in spaces and rows in (Node, Body):
-        return x.reshape(*x.shape[:-1], x.shape[-1] // 6, 6)
-    return x
+    """Return a vector with several numbers for each node, body or coordinate as rows."""
+    width = ROWS.get(spaces[0] if spaces[1] is One else spaces[1])
+    if One not in spaces or width is None:
+        return x
+    return x.reshape(*x.shape[:-1], x.shape[-1] // width, width)
 
 
 def precision(*arrays: ArrayLike) -> Any:

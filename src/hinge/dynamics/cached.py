@@ -35,7 +35,7 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
 from hinge.targets import Executable, best_target
 
-__all__ = ["compiled", "forget"]
+__all__ = ["compiled", "forget", "refuse_closures"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -160,11 +160,8 @@ def program(key: Key) -> Compiled:
     found = PROGRAMS.get(key)
     if found is not None:
         return found
-    if key.robot.closures and key.parts.verb in OPEN_ONLY:
-        raise ArgumentError(
-            f"robot: {key.parts.verb} has no meaning for a robot with closures, such as {key.robot.name!r}; "
-            f"use {OPEN_ONLY[key.parts.verb]}, or opened(robot) for its tree"
-        )
+    if key.parts.verb in OPEN_ONLY:
+        refuse_closures(key.robot, key.parts.verb, OPEN_ONLY[key.parts.verb])
     made = compile(
         key.parts,
         key.robot,
@@ -177,6 +174,15 @@ def program(key: Key) -> Compiled:
     if key.parts.splits:
         CALLS.forget()  # the new code may be a better way
     return PROGRAMS.put(key, made)
+
+
+def refuse_closures(robot: Robot, what: str, instead: str) -> None:
+    """Refuse what shows the tree of a robot as if its closures were open."""
+    if robot.closures:
+        raise ArgumentError(
+            f"robot: {what} has no meaning for a robot with closures, such as {robot.name!r}; use {instead}, "
+            "or opened(robot) for its tree"
+        )
 
 
 def has_own_code(robot: Robot, parts: Parts, nodes: tuple[str, ...], prescribed: frozenset[str]) -> bool:

@@ -12,11 +12,12 @@ letters at the world (`algebra/differentiation.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Ac, Bc, Constraint, H, One, a, gamma, leaf, phi, qd, qdd, s_c
+from hinge.algebra import Ac, Bc, Constraint, H, One, a, gamma, leaf, phi, placements, qd, qdd, s_c
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Touching
@@ -24,7 +25,13 @@ from hinge.dynamics.arguments import External, rows_that_hold
 from hinge.dynamics.cached import compiled
 from hinge.dynamics.closed import closed_dynamics
 from hinge.dynamics.contact import contact_dynamics
-from hinge.dynamics.derivatives import Derivatives, checked_names, inverse_dynamics_derivatives
+from hinge.dynamics.derivatives import (
+    NUMBERS,
+    Derivatives,
+    checked_names,
+    inverse_dynamics_derivatives,
+    refuse_friction,
+)
 from hinge.dynamics.expressions import Parts, closure_jacobian
 from hinge.dynamics.rows import kept_rows
 from hinge.dynamics.verbs import mass_matrix_inverse
@@ -34,7 +41,7 @@ from hinge.spatial import Array, ArrayLike, transpose
 __all__ = ["closed_dynamics_derivatives", "contact_dynamics_derivatives"]
 
 #: What derivatives can be taken by.
-_BY = ("q", "qd", "tau", "external", "gravity", "inertias")
+_BY = ("q", "qd", "tau", "external", "gravity", *NUMBERS)
 #: An eigenvalue of Ω, scaled to ones on its diagonal, below this is zero.
 FLOOR = 1e-13
 
@@ -42,17 +49,14 @@ _forces = leaf("held_forces", Constraint, One, meaning="forces of closures and c
 _across = Ac @ (Bc.T @ phi.T @ (H.T @ qdd + a) + s_c) + gamma
 
 
-def _rows(touch: Touching) -> Parts:
-    found = {
-        "jacobian": closure_jacobian,
-        "by_q": algebraic(_across, configuration),
-        "by_qd": algebraic(_across, qd),
-        "pushed": algebraic(closure_jacobian.T @ _forces, configuration),
-    }
+@cache
+def _rows(touch: Touching, placed: bool) -> Parts:
+    """Return what derivatives of the rows of closures and contacts are made of, by placements if `placed`."""
+    found = {"jacobian": closure_jacobian, "by_qd": algebraic(_across, qd)}
+    for name, by in (("q", configuration), *([("placements", placements)] if placed else [])):
+        found[f"by_{name}"] = algebraic(_across, by)
+        found[f"pushed_{name}"] = algebraic(closure_jacobian.T @ _forces, by)
     return Parts(found, all_rows=True, touch=touch)
-
-
-_ROWS: dict[Touching, Parts] = {"": _rows(""), "normals": _rows("normals")}
 
 
 def closed_dynamics_derivatives(
@@ -138,8 +142,10 @@ def _answered(
     touch: Touching = "",
 ) -> Derivatives:
     """Return the derivatives with rows that hold, ones in `mask` (…, m), of accelerations and forces."""
+    refuse_friction(names, passive=loads["passive"])
     (q, qd), whole = state, opened(checked_robot(robot))
-    rows = compiled(robot, _ROWS[touch]).evaluate(q, {"qd": qd, "qdd": accelerations, _forces.name: forces})
+    given = {"qd": qd, "qdd": accelerations, _forces.name: forces}
+    rows = compiled(robot, _rows(touch, "placements" in names)).evaluate(q, given)
     of_forces = tuple(n for n in names if n != "tau")
     below: Any = None
     if of_forces:
@@ -148,16 +154,16 @@ def _answered(
     found: dict[str, Array] = {"qdd": accelerations, "forces": forces}
     for n in names:
         first = -np.eye(robot.nv) if n == "tau" else getattr(below, n)
-        second = rows[f"by_{n}"] if n in ("q", "qd") else None
-        if n == "q":
-            first = first - rows["pushed"]
-        shape = first.shape[len(accelerations.shape) :] if n == "inertias" else None
+        second = rows.get(f"by_{n}")
+        shape = first.shape[len(accelerations.shape) :] if first.ndim > accelerations.ndim + 1 else None
         if shape is not None:
             first = first.reshape(*first.shape[: -len(shape)], -1)
+        if f"pushed_{n}" in rows:
+            first = first - rows[f"pushed_{n}"]
         parts = solve(first, second)
         for name, x in zip((n, f"forces_{n}"), parts, strict=True):
             found[name] = x if shape is None else x.reshape(*x.shape[:-1], *shape)
-    return Derivatives.of(found)
+    return Derivatives.of({n: x.astype(accelerations.dtype, copy=False) for n, x in found.items()})
 
 
 class _Constrained:

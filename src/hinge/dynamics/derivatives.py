@@ -17,17 +17,20 @@ from hinge.algebra import (
     Leaf,
     context_of,
     f_ext,
+    friction,
     g,
     inertias,
+    placements,
     qd,
     qdd,
+    rotors,
     tau,
     value,
 )
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.dynamics.arguments import External, external_forces
-from hinge.dynamics.cached import CALLS, ROWS, compiled
+from hinge.dynamics.cached import CALLS, ROWS, compiled, refuse_closures
 from hinge.dynamics.derivative_forms import VALUE, Forms
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
@@ -53,7 +56,10 @@ __all__ = [
 #: What derivatives can be taken by, beside q, by the caller's names.
 LETTERS: dict[str, Leaf] = {
     "qd": qd, "qdd": qdd, "tau": tau, "external": f_ext, "gravity": g, "inertias": inertias,
+    "placements": placements, "rotors": rotors, "friction": friction,
 }  # fmt: skip
+#: Numbers of the model: the robot's own, unless a call gives them.
+NUMBERS = ("inertias", "placements", "rotors", "friction")
 
 
 class Derivatives:
@@ -159,7 +165,9 @@ def inverse_dynamics_derivatives(
     """Return tau and its derivatives by what `wrt` names, each (…, nv, nv).
 
     `wrt` may name "q", "qd", "qdd" (the mass matrix), "external" (…, nv, 6 n), columns [n; f] of each
-    frame in turn, "gravity" (…, nv, 3) and "inertias" (…, nv, bodies, 10). `out` are arrays for the
+    frame in turn, "gravity" (…, nv, 3) and numbers of the model: "inertias" (…, nv, bodies, 10),
+    "placements" (…, nv, bodies, 6), columns [angular; linear] of motions of the joints' inner frames in their
+    own axes, "rotors" (…, nv, nv), and with `passive` "friction" (…, nv, nv, 3). `out` are arrays for the
     results, by name, or what an earlier call returned. Other arguments as in `inverse_dynamics`.
     """
     how = _How(_names(wrt), external, gravity, base, passive, out)
@@ -182,8 +190,8 @@ def forward_dynamics_derivatives(
 ) -> Derivatives:
     """Return qdd and its derivatives by what `wrt` names, each (…, nv, nv): ∂FD = −𝓜⁻¹ ∂ID at q̈ = FD.
 
-    `wrt` may name "q", "qd", "tau" (𝓜⁻¹), "external", "gravity" and "inertias", and `out` is as in
-    `inverse_dynamics_derivatives`; other arguments as in `forward_dynamics`.
+    `wrt` may name "q", "qd", "tau" (𝓜⁻¹), "external", "gravity" and numbers of the model, and `out` is as
+    in `inverse_dynamics_derivatives`; other arguments as in `forward_dynamics`.
     """
     how = _How(_names(wrt), external, gravity, base, passive, out)
     return _matrices("forward_dynamics", robot, q, {"qd": qd, "tau": tau}, how)
@@ -191,11 +199,13 @@ def forward_dynamics_derivatives(
 
 #: The verbs whose derivatives have closed forms: the name of the value, and what it can be differentiated by.
 CLOSED_FORMS = {
-    "inverse_dynamics": ("tau", ("q", "qd", "qdd", "external", "gravity", "inertias")),
-    "forward_dynamics": ("qdd", ("q", "qd", "tau", "external", "gravity", "inertias")),
+    "inverse_dynamics": ("tau", ("q", "qd", "qdd", "external", "gravity", *NUMBERS)),
+    "forward_dynamics": ("qdd", ("q", "qd", "tau", "external", "gravity", *NUMBERS)),
 }
 
 
+#: What has the derivatives of robots with closures.
+CLOSED_DERIVATIVES = "closed_dynamics_derivatives"
 #: What derivatives are taken by unless a call says so.
 _USUAL = {"inverse_dynamics": ("q", "qd"), "forward_dynamics": ("q", "qd", "tau")}
 
@@ -223,11 +233,13 @@ def _matrices(
     known = CALLS.look(key) if how.is_plain else None
     if known is not None:
         return known(q, *vectors.values())
+    refuse_closures(checked_robot(robot), f"{verb}_derivatives", CLOSED_DERIVATIVES)
     of, allowed = CLOSED_FORMS[verb]
     names = checked_names(how.wrt, allowed)
     nodes, forces = external_forces(how.external)
     moving = how.base is not None
     _refuse(names, nodes, moving)
+    refuse_friction(names, passive=how.passive)
     parts = derivative_parts(verb, names, passive=how.passive, base=moving)
     f = compiled(checked_robot(robot), parts, nodes)
     keys = (of, *names)
@@ -278,6 +290,14 @@ def _refuse(names: tuple[str, ...], nodes: Sequence[str], moving: bool) -> None:
         raise ArgumentError("wrt: expected no 'gravity' with base=, whose acceleration has it, got both")
 
 
+def refuse_friction(names: Sequence[str], *, passive: bool) -> None:
+    """Refuse derivatives by numbers that do not act."""
+    if "friction" in names and not passive:
+        raise ArgumentError(
+            "wrt: 'friction' expects passive=True, got False, with which the joints' own forces do not act"
+        )
+
+
 @cache
 def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, base: bool = False) -> Parts:
     """Return the value of a verb and its derivatives, by_q, by_qd …"""
@@ -295,12 +315,20 @@ def _gravity(found: Array, robot: Robot) -> Array:
     return -found[..., 3:]
 
 
-def _inertias(found: Array, robot: Robot) -> Array:
-    return found.reshape(*found.shape[:-1], len(robot.bodies), 10)
+def in_rows(width: int) -> Callable[[Array, Robot], Array]:
+    """Return what shows columns in rows of so many, one for each body or coordinate."""
+
+    def shown(found: Array, robot: Robot) -> Array:
+        del robot
+        return found.reshape(*found.shape[:-1], found.shape[-1] // width, width)
+
+    return shown
 
 
 #: Derivatives that are shown in another form than programs have them in.
-SHOWN: dict[str, Callable[[Array, Robot], Array]] = {"gravity": _gravity, "inertias": _inertias}
+SHOWN: dict[str, Callable[[Array, Robot], Array]] = {
+    "gravity": _gravity, "inertias": in_rows(10), "placements": in_rows(6), "friction": in_rows(3),
+}  # fmt: skip
 
 
 def as_derivatives(found: dict[str, Array], robot: Robot) -> Derivatives:

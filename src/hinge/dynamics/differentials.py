@@ -12,23 +12,41 @@ from typing import Any
 
 import numpy as np
 
-from hinge.algebra import Expr, Joint, Leaf, One, Zero, context_of, f_ext, g, leaf, letters_of, value
+from hinge.algebra import (
+    Expr,
+    Joint,
+    Leaf,
+    One,
+    Zero,
+    context_of,
+    f_ext,
+    g,
+    leaf,
+    leaves,
+    letters_of,
+    tangent,
+    tau_j,
+    value,
+)
 from hinge.algebra import derivative as algebraic
-from hinge.algebra import q as configuration
 from hinge.binding import Expressed
-from hinge.dynamics.cached import compiled
+from hinge.dynamics.arguments import shaped
+from hinge.dynamics.cached import compiled, refuse_closures
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import (
+    CLOSED_DERIVATIVES,
     CLOSED_FORMS,
+    NUMBERS,
     checked_names,
     derivative_parts,
     one_expression,
+    refuse_friction,
     thing,
 )
-from hinge.dynamics.expressions import Parts, expression, mass
+from hinge.dynamics.expressions import OPEN_ONLY, Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot
+from hinge.model import Robot, checked_robot, refuse_text
 from hinge.spatial import Array, ArrayLike
 
 __all__ = [
@@ -37,7 +55,6 @@ __all__ = [
     "gradient",
     "jacobian_parts",
     "jvp",
-    "pulled_accelerations",
     "pulled_parts",
     "second_derivatives",
     "vjp",
@@ -55,6 +72,9 @@ class _Differential:
         options: Mapping[str, Any],
     ) -> None:
         e = one_expression(what)
+        verb = what.verb if isinstance(what, Parts) else what
+        if isinstance(verb, str) and (verb in OPEN_ONLY or verb == "forward_dynamics"):
+            refuse_closures(checked_robot(robot), f"{type(self).__name__} of {verb}", CLOSED_DERIVATIVES)
         if e.domain is not One or e.range is One:
             raise ArgumentError(
                 f"what: expected a vector, got {e}: {e.range} ← {e.domain}; see hinge.gradient"
@@ -64,7 +84,11 @@ class _Differential:
             inputs.pop(f_ext.name)
         self.expression, self.robot = e, checked_robot(robot)
         self.arrays = sorted(inputs, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
-        self.wrt = checked_names(["q", *self.arrays] if wrt is None else wrt, ["q", *self.arrays])
+        refuse_text("parameters", options["parameters"])
+        self.arrays += [n for n in NUMBERS if n in options["parameters"]]
+        allowed = dict.fromkeys(["q", *self.arrays, *NUMBERS])
+        self.wrt = checked_names(["q", *self.arrays] if wrt is None else wrt, list(allowed))
+        refuse_friction(self.wrt, passive=tau_j in leaves(e))
         self.compiled: Compiled = compiled(self.robot, self._parts(inputs), **options)
 
     def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
@@ -90,7 +114,7 @@ class _Differential:
         return value(self.expression, context=context_of(self.expression))
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
-        return algebraic(self.expression, configuration if name == "q" else inputs[name])
+        return algebraic(self.expression, inputs[name] if name in inputs else thing(name))
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -124,11 +148,16 @@ class Push(_Differential):
         if unknown:
             raise ArgumentError(f"{unknown[0]}: expected directions d_{', d_'.join(self.wrt)}, got this one")
         given: dict[str, Any] = self.given(arrays)
-        for n in self.wrt:
-            along = directions.get(f"d_{n}")
-            size = self.robot.nv if n == "q" else np.shape(given[n])[-1]
-            given[f"d_{n}"] = np.zeros(size) if along is None else along
+        for n in (f"d_{n}" for n in self.wrt):
+            along = directions.get(n)
+            given[n] = self._still(n) if along is None else along
         return self._entry(q, *(given[n] for n in self.compiled.vectors))
+
+    def _still(self, direction: str) -> Array:
+        """Return the zeros of a direction that is not given."""
+        space = self.compiled.inputs[direction].range
+        size = self.compiled.binding.length(space)
+        return shaped(np.zeros(size), (space, One))
 
     @property
     def _results(self) -> tuple[str, ...]:
@@ -176,14 +205,18 @@ def jvp(
     *,
     nodes: Sequence[str] = (),
     expressed: Expressed = "body",
+    parameters: Sequence[str] = (),
 ) -> Push:
     """Return the change of a verb or of a vector expression along directions, as a function: forward mode.
 
     `push = jvp("forward_dynamics", robot)`; `push(q, qd, tau, d_q=…, d_qd=…)` gives the value and its change
     (…, n) along these directions, each of the length of qd, in sweeps of linear cost. `wrt` names what may
-    vary, all arrays unless given; `nodes` and `expressed` as in `compile`.
+    vary, all arrays unless given, and may name numbers of the model: "inertias" (…, bodies, 10), "placements"
+    (…, bodies, 6), motions of the joints' inner frames in their own axes, "rotors" (…, nv), and "friction"
+    (…, nv, 3) of expressions with the joints' own forces. These are the robot's own, or with `parameters`
+    arrays that calls take after the others. `nodes` and `expressed` as in `compile`.
     """
-    return Push(what, robot, wrt, {"nodes": nodes, "expressed": expressed})
+    return Push(what, robot, wrt, {"nodes": nodes, "expressed": expressed, "parameters": parameters})
 
 
 def vjp(
@@ -193,13 +226,15 @@ def vjp(
     *,
     nodes: Sequence[str] = (),
     expressed: Expressed = "body",
+    parameters: Sequence[str] = (),
 ) -> Pull:
     """Return the gradients of cᵀ value of a verb or of a vector expression, as a function: reverse mode.
 
     `pull = vjp("forward_dynamics", robot)`; `pull(q, qd, tau, c)` gives the value and a dict of gradients by
     name, each (…, nv), in sweeps of linear cost: it is the adjoint of the operator that `derivative` returns.
+    Gradients by numbers of the model have the shapes of their directions; options as in `jvp`.
     """
-    return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed})
+    return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed, "parameters": parameters})
 
 
 def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
@@ -217,7 +252,7 @@ def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
     if e.domain is not One:
         raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
     known = {x.name: x for x in letters_of([e])}
-    found = {n: algebraic(e, configuration if n == "q" else known[n]) for n in names}
+    found = {n: algebraic(e, thing(n) if n == "q" else known[n]) for n in names}
     shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
     return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
 
@@ -238,26 +273,17 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
 
 
-@cache
-def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts:
-    """Return gradients of cᵀ forward_dynamics where its value is known, the letter qdd.
-
-    With λ = 𝓜⁻¹ c, they are λ by tau and −(∂ID/∂x)ᵀ λ by all else: no sweep computes qdd again.
-    """
-    inverse, fd = (
-        one_expression(expression(f"{n}_dynamics", passive=passive)) for n in ("inverse", "forward")
-    )
-    c = leaf("c_forward_dynamics", Joint, One, meaning="weights of forward_dynamics")
-    lam = value(mass.inv() @ c, context=context_of(fd))
-    return Parts({f"by_{n}": lam if n == "tau" else -(algebraic(inverse, thing(n)).T @ lam) for n in by})
-
-
 def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[str] = ()) -> Compiled:
     """Return the gradient of a number, such as "kinetic_energy", as a function of arrays: (…, nv).
 
     The gradient of the potential energy is `gravity_force`.
     """
     if what == "potential_energy":
+        if wrt != "q":
+            raise NotImplementedError(
+                f"wrt: the gradient of the potential energy is supported by 'q' alone, got {wrt!r}; its "
+                "gradient by q is hinge.gravity_force, whose derivative by other things hinge.vjp has"
+            )
         return compiled(robot, "gravity_force")
     e = one_expression(what)
     if (e.range, e.domain) != (One, One):
@@ -280,7 +306,7 @@ def second_derivatives(
     c: ArrayLike,
     wrt: Sequence[str] = ("q", "qd"),
 ) -> dict[tuple[str, str], Array]:
-    """Return the second derivatives of cᵀ value, blocks (…, nv, nv) by pairs of names.
+    """Return the second derivatives of cᵀ value, blocks (…, nv, nv) by pairs of names, as `vjp` has them.
 
     Directions are constant in the joints' velocity coordinates, so that the block ("q", "q") is symmetric for
     joints whose q is a vector only: for balls and free joints it differs by the bracket of their group.
@@ -290,10 +316,10 @@ def second_derivatives(
     f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt))
     given = {**pull.given(arrays), "c": c}
     found = f.evaluate(q, {n: z for n, z in given.items() if f.takes(n)})
-    missing = {(m, n) for m in pull.wrt for n in pull.wrt if f"{m}_{n}" not in found}
     batch = next(iter(found.values())).shape[:-2] if found else ()
-    nothing = np.zeros((*batch, robot.nv, robot.nv))
-    return {(m, n): nothing if (m, n) in missing else found[f"{m}_{n}"] for m in pull.wrt for n in pull.wrt}
+    sizes = {n: f.binding.length(Joint if n == "q" else tangent(thing(n))) for n in pull.wrt}
+    shapes = {(m, n): (*batch, sizes[m], sizes[n]) for m in pull.wrt for n in pull.wrt}
+    return {(m, n): found.get(f"{m}_{n}", np.zeros(shape)) for (m, n), shape in shapes.items()}
 
 
 @cache

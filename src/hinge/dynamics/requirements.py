@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hinge.algebra import Expr, hides_fixed_bodies, is_frame_free, placements
+from hinge.algebra import Ask, Expr, hides_fixed_bodies, is_frame_free, placements
 from hinge.binding import Needs, asks_of
 from hinge.pipeline import depends_on_origins
 
@@ -18,5 +18,7 @@ def needs_of(expressions: Iterable[Expr], parameters: Sequence[str] = ()) -> Nee
     """
     given = tuple(expressions)
     own = not all(map(is_frame_free, given)) or any(map(depends_on_origins, given))
-    merged = not own and placements.name not in parameters and hides_fixed_bodies(*given)
-    return Needs(own, merged, asks_of(given), tuple(parameters))
+    asks = asks_of(given)
+    placed = placements.name in parameters or Ask.MOUNTS in asks
+    merged = not own and not placed and hides_fixed_bodies(*given)
+    return Needs(own, merged, asks, tuple(parameters))

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from hinge.algebra import Expr
-from hinge.dynamics import compile, derivative_parts
+from hinge.dynamics import compile, derivative_parts, refuse_closures
 from hinge.errors import ArgumentError
 from hinge.model import Robot, neutral, random_configuration
 from hinge.spatial import Array
@@ -142,6 +142,7 @@ def _compiled(given: Any, robot: Robot, options: Mapping[str, Any]) -> Any:
     if isinstance(given, str) and given in ITERATING:
         raise _iterates(given)
     if isinstance(given, str) and given in DERIVATIVES:
+        refuse_closures(robot, given, "closed_dynamics, whose derivatives are not exported,")
         given = derivative_parts(*DERIVATIVES[given])
     return compile(given, robot, target=_quickest(), **options)
 

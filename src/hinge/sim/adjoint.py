@@ -12,21 +12,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from hinge.binding import PASSIVE, Row, gradients_by_numbers, pulled
-from hinge.dynamics import pulled_accelerations, pulled_parts, sum_program
+from hinge.binding import Row, pulled
+from hinge.dynamics import (
+    PROJECTED,
+    PROJECTION,
+    pulled_accelerations,
+    pulled_closed_accelerations,
+    pulled_parts,
+    pulled_projection,
+    sum_program,
+)
 from hinge.model import Robot
-from hinge.model.joints import JointType
 from hinge.sim.plant import AtJoints, OfVerb, Plant
-from hinge.sweeps import Block
 from hinge.targets import StepCall, StepSchedule, packed
 
 #: The state after a step, whose weights a tape starts from, and the buffers of these weights.
 STATE = ("q", "qd")
 FORWARD = "forward_dynamics"
 #: Inputs of verbs that gradients can be taken by, and numbers of the model, given or the robot's own.
-VECTORS, SWEPT = ("q", "qd", "qdd", "tau"), ("inertias",)
-#: Numbers of joints, whose gradients are formulas at joints.
-AT_JOINTS = ("rotors", *PASSIVE)
+VECTORS, NUMBERS = ("q", "qd", "qdd", "tau"), ("inertias", "placements", "rotors", "friction")
 
 
 def weight(name: str) -> str:
@@ -37,10 +41,6 @@ def weight(name: str) -> str:
 def given_weight(name: str) -> str:
     """Return the name of the table of weights that a recorded state has by itself."""
     return f"∂{name} given"
-
-
-#: What gradients by numbers of joints are formulas of.
-_NUMBERS = ("lam", "q", "qd", "qdd", "friction_speed", "rest")
 
 
 class Tape:
@@ -88,7 +88,7 @@ class Tape:
         found = {*self.by, *varying}
         for op in ops:
             own = isinstance(op.origin, OfVerb) and op.origin.of_plant
-            if found.intersection((*op.inputs, *((*SWEPT, *AT_JOINTS) if own else ()))):
+            if found.intersection((*op.inputs, *(NUMBERS if own else ()))):
                 found.update(op.found.values())
         return found
 
@@ -130,12 +130,15 @@ class Tape:
         shapes = op.program.signature.results
         given = {f"c_{n}": self.total(p, prod(shapes[n])) for n, p in weights.items() if p}
         by = tuple(n for n in op.program.signature.inputs if n in VECTORS and op.given[n] in moving)
-        by += tuple(n for n in SWEPT if n in self.by and verb.of_plant)
-        numbers = [n for n in AT_JOINTS if n in self.by and verb.of_plant]
-        by += ("tau",) if numbers and "tau" not in by else ()
-        if verb.parts.verb == FORWARD and not verb.robot.closures:
-            parts = pulled_accelerations(by, passive=self.plant.passive)
+        by += tuple(n for n in NUMBERS if n in self.by and verb.of_plant)
+        if verb.parts.verb == FORWARD:
+            gradients = pulled_closed_accelerations if verb.robot.closures else pulled_accelerations
+            parts = gradients(by, passive=self.plant.passive)
             given["qdd"] = op.found[FORWARD]
+        elif verb.parts.verb in PROJECTION:
+            by = tuple(n for n in by if n != "friction")
+            parts = pulled_projection(verb.parts.verb, by)
+            given[PROJECTED] = op.found[verb.parts.verb]
         else:
             parts = pulled_parts(verb.parts, tuple(n for n, p in weights.items() if p), by)
         reverse = OfVerb(verb.robot, parts, verb.nodes, verb.prescribed, verb.parameters)
@@ -145,23 +148,6 @@ class Tape:
         for n in by:
             if f"by_{n}" in found:
                 self.add(buffers[n], found[f"by_{n}"])
-        if numbers:
-            self._of_numbers(op, numbers, found["by_tau"])
-
-    def _of_numbers(self, op: StepCall, names: Sequence[str], lam: str) -> None:
-        """Append the gradients by numbers of joints, from the weights 𝓜⁻¹ c of forces."""
-        inputs: dict[str, Row] = {n: "q" if n in ("q", "rest") else "qd" for n in _NUMBERS}
-        found = {n: self._fresh(n) for n in names}
-
-        def formula(kind: JointType, x: Mapping[str, Block]) -> Mapping[str, Block]:
-            return {n: g for n, g in gradients_by_numbers(kind, x).items() if n in names}
-
-        given = {"lam": lam, "qdd": op.found[FORWARD], "friction_speed": "friction_speed", "rest": "rest"}
-        rows: dict[str, Row] = dict.fromkeys(names, "qd")
-        gradients = AtJoints(self.plant.robot, "numbers of joints", inputs, rows, formula, self.plant.target)
-        self.ops.append(gradients.call({**given, "q": op.given["q"], "qd": op.given["qd"]}, found, lean=True))
-        for n, buffer in found.items():
-            self.add(n, buffer)
 
     def needed(self) -> set[str]:
         """Return the buffers that the programs read and do not make."""

@@ -204,7 +204,7 @@ class Midpoint(Integrator):
         end, half = (self._step(plant, *z, qdd, middle + 1, last) for last in (True, False))
         varying = frozenset((*z, qdd))
         tape.pull([end], varying)
-        direct = {name: tape.take(name) for name in (*z, qdd, *STATE)}
+        direct = {name: tape.take(name) for name in dict.fromkeys((*z, qdd, *STATE, *tape.by))}
         weights: list[list[str]] = [[], []]
         for _ in range(self.iterations):
             for name in tape.by:
@@ -215,7 +215,7 @@ class Midpoint(Integrator):
             tape.add(qdd, *direct[qdd])
             tape.pull(ops, varying)
             weights = [[*direct[name], *tape.take(name)] for name in z]
-        for name in STATE:
+        for name in dict.fromkeys((*STATE, *tape.by)):
             tape.add(name, *direct[name])
         tape.kept.update(varying)
 

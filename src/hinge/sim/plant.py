@@ -251,7 +251,7 @@ class Plant:
         """Return a program of `PROJECTION` at a stage, its result in a buffer of the verb's name."""
         others = ("friction", *CONTACT_PARAMETERS)
         given = (*(n for n in self.parameters if n not in others), *self._mask)
-        f = OfVerb(self.robot, PROJECTION[verb], parameters=given)
+        f = OfVerb(self.robot, PROJECTION[verb], parameters=given, of_plant=True)
         return self.op(f, {"q": stage.q, "qd": stage.qd}, {verb: stage.own(verb)})
 
     def projection(self, before: tuple[str, str], out: tuple[str, str]) -> list[StepCall]:
@@ -263,7 +263,7 @@ class Plant:
             q = out[0] if k + 1 == NEWTON_STEPS else f"{out[0]}~{k + 1}"
             found += [self.closing("closing_step", stage), self._moved(stage, q)]
         settled = self.closing("settle", Stage(NEWTON_STEPS, 0.0, q, qd))
-        return [*found, StepCall(settled.program, settled.given, {"settle": out[1]})]
+        return [*found, StepCall(settled.program, settled.given, {"settle": out[1]}, settled.origin)]
 
     def _moved(self, stage: Stage, out: str) -> StepCall:
         """Return q moved along the step that closes it."""

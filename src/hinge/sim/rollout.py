@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from hinge.binding import PASSIVE
 from hinge.dynamics import External
 from hinge.errors import ArgumentError
 from hinge.model import (
@@ -28,15 +27,15 @@ from hinge.sim.adaptive import Adaptive
 from hinge.sim.adjoint import Reversal, Tape, given_weight, reversal, weight
 from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
 from hinge.sim.fixed import FixedLoop
-from hinge.sim.integrators import NEXT, Integrator
+from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import Job, Moving
 from hinge.sim.laws import Driven, Law, Prescribed
 from hinge.sim.plant import Parameters, Plant
-from hinge.sim.simulation import Control, law_of, precision_of, rule_of
+from hinge.sim.simulation import Control, checked_flag, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
 
-#: The buffers whose gradients make that by an argument, where they have other names.
-_BUFFERS = {"tau": ("u",), "friction": PASSIVE}
+#: Gradients in rows: how many numbers they have for each body, or for each degree of freedom.
+_ROWS = {"inertias": 10, "placements": 6, "friction": 3}
 
 
 class Rolled(NamedTuple):
@@ -59,8 +58,12 @@ class Rollout:
     the states at every n-th step are results, the first and the last always; with 0 the last alone.
 
     `pull` gives gradients. It keeps every `keep`-th state, and runs the steps between once more, a few states
-    of a batch at a time, with the results of their stages kept. Unless given, `keep` is all steps where that
-    takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it takes.
+    of a batch at a time, with the results of their stages kept. A robot with closures starts closed, and
+    steps end with its state taken back to where they hold, unless `project` is False, as in `simulate`;
+    gradients go through that, by the implicit function theorem: those by q0 and qd0 are of the steps as
+    they are computed, so multiply them with changes that the closures allow. Unless given, `keep` is all
+    steps where that takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it
+    takes.
 
     A function that controls is pulled by its own method `pull(t, q, qd, c)`, which returns the gradients of
     cᵀ tau by q and qd, each (…, nv). Laws of the package need none.
@@ -80,11 +83,13 @@ class Rollout:
         record: int = 0,
         keep: int | None = None,
         start: float = 0.0,
+        project: bool = True,
     ) -> None:
         self.robot, self.dt, self.start = checked_robot(robot), dt, start
         self.steps, self.record = _whole("steps", steps, 1), _whole("record", record, 0)
         self.law, self.ask = law_of(control)
         self._is_free = control is None
+        self.project = checked_flag("project", project) and bool(self.robot.closures)
         self.control = control
         self._around: dict[str, Any] = {"external": external, "gravity": gravity, "passive": passive}
         self._reversals: dict[Any, Reversal] = {}
@@ -110,11 +115,6 @@ class Rollout:
             raise NotImplementedError(
                 "integrator: 'stepping' is not supported in a Rollout, since contacts begin and end; use "
                 "hinge.simulate, or give springs at the contacts as a function with a method pull"
-            )
-        if self.robot.closures:
-            raise NotImplementedError(
-                f"robot: a Rollout of a robot with closures, such as {self.robot.name!r}, is not supported; "
-                "embed its loops with hinge.embed_loops(robot), or give hinge.opened(robot)"
             )
         if isinstance(self.law, Prescribed):
             raise NotImplementedError(
@@ -177,7 +177,8 @@ class Rollout:
         `q` and `qd` are the weights of the results: (…, nv), or (…, T, nv) with `record`. Weights of q, and
         the gradient by q0, which is named "q", are in the tangent space: along `hinge.integrate(q, ε d)`.
         "qd" is the gradient by qd0, "tau" that by tau (…, steps, nv). `wrt` names what is wanted, all
-        arguments that are given unless given itself; "inertias" (…, bodies, 10) are the robot's own unless
+        arguments that are given unless given itself; "inertias" (…, bodies, 10) and "placements" (…, bodies,
+        6), along motions of the joints' inner frames in their own axes, are the robot's own unless
         `parameters` has them. What the states of a batch share has the sum of their gradients.
         """
         given = self._given(q0, qd0, tau, parameters)
@@ -236,7 +237,7 @@ class Rollout:
 
     def _loop(self, given: _Given, record: int) -> FixedLoop:
         q, qd = (np.broadcast_to(x, (*given.batch, x.shape[-1])) for x in (given.q, given.qd))
-        moving = Moving(given.law, self.ask, given.plant)
+        moving = Moving(given.law, self.ask, given.plant, self.project)
         job = Job(moving, q, qd, (self.steps * self.dt, self.dt, self.start), record, given.dtype)
         held = {} if given.tau is None else {"u": given.tau}
         if given.tau is not None and given.tau.ndim > 2:
@@ -262,12 +263,8 @@ class Rollout:
 
     def _wanted(self, wrt: Sequence[str] | None, given: _Given) -> tuple[str, ...]:
         there = ["q", "qd", *(["tau"] if given.tau is not None else []), *given.plant.parameters]
-        if "placements" in there and (wrt is None or "placements" in wrt):
-            raise NotImplementedError(
-                "wrt: gradients by 'placements' are not supported; name the others, such as wrt=('q', 'qd')"
-            )
         names = there if wrt is None else list(wrt)
-        known = dict.fromkeys([*there, "inertias"])
+        known = dict.fromkeys([*there, "inertias", "placements"])
         for n in names:
             if n not in known:
                 raise ArgumentError(f"wrt: expected names among {', '.join(known)}, got {n!r}")
@@ -293,19 +290,20 @@ class Rollout:
         nv = self.robot.nv
         lengths = {"q": nv, "qd": nv}
         for n in (n for n in names if n not in lengths):
-            lengths |= dict.fromkeys(
-                _BUFFERS.get(n, (n,)), 10 * len(self.robot.bodies) if n == "inertias" else nv
-            )
+            count = len(self.robot.bodies) if n in ("inertias", "placements") else nv
+            lengths["u" if n == "tau" else n] = _ROWS.get(n, 1) * count
         each = [n for n in ("u",) if n in lengths]
         if self.ask is not None:
             lengths["tau"] = nv
             each.append("tau")
         tape = Tape(plant, lengths)
-        for name, end in zip(("q", "qd"), NEXT, strict=True):
+        for name, end in zip(("q", "qd"), CLOSED if self.project else NEXT, strict=True):
             tape.add(end, weight(name), *([given_weight(name)] if self.record else []))
+        closing = plant.projection(NEXT, CLOSED) if self.project else []
+        tape.pull(closing, frozenset(NEXT))
         assert isinstance(self.rule, Integrator)
         self.rule.reverse(tape, given.law, signals)
-        ops = self.rule.ops(plant, given.law, signals)
+        ops = [*self.rule.ops(plant, given.law, signals), *closing]
         return self._reversals.setdefault(key, reversal(tape, ops, lengths, each))
 
     def _gradient(self, name: str, found: Backward, given: _Given) -> Array:
@@ -319,11 +317,9 @@ class Rollout:
             assert given.tau is not None
             return _reduced(job.in_batch(found.each["u"]), given.tau.shape[:-2], 2)
         batch = given.plant.numbers[name].shape[:-1] if name in given.plant.parameters else ()
-        if name == "friction":
-            return _reduced(job.in_batch(np.stack([found.sums[n] for n in PASSIVE], axis=-1)), batch, 2)
         whole = job.in_batch(found.sums[name])
-        if name == "inertias":
-            return _reduced(whole.reshape(*whole.shape[:-1], len(self.robot.bodies), 10), batch, 2)
+        if name in _ROWS:
+            return _reduced(whole.reshape(*whole.shape[:-1], -1, _ROWS[name]), batch, 2)
         return _reduced(whole, batch, 1)
 
 

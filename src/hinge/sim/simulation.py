@@ -96,8 +96,7 @@ def simulate(
     raises `Interrupted`, a KeyboardInterrupt with the run so far.
     """
     for name, flag in {"project": project, "limits": limits}.items():
-        if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
+        checked_flag(name, flag)
     drive, ask = law_of(control)
     plain, numbers, masks = subject_of(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
@@ -287,3 +286,10 @@ def rule_of(given: Any, dtype: type[np.floating[Any]]) -> Integrator | Adaptive:
         names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
         raise ArgumentError(f"integrator: expected one of {names}, got {given!r}")
     return INTEGRATORS[given]
+
+
+def checked_flag(name: str, flag: bool) -> bool:
+    """Return an option that is True or False, or raise an ArgumentError."""
+    if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
+    return flag

@@ -21,6 +21,7 @@ from hinge.algebra import (
     Joint,
     Leaf,
     Link,
+    Mount,
     Node,
     Parameter,
     Passive,
@@ -175,7 +176,7 @@ class Binding(Protocol):
 
 
 #: The spaces that have a block at each body. World and those of the user's own have one, at the world.
-_AT_BODIES = frozenset({Body, Joint, Node, Link, Passive, Active, Parameter, Placement, Resistance})
+_AT_BODIES = frozenset({Body, Joint, Node, Link, Passive, Active, Parameter, Placement, Mount, Resistance})
 
 
 def has_blocks_at_bodies(space: Space) -> bool:

@@ -43,6 +43,7 @@ from hinge.algebra import (
     Space,
     Sum,
     Ups,
+    W,
     World,
     a,
     a_m,
@@ -84,6 +85,7 @@ LETTER: dict[Expr, int] = {
     D: 1, Di: 1, Dp: 1, Dip: 1, Dk: 1, Dik: 1, kappa: 1, Dr: 1, Dr.T: 1, Dri: 1, Dri.T: 1,
     G: 6, G.T: 11, Gp: 6, Gp.T: 11, Gk: 6, Gk.T: 11,
     A: 36, A.T: 36, B: 48, B.T: 48, Bc: 48, Bc.T: 48, Q: 30, Q.T: 36,
+    W: 48, W.T: 48,
 }  # fmt: skip
 #: The same for the shift of a vector over an edge (two planar turns and a shift), of its angular half alone,
 #: of a symmetric block, and of one with the pattern of a rigid inertia; and for the formulas.

@@ -21,6 +21,7 @@ from hinge.algebra import (
     Joint,
     Leaf,
     Link,
+    Mount,
     Na,
     Node,
     Np,
@@ -92,6 +93,7 @@ def random_system(
         Active: tuple(int((~p).sum()) for p in is_passive),
         Parameter: (10,) * n,
         Placement: (7,) * n,
+        Mount: (6,) * n,
         Resistance: tuple(3 * k for k in joint),
         Constraint: constraints,
     }
