@@ -90,6 +90,7 @@ def test_jacobians_are_our_derivatives(name):
     near(slope(v), grads["qd"], 1e-10)
 
 
+@pytest.mark.slow
 def test_our_derivatives_are_those_that_casadi_finds():
     robot = hinge.robots.quadruped()
     q, v, tau = state(robot)
@@ -106,9 +107,8 @@ def test_zeros_are_structural():
     M_ = homes.function("mass_matrix", robot)
     number = hinge.mass_matrix(robot, hinge.random_configuration(robot, 0))
     assert M_.sparsity_out(0).nnz() == np.count_nonzero(number) < robot.nv**2
-    assert (
-        homes.function("inverse_dynamics", robot).jacobian().sparsity_out(2).nnz() == M_.sparsity_out(0).nnz()
-    )
+    by_qdd = homes.function("inverse_dynamics", robot).jacobian().sparsity_out(2)
+    assert by_qdd.nnz() == M_.sparsity_out(0).nnz()
 
 
 def test_expressions_of_a_user_numbers_and_steps():

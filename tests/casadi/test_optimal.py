@@ -10,6 +10,7 @@ import hinge.casadi as homes
 from tests.casadi.test_functions import near, state
 from tests.export.test_casadi_interface import by_coordinates
 from tests.sweeps.models import every_joint_type
+from tests.tiers import daily
 
 ca = pytest.importorskip("casadi")
 
@@ -44,8 +45,15 @@ def test_plus_and_minus(make):
     assert np.isfinite(np.array(slope)).all()
 
 
-def test_the_motion_and_its_derivatives():
-    robot = hinge.robots.quadruped()
+def floating():
+    """Return a small robot whose q is longer than its qd."""
+    return hinge.robots.random_tree(2, 3, ["free", "revolute"], branching=0.0)
+
+
+@pytest.mark.parametrize("make", daily([floating, hinge.robots.quadruped], lambda k, _: k == 0))
+def test_the_motion_and_its_derivatives(make):
+    robot = make()
+    assert robot.nq > robot.nv
     model, (q, v, tau) = homes.dynamics(robot), state(robot)
     x = np.concatenate([q, v])
     found = np.array(model.f(x, tau)).ravel()
@@ -70,9 +78,18 @@ def test_the_motion_and_its_derivatives():
 
 def test_closed_robots_move_with_their_closures():
     robot = hinge.robots.four_bar()
-    model, (q, v, tau) = homes.dynamics(robot), state(robot)
+    model, (q, v, tau) = homes.dynamics(robot, jacobian=False), state(robot)
     found = np.array(model.f(np.concatenate([q, v]), tau)).ravel()[robot.nq :]
     near(found, hinge.closed_dynamics(robot, q, v, tau).qdd, 1e-11)
+
+
+@pytest.mark.slow
+def test_the_derivatives_of_closed_robots():
+    robot = hinge.robots.four_bar()
+    model, (q, v, tau) = homes.dynamics(robot), state(robot)
+    d = hinge.closed_dynamics_derivatives(robot, q, v, tau)
+    found = np.array(model.f.jacobian()(np.concatenate([q, v]), tau, 0)[0])[robot.nq :]
+    near(found, np.hstack([d.q, d.qd]), 1e-9)
 
 
 def test_passive_forces_and_refusals():

@@ -36,7 +36,7 @@ def function(
     robot = checked_robot(robot)
     options = {"nodes": list(nodes), "expressed": expressed, "parameters": list(parameters)}
     r = routine_of(what, robot, name, options)
-    own = _derivatives(r, robot, options, jacobian)
+    own = derivatives_of(r, robot, options, jacobian)
     inputs = symbols(r.inputs)
     found = evaluated(r.code, inputs)
     more: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def routine_of(what: Any, robot: Robot, name: str | None, options: Mapping[str, 
     return found
 
 
-def _derivatives(r: Routine, robot: Robot, options: Mapping[str, Any], asked: Any) -> Routine | None:
+def derivatives_of(r: Routine, robot: Robot, options: Mapping[str, Any], asked: Any) -> Routine | None:
     """Return the Jacobian to attach, if it is asked for or known."""
     if asked is not None and not isinstance(asked, bool):
         raise ArgumentError(f"jacobian: expected True, False, or None for where there is one, got {asked!r}")

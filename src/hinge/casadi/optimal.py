@@ -73,11 +73,9 @@ def _motion(robot: Robot, r: Routine, own: Routine | None) -> Any:
         at = symbols({**sizes, "out_xdot": nq + nv})
         y, v = at["x"], at["u"]
         blocks = dict(zip(own.results, evaluated(own.code, given(y, v)), strict=True))
-        by = {
-            n: blocks.get(f"jac_qdd_{n}", ca.SX(nv, size)) for n, size in (("q", nq), ("qd", nv), ("tau", nv))
-        }
-        by_x = ca.vertcat(ca.jacobian(rates(y), y), ca.horzcat(by["q"], by["qd"]))
-        by_u = ca.vertcat(ca.SX(nq, nv), by["tau"])
+        by_q, by_qd, by_tau = (blocks[f"jac_qdd_{n}"] for n in ("q", "qd", "tau"))
+        by_x = ca.vertcat(ca.jacobian(rates(y), y), ca.horzcat(by_q, by_qd))
+        by_u = ca.vertcat(ca.SX(nq, nv), by_tau)
         more = attached("dynamics", at, {"jac_xdot_x": by_x, "jac_xdot_u": by_u})
     return ca.Function("dynamics", [x, u], [found], ["x", "u"], ["xdot"], more)
 
