@@ -31,12 +31,13 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "17_iterative_lqr": ((), "both are there."),
     "18_masses_by_gradients": ((), "the masses are known."),
     "19_swing_up": ((), "it stands upright."),
-    "20_reach_with_limits": ((8,), "it is there."),
+    "20_learning": ((), "they reach."),
+    "21_reach_with_limits": ((8,), "it is there."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"20_reach_with_limits": "casadi"}
+NEEDS = {"21_reach_with_limits": "casadi"}
 
 
 def run(name: str):
