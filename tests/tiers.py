@@ -127,6 +127,7 @@ LONG = (
     "tests/dynamics/test_embedded_loops.py::test_energy_is_kept_and_loops_stay_closed[midpoint]",
     "tests/view/test_pictures.py::test_what_is_not_a_number_any_more_is_left_out",
     "tests/examples/test_examples.py::test_an_example_keeps_its_laws[17_iterative_lqr]",
+    "tests/examples/test_examples.py::test_an_example_keeps_its_laws[21_reach_with_limits]",
     "tests/dynamics/test_live.py::test_a_spacecraft_catches_a_payload",
     "tests/sim/test_closed.py::test_a_soft_finger_does_not_spin",
     "tests/dynamics/test_hybrid.py::test_momentum_is_conserved_through_docking",

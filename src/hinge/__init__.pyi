@@ -269,6 +269,7 @@ from hinge.targets import (
 from hinge import (
     algebra as algebra,
     binding as binding,
+    casadi as casadi,
     dynamics as dynamics,
     errors as errors,
     explain as explain,

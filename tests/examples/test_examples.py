@@ -32,8 +32,12 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "18_masses_by_gradients": ((), "the masses are known."),
     "19_swing_up": ((), "it stands upright."),
     "20_learning": ((), "they reach."),
+    "21_reach_with_limits": ((8,), "it is there."),
     "demo": None,  # below
 }
+
+#: Optional packages of examples.
+NEEDS = {"21_reach_with_limits": "casadi"}
 
 
 def run(name: str):
@@ -50,6 +54,8 @@ def test_every_example_is_known():
 def test_an_example_keeps_its_laws(name, capsys):
     how = RUNS[name]
     assert how is not None
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
     assert run(name)(*how[0]) == 0
     assert how[1] in capsys.readouterr().out
 

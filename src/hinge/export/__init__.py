@@ -1,7 +1,7 @@
 """Verbs and expressions as code for other homes: C99, CasADi's interface in C, object files."""
 
 from hinge.export.c_library import CLibrary, c
-from hinge.export.jacobians import has_jacobian, in_coordinates, jacobian_of
+from hinge.export.jacobians import has_jacobian, jacobian_of, known_jacobian
 from hinge.export.object_library import objects
 from hinge.export.routine import Asked, Coded, Routine, routines
 from hinge.export.sparsity import Pattern, as_matrix
@@ -15,8 +15,8 @@ __all__ = [
     "as_matrix",
     "c",
     "has_jacobian",
-    "in_coordinates",
     "jacobian_of",
+    "known_jacobian",
     "objects",
     "routines",
 ]

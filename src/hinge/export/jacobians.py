@@ -55,10 +55,19 @@ def with_jacobians(asked: Sequence[Routine], robot: Robot, options: Mapping[str,
     """Return routines, each followed by its Jacobian where there is one."""
     found: list[Routine] = []
     for r in asked:
-        found.append(r)
-        if has_jacobian(r):
-            found.append(jacobian_of(r, robot, options))
+        own = known_jacobian(r, robot, options)
+        found += [r] if own is None else [r, own]
     return found
+
+
+def known_jacobian(r: Routine, robot: Robot, options: Mapping[str, Any]) -> Routine | None:
+    """Return the derivatives of a routine, or None where it has none of its own."""
+    if not has_jacobian(r):
+        return None
+    try:
+        return jacobian_of(r, robot, options)
+    except NotImplementedError:  # such as those by placements, or of a robot that rolls
+        return None
 
 
 def has_jacobian(r: Routine) -> bool:

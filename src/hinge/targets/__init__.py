@@ -2,6 +2,7 @@
 
 from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_blocks
 from hinge.targets.dense import System, system_of
+from hinge.targets.expanded import without_solves
 from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.threads import set_threads, threads
 from hinge.targets.native import has_llvm, object_file
@@ -62,4 +63,5 @@ __all__ = [
     "system_of",
     "target_of",
     "threads",
+    "without_solves",
 ]
