@@ -101,20 +101,13 @@ def test_both_tiers_give_the_same_bits(seed, shape, dtype):
     assert not any(p.facts.quick for p in final._pieces.values())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_blocks_of_quick_code_are_short_and_change_no_bit(shape, monkeypatch):
-    monkeypatch.setattr(tiers, "LONGEST_BLOCK", 5)
-    code = random_code(4)
-    quick, final = program(code, None, shape=shape), program(code, None, shape=shape, wait=True)
-    text = quick.module("float64", 1).text
-    assert tiers.in_short_blocks(text).count("br ") > text.count("br ") + text.count("\n") / 10
-    x = given(quick, 37)
-    assert same_bits(quick(x), final(x))
-
-
-def test_short_modules_are_left_alone():
-    text = program().module("float64", 1).text
-    assert tiers.in_short_blocks(text) is text
+def test_quick_code_reads_tables():
+    f = program()
+    f(given(f))
+    assert f._pieces["float64", 1].facts.shape == "T"
+    tabled = program(None, None, shape="T")
+    tabled(given(tabled))
+    assert not is_quick(tabled)  # it is what was asked for
 
 
 def test_the_same_for_a_robot():
@@ -294,22 +287,26 @@ def test_the_cache_ends_with_final_code():
     assert not is_quick(again)
 
 
-def test_quick_code_from_the_cache_is_replaced_without_tracing():
+def test_quick_code_from_the_cache_is_replaced_and_traced_for_that():
     f = program()
     wanted = f(given(f))
+    traced = []
 
-    class Untraced:
+    class Late:
         identity, label = "tiers", "blend"
 
         @property
         def code(self):
-            raise AssertionError("the code was traced")
+            traced.append(threading.current_thread() is threading.main_thread())
+            return blending()
 
-    again = NativeProgram(Untraced())
+    again = NativeProgram(Late())
     for _ in range(2):
         assert same_bits(again(given(f)), wanted)
     assert is_quick(again) and again._pieces["float64", 1].from_cache
     assert BACKGROUND.finish(60) and not is_quick(again)
+    assert traced and not any(traced)
+    assert same_bits(again(given(f)), wanted)
     assert [facts.quick for facts in entry_facts()] == [False]
 
 
@@ -460,13 +457,3 @@ def test_a_process_that_ends_soon_does_not_wait(tmp_path, monkeypatch):
 def test_children_forked_while_llvm_is_at_work_compile(tmp_path):
     status, errors, _ = run_script(FORKING, tmp_path, 1e-6)
     assert (status, errors) == (0, "")
-
-
-def test_blocks_of_one_name_in_two_functions_are_cut_apart(monkeypatch):
-    """A phi names blocks of its own function."""
-    monkeypatch.setattr(tiers, "LONGEST_BLOCK", 3)
-    long = "\n".join(f"  %x{k} = add i64 {k}, 1" for k in range(6))
-    head, end = "define i64 @f() {\nentry:\n", "  br label %after\nafter:\n  %y = phi i64 [ 0, %entry ]\n}\n"
-    first, second = tiers.in_short_blocks(f"{head}{end}{head}{long}\n{end}").split("define")[1:]
-    assert "%entry ]" in first and "cut" not in first
-    assert "%entry ]" not in second and second.count("cut") > 2

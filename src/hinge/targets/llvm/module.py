@@ -12,19 +12,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hinge.kernels import count
+from hinge.kernels import count, fused
 from hinge.sweeps import Call, Code
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import segments, written
+from hinge.targets.llvm.plan import Run, segments, written
 from hinge.targets.llvm.rolled import Rolled
+from hinge.targets.llvm.tabled import Tabled
 from hinge.targets.llvm.text import Lanes, Writer
 from hinge.targets.llvm.unrolled import Unrolled
 
-Shape: TypeAlias = Literal["U", "H", "R"]
+Shape: TypeAlias = Literal["U", "H", "R", "T"]
 
-SHAPES: tuple[Shape, ...] = ("U", "H", "R")
+SHAPES: tuple[Shape, ...] = ("U", "H", "R", "T")
 #: Limits by number of operations: always unrolled; unrolled unless loops save much; with loops (above it only
 #: the time to compile matters).
 FEW, MOST_UNROLLED, MOST_HYBRID = 500, 4000, 16000
@@ -68,6 +69,19 @@ def choose_shape(code: Code) -> Shape:
     return "H" if with_loops <= MOST_HYBRID else "R"
 
 
+def lines_of(code: Code, shape: Shape) -> int:
+    """Return about how many lines the calls of a module take: steps, and loads and stores if any."""
+    calls = [c for c in code.calls if isinstance(c, Call)]
+    if shape == "U":
+        return sum(len(fused(c.kernel)) for c in calls)
+    if shape == "H":
+        runs = [part for part in segments(code) if isinstance(part, Run)]
+        kernels = [c.kernel for run in runs for c in (run.first if run.is_loop else run.calls)]
+    else:
+        kernels = list({id(c.kernel): c.kernel for c in calls}.values())
+    return sum(len(fused(k)) + 2 * (len(k.inputs) + len(k.outputs)) for k in kernels)
+
+
 def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
     """Return the text of the module."""
     w = Writer(lanes)
@@ -90,13 +104,15 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
             values = result.values.ravel().tolist()
             states.store(Rows.at(w, *array, state, len(values)), values)
     w.do("ret void")
-    grows = shape != "R" and len(w.lines) >= LONG_TEXT
+    grows = shape in ("U", "H") and len(w.lines) >= LONG_TEXT
     return Module(_text(w, ROOM if grows else ""), states.places.size, shape)
 
 
 def _shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
     if shape == "U":
         return Unrolled(w, code)
+    if shape == "T":
+        return Tabled(w, code)
     return Hybrid(w, code, segments(code)) if shape == "H" else Rolled(w, code, segments(code, 1))
 
 

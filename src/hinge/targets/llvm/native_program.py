@@ -19,25 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.errors import ArgumentError
-from hinge.sweeps import Code
+from hinge.sweeps import Code, without_garbage
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.background import BACKGROUND, Job
 from hinge.targets.llvm.batch import apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import Kernels, make_entry
 from hinge.targets.llvm.host import chosen_level, made_for, this_host
 from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly, loaded
-from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
+from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, lines_of, write_module
 from hinge.targets.llvm.pieces import Entry, Facts, Piece, final_piece, read_entry, write_entry
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import split, threads
-from hinge.targets.llvm.tiers import (
-    QUICK_LEVEL,
-    begins_quickly,
-    in_short_blocks,
-    loses_too_much,
-    seconds_for,
-    waits,
-)
+from hinge.targets.llvm.tiers import QUICK_SHAPE, begins_quickly, loses_too_much, seconds_for, waits
 from hinge.targets.signature import Signature, Source
 from hinge.targets.tally import note_code
 
@@ -147,7 +140,7 @@ class NativeProgram:
     def _used(self, piece: Piece, job: Job, states: int) -> Piece:
         """Return a quick piece, or its final code if that is waited for."""
         facts = piece.facts
-        if self._waits_for(job.seconds, facts.width, states):
+        if self._waits_for(facts.to_come, facts.width, states):
             BACKGROUND.wait_for(job)
             return self._pieces[facts.dtype, facts.width]
         job.uses += 1 if states else 0
@@ -205,39 +198,44 @@ class NativeProgram:
         return None if entry is None else self._piece(entry, key, from_cache=True)
 
     def _make(self, dtype: Dtype, width: int, states: int) -> Piece:
-        module = self.module(dtype, width)
-        seconds = seconds_for(module.text)
-        quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
-        if quick:
-            code, taken = assembled(in_short_blocks(module.text), level=QUICK_LEVEL)
-        else:
-            code, taken = assembled(module.text)
-        facts = Facts(module.shape, width, dtype, module.scratch, taken, self.signature, quick)
-        entry, key = Entry(facts, code, module.text if quick else ""), self._key(dtype, width)
+        with without_garbage():
+            seconds = seconds_for(lines_of(self.code, self._chosen_shape))
+            quick = begins_quickly(seconds, self._chosen_shape)
+            quick = quick and not self._waits_for(seconds, width, states)
+            shape = QUICK_SHAPE if quick else self._chosen_shape
+            module = write_module(self.code, Lanes(width, dtype), shape)
+        code, taken = assembled(module.text)
+        to_come = seconds if quick else 0.0
+        facts = Facts(shape, width, dtype, module.scratch, taken, self.signature, quick, to_come)
+        entry, key = Entry(facts, code), self._key(dtype, width)
         write_entry(key, entry, self._label(facts))
         return self._piece(entry, key, from_cache=False)
 
     def _piece(self, entry: Entry, key: str | None, *, from_cache: bool) -> Piece:
         """Return the piece of an entry, with the job for its final code if it is a quick one."""
-        facts, code, text = entry
-        job = self._job(facts, text, key) if facts.quick else None
+        facts, code = entry
+        job = self._job(facts, key) if facts.quick else None
         return Piece(facts, len(code), from_cache, loaded(code), [], job)
 
-    def _job(self, facts: Facts, text: str, key: str | None) -> Job:
+    def _job(self, facts: Facts, key: str | None) -> Job:
         """Return the job that makes the final code; nothing is made for a program that is gone."""
         program, level, label = ref(self), chosen_level(), self._label(facts)
 
         def make() -> None:
-            if program() is not None:
-                made = final_piece(facts, text, level, key, label)
-                if (still := program()) is not None:
-                    still._replace(made)
+            if (there := program()) is not None:
+                there._replace(final_piece(facts, there._final_module, level, key, label))
 
         def withdraw() -> None:
-            if (still := program()) is not None:
-                still._hide(facts)
+            if (there := program()) is not None:
+                there._hide(facts)
 
-        return Job(label, seconds_for(text), make, withdraw)
+        return Job(label, facts.to_come, make, withdraw)
+
+    def _final_module(self, facts: Facts) -> Module:
+        """Return the text of final code; a program whose quick code came from the cache is traced first."""
+        with COMPILING:  # as locks of cached properties are not, this one is held in forks
+            code, shape = self.code, self._chosen_shape
+        return write_module(code, Lanes(facts.width, facts.dtype), shape)
 
     def _label(self, facts: Facts) -> str:
         return f"{self.source.label}, {facts.dtype} × {facts.width}"

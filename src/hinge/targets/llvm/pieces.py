@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from hinge.targets.llvm import cache
 from hinge.targets.llvm.background import Job
 from hinge.targets.llvm.batch import aligned
 from hinge.targets.llvm.machine import Loaded, assembled_beside, loaded
-from hinge.targets.llvm.module import Shape
+from hinge.targets.llvm.module import Module, Shape
 from hinge.targets.llvm.text import Dtype
 from hinge.targets.llvm.threads import run_parts
 from hinge.targets.signature import Signature
@@ -31,7 +30,7 @@ RUN = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Facts:
-    """Metadata of a piece of machine code; `quick` if better code is to come."""
+    """Metadata of a piece of machine code; `quick` if better code is to come, in so many seconds."""
 
     shape: Shape
     width: int
@@ -40,6 +39,7 @@ class Facts:
     seconds: float
     signature: Signature
     quick: bool = False
+    to_come: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +98,10 @@ class Piece:
 
 
 class Entry(NamedTuple):
-    """What the cache has of a piece; the text of its module if final code is still to be made of it."""
+    """What the cache has of a piece."""
 
     facts: Facts
     code: bytes
-    text: str
 
 
 def read_entry(key: str | None) -> Entry | None:
@@ -110,29 +109,29 @@ def read_entry(key: str | None) -> Entry | None:
     payload = cache.load(key) if key else None
     if not payload:
         return None
-    head, _, rest = payload.partition(b"\n")
+    head, _, code = payload.partition(b"\n")
     facts = json.loads(head)
-    length, signature = facts.pop("length"), facts.pop("signature")
+    signature = facts.pop("signature")
     signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
-    found = Facts(**facts, signature=Signature(**signature))
-    text = zlib.decompress(rest[length:]).decode() if found.quick else ""
-    return Entry(found, rest[:length], text)
+    return Entry(Facts(**facts, signature=Signature(**signature)), code)
 
 
 def write_entry(key: str | None, entry: Entry, label: str) -> None:
     """Store an entry, in the place of one that was there."""
     if key is not None:
-        head = json.dumps({**asdict(entry.facts), "length": len(entry.code)}).encode()
-        text = zlib.compress(entry.text.encode(), 1) if entry.facts.quick else b""
-        cache.store(key, b"".join((head, b"\n", entry.code, text)), label)
+        cache.store(key, b"\n".join((json.dumps(asdict(entry.facts)).encode(), entry.code)), label)
 
 
-def final_piece(quick: Facts, text: str, level: int, key: str | None, label: str) -> Piece:
-    """Return the final code of a module: that of another process, or made now beside other threads."""
+def final_piece(
+    quick: Facts, write: Callable[[Facts], Module], level: int, key: str | None, label: str
+) -> Piece:
+    """Return the final code of a program: that of another process, or made now beside other threads."""
     entry = read_entry(key)
     is_there = entry is not None and not entry.facts.quick
     if entry is None or not is_there:
-        code, seconds = assembled_beside(text, level)
-        entry = Entry(replace(quick, seconds=seconds, quick=False), code, "")
+        module = write(quick)
+        code, seconds = assembled_beside(module.text, level)
+        made = {"shape": module.shape, "scratch": module.scratch, "seconds": seconds}
+        entry = Entry(replace(quick, **made, quick=False, to_come=0.0), code)
         write_entry(key, entry, label)
     return Piece(entry.facts, len(entry.code), is_there, loaded(entry.code), [])
