@@ -18,9 +18,12 @@ from hinge.errors import ArgumentError
 from hinge.targets import Traced
 from hinge.targets.llvm import cache, pieces, tiers
 from hinge.targets.llvm.background import BACKGROUND, Background, Job
+from hinge.targets.llvm.module import write_module
 from hinge.targets.llvm.native_program import NativeProgram
+from hinge.targets.llvm.text import Lanes
 from tests.targets.llvm.codes import random_code
 from tests.targets.llvm.running import bits, blending
+from tests.tiers import daily
 
 SHAPES = ("U", "H", "R")
 
@@ -105,9 +108,30 @@ def test_quick_code_reads_tables():
     f = program()
     f(given(f))
     assert f._pieces["float64", 1].facts.shape == "T"
-    tabled = program(None, None, shape="T")
-    tabled(given(tabled))
-    assert not is_quick(tabled)  # it is what was asked for
+
+
+@pytest.mark.parametrize("seeds", daily([range(2, 8), range(8, 300)], lambda k, case: k == 0))
+def test_more_quick_code_gives_the_same_bits(seeds):
+    for seed in seeds:
+        code = random_code(seed)
+        quick, final = program(code, None), program(code, None, wait=True)
+        x = given(quick, 3)
+        assert same_bits(quick(x), final(x)), seed
+
+
+def test_blocks_of_quick_code_are_short_and_change_no_bit(monkeypatch):
+    monkeypatch.setattr(tiers, "LONGEST_BLOCK", 5)
+    code = random_code(4)
+    quick, final = program(code, None), program(code, None, wait=True)
+    text = write_module(code, Lanes(1), "T").text
+    assert tiers.in_short_blocks(text).count("br ") > text.count("br ") + text.count("\n") / 10
+    x = given(quick, 37)
+    assert same_bits(quick(x), final(x))
+
+
+def test_short_modules_are_left_alone():
+    text = program().module("float64", 1).text
+    assert tiers.in_short_blocks(text) is text
 
 
 def test_the_same_for_a_robot():
@@ -457,3 +481,13 @@ def test_a_process_that_ends_soon_does_not_wait(tmp_path, monkeypatch):
 def test_children_forked_while_llvm_is_at_work_compile(tmp_path):
     status, errors, _ = run_script(FORKING, tmp_path, 1e-6)
     assert (status, errors) == (0, "")
+
+
+def test_blocks_of_one_name_in_two_functions_are_cut_apart(monkeypatch):
+    """A phi names blocks of its own function."""
+    monkeypatch.setattr(tiers, "LONGEST_BLOCK", 3)
+    long = "\n".join(f"  %x{k} = add i64 {k}, 1" for k in range(6))
+    head, end = "define i64 @f() {\nentry:\n", "  br label %after\nafter:\n  %y = phi i64 [ 0, %entry ]\n}\n"
+    first, second = tiers.in_short_blocks(f"{head}{end}{head}{long}\n{end}").split("define")[1:]
+    assert "%entry ]" in first and "cut" not in first
+    assert "%entry ]" not in second and second.count("cut") > 2

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from ctypes import string_at
 from dataclasses import dataclass
 from functools import cache as remember
+from functools import lru_cache
 from threading import RLock
 from time import perf_counter
 from typing import Any
@@ -95,6 +96,12 @@ def kept_or_assembled(text: str, label: str) -> bytes:
     return code
 
 
+@lru_cache(maxsize=64)
+def common_object(text: str, label: str) -> bytes:
+    """Return what `kept_or_assembled` returns, of a module that many programs share."""
+    return kept_or_assembled(text, label)
+
+
 def assembly(text: str, host: Host | None = None, level: int | None = None) -> str:
     """Return a module as assembly for people."""
     with COMPILING:
@@ -119,10 +126,11 @@ class Loaded:
     address: int
 
 
-def loaded(code: bytes, function: str = "run") -> Loaded:
-    """Load an object file with this function into memory."""
+def loaded(*code: bytes, function: str = "run") -> Loaded:
+    """Load object files, one of them with this function, into memory."""
     with COMPILING:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        for one in code:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(one))
         engine.finalize_object()
         return Loaded(engine, engine.get_function_address(function))

@@ -12,6 +12,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
+from time import perf_counter
 from typing import Any
 from weakref import ref
 
@@ -25,9 +26,18 @@ from hinge.targets.llvm.background import BACKGROUND, Job
 from hinge.targets.llvm.batch import apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import Kernels, make_entry
 from hinge.targets.llvm.host import chosen_level, made_for, this_host
-from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly, loaded
+from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly
 from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, lines_of, write_module
-from hinge.targets.llvm.pieces import Entry, Facts, Piece, final_piece, read_entry, write_entry
+from hinge.targets.llvm.pieces import (
+    Entry,
+    Facts,
+    Piece,
+    final_piece,
+    piece_of,
+    quick_objects,
+    read_entry,
+    write_entry,
+)
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import split, threads
 from hinge.targets.llvm.tiers import QUICK_SHAPE, begins_quickly, loses_too_much, seconds_for, waits
@@ -200,12 +210,12 @@ class NativeProgram:
     def _make(self, dtype: Dtype, width: int, states: int) -> Piece:
         with without_garbage():
             seconds = seconds_for(lines_of(self.code, self._chosen_shape))
-            quick = begins_quickly(seconds, self._chosen_shape)
-            quick = quick and not self._waits_for(seconds, width, states)
+            quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
             shape = QUICK_SHAPE if quick else self._chosen_shape
             module = write_module(self.code, Lanes(width, dtype), shape)
-        code, taken = assembled(module.text)
-        to_come = seconds if quick else 0.0
+        started = perf_counter()
+        code = quick_objects(module) if quick else (assembled(module.text)[0],)
+        taken, to_come = perf_counter() - started, seconds if quick else 0.0
         facts = Facts(shape, width, dtype, module.scratch, taken, self.signature, quick, to_come)
         entry, key = Entry(facts, code), self._key(dtype, width)
         write_entry(key, entry, self._label(facts))
@@ -213,9 +223,8 @@ class NativeProgram:
 
     def _piece(self, entry: Entry, key: str | None, *, from_cache: bool) -> Piece:
         """Return the piece of an entry, with the job for its final code if it is a quick one."""
-        facts, code = entry
-        job = self._job(facts, key) if facts.quick else None
-        return Piece(facts, len(code), from_cache, loaded(code), [], job)
+        job = self._job(entry.facts, key) if entry.facts.quick else None
+        return piece_of(entry, job, from_cache=from_cache)
 
     def _job(self, facts: Facts, key: str | None) -> Job:
         """Return the job that makes the final code; nothing is made for a program that is gone."""

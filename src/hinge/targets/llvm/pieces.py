@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.background import Job
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.machine import Loaded, assembled_beside, loaded
+from hinge.targets.llvm.machine import Loaded, assembled, assembled_beside, common_object, loaded
 from hinge.targets.llvm.module import Module, Shape
 from hinge.targets.llvm.text import Dtype
 from hinge.targets.llvm.threads import run_parts
+from hinge.targets.llvm.tiers import QUICK_LEVEL, in_short_blocks
 from hinge.targets.signature import Signature
 
 Array = NDArray[Any]
@@ -98,10 +100,10 @@ class Piece:
 
 
 class Entry(NamedTuple):
-    """What the cache has of a piece."""
+    """What the cache has of a piece: its object files."""
 
     facts: Facts
-    code: bytes
+    code: tuple[bytes, ...]
 
 
 def read_entry(key: str | None) -> Entry | None:
@@ -111,15 +113,24 @@ def read_entry(key: str | None) -> Entry | None:
         return None
     head, _, code = payload.partition(b"\n")
     facts = json.loads(head)
-    signature = facts.pop("signature")
+    signature, lengths = facts.pop("signature"), facts.pop("lengths")
     signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
-    return Entry(Facts(**facts, signature=Signature(**signature)), code)
+    ends = accumulate(lengths, initial=0)
+    objects = tuple(code[start:end] for start, end in pairwise(ends))
+    return Entry(Facts(**facts, signature=Signature(**signature)), objects)
 
 
 def write_entry(key: str | None, entry: Entry, label: str) -> None:
     """Store an entry, in the place of one that was there."""
     if key is not None:
-        cache.store(key, b"\n".join((json.dumps(asdict(entry.facts)).encode(), entry.code)), label)
+        head = json.dumps({**asdict(entry.facts), "lengths": list(map(len, entry.code))}).encode()
+        cache.store(key, b"".join((head, b"\n", *entry.code)), label)
+
+
+def quick_objects(module: Module) -> tuple[bytes, ...]:
+    """Return quick code: the module itself at level 0, and what runs its rows, which programs share."""
+    steps = common_object(module.steps, "steps of quick code")
+    return assembled(in_short_blocks(module.text), level=QUICK_LEVEL)[0], steps
 
 
 def final_piece(
@@ -132,6 +143,11 @@ def final_piece(
         module = write(quick)
         code, seconds = assembled_beside(module.text, level)
         made = {"shape": module.shape, "scratch": module.scratch, "seconds": seconds}
-        entry = Entry(replace(quick, **made, quick=False, to_come=0.0), code)
+        entry = Entry(replace(quick, **made, quick=False, to_come=0.0), (code,))
         write_entry(key, entry, label)
-    return Piece(entry.facts, len(entry.code), is_there, loaded(entry.code), [])
+    return piece_of(entry, from_cache=is_there)
+
+
+def piece_of(entry: Entry, job: Job | None = None, *, from_cache: bool) -> Piece:
+    """Return the code of an entry in memory."""
+    return Piece(entry.facts, sum(map(len, entry.code)), from_cache, loaded(*entry.code), [], job)

@@ -2,13 +2,15 @@
 
 Each step of each call is a row: where its result goes, and where its operands are. A sum, a product and both
 fused are all x y + z, with 1 for a factor or −0 for the summand and perhaps other signs, which changes no bit
-of them; so nearly all rows are run by one loop without branches. The text does not grow with the code, so
-that it is compiled at once; it runs some three times as long as the other shapes.
+of them; so nearly all rows are run by one loop without branches. The function that runs rows is a module of
+its own, the same for all programs with the same kinds of operations, so that it is compiled once. What is
+left is little text, and it runs some three times as long as the other shapes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,12 @@ from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Run
 from hinge.targets.llvm.rolled import placed
 from hinge.targets.llvm.straight import write_operation
-from hinge.targets.llvm.text import Writer
+from hinge.targets.llvm.text import Lanes, Writer, whole_text
 
 Integers = NDArray[np.int64]
 
+#: The function that runs rows.
+STEPS = "hinge_steps"
 #: The numbers of a row. An operation with more operands than fit takes several rows.
 ROW = 4
 #: x y + z, what most rows are; a row for another operation has its name.
@@ -186,59 +190,79 @@ class Tabled(InMemory):
         rows[:, :, 3] += steps.signs >> 1
         return rows
 
-    # Loops.
-
     def _stretch(self, calls: Sequence[Call]) -> None:
-        """Write the loop over the rows of some calls, with a loop over those of one kind inside."""
+        """Write the run over the rows of some calls."""
         if not calls:
             return
-        w = self.w
         rows, kinds = self._rows(calls)
-        if not len(rows):
-            return
-        order = {kind: n for n, kind in enumerate(dict.fromkeys(kinds))}
-        numbers = np.array([order[k] for k in kinds])
+        order = {kind: n for n, kind in enumerate(self.kinds)}
+        numbers = np.array([order[k] for k in kinds], np.int64)
         starts = np.flatnonzero(np.diff(numbers, prepend=-1))
         lengths = np.diff(starts, append=len(numbers))
         per = np.array([_rows_of(kind) for kind in order])[numbers[starts]]
         segments = self.integers(np.column_stack([numbers[starts], starts, lengths // per]).ravel())
+        self.w.declared[f"declare void @{STEPS}(ptr, ptr, ptr, i64)"] = None
         table = self.integers(rows.ravel())
-        with w.loop(0, len(starts)) as s:
-            segment = w.at(segments, w.let(f"mul i64 {s}, 3"), "i32")
-            which, first, count = (self.integer_at(segment, k) for k in range(3))
-            start = w.at(table, w.let(f"mul i64 {first}, {ROW}"), "i32")
-            labels, done = [w.block("kind") for _ in order], w.block("done")
-            cases = " ".join(f"i64 {n}, label %{label}" for n, label in enumerate(labels))
-            w.do(f"switch i64 {which}, label %{done} [ {cases} ]")
-            for label, kind in zip(labels, order, strict=True):
-                w.start(label)
-                with w.loop(0, count) as n, w.own_circles():
-                    self._step(kind, w.at(start, w.let(f"mul i64 {n}, {ROW * _rows_of(kind)}"), "i32"))
-                w.do(f"br label %{done}")
-            w.start(done)
+        self.w.do(f"call void @{STEPS}(ptr %scratch, ptr {table}, ptr {segments}, i64 {len(starts)})")
 
-    def _step(self, kind: str, row: str) -> None:
-        """Write the operation of a row."""
-        w = self.w
-        numbers = [w.let(f"load i32, ptr {w.at(row, k, 'i32')}") for k in range(1 + _operands(kind))]
-        if kind == SUM:
-            found = w.fma(self._signed(numbers[1]), w.load(self._at(numbers[2])), self._signed(numbers[3]))
-        else:
-            found = write_operation(w, OPS[kind], [w.load(self._at(n)) for n in numbers[1:]])
-        w.store(found, self._at(numbers[0]))
+    @cached_property
+    def kinds(self) -> list[str]:
+        """The kinds of rows, in the order of their numbers."""
+        return sorted({kind for s in self.steps.values() for kind in s.kinds})
 
-    def _at(self, place: str) -> str:
-        return self.w.let(f"getelementptr i8, ptr %scratch, i32 {place}")
 
-    def _signed(self, place: str) -> str:
-        """Write the value of a place, negated if its last bit is set."""
-        w, whole = self.w, f"i{self.w.lanes.bits}"
-        value = w.load(self._at(w.let(f"and i32 {place}, -2")))
-        sign = w.let(f"and i32 {place}, 1")
-        wide = sign if w.lanes.bits == 32 else w.let(f"zext i32 {sign} to {whole}")
-        sign = w.let(f"shl {whole} {wide}, {w.lanes.bits - 1}")
-        signs = w.as_integer(w.spread(w.let(f"bitcast {whole} {sign} to {w.lanes.scalar}")))
-        return w.as_value(w.integer("xor", w.as_integer(value), signs))
+def write_steps(lanes: Lanes, kinds: Sequence[str]) -> str:
+    """Return the module of the function that runs rows of these kinds.
+
+    Segments are runs of rows of a kind: its number, the first row, and how many operations they are.
+    """
+    w = Writer(lanes)
+    with w.loop(0, "%count") as s:
+        segment = w.at("%segments", w.let(f"mul i64 {s}, 3"), "i32")
+        which, first, count = (_integer_at(w, segment, k) for k in range(3))
+        start = w.at("%table", w.let(f"mul i64 {first}, {ROW}"), "i32")
+        labels, done = [w.block("kind") for _ in kinds], w.block("done")
+        cases = " ".join(f"i64 {n}, label %{label}" for n, label in enumerate(labels))
+        w.do(f"switch i64 {which}, label %{done} [ {cases} ]")
+        for label, kind in zip(labels, kinds, strict=True):
+            w.start(label)
+            with w.loop(0, count) as n, w.own_circles():
+                _write_step(w, kind, w.at(start, w.let(f"mul i64 {n}, {ROW * _rows_of(kind)}"), "i32"))
+            w.do(f"br label %{done}")
+        w.start(done)
+    w.do("ret void")
+    head = f"define void @{STEPS}(ptr noalias %scratch, ptr %table, ptr %segments, i64 %count)"
+    return whole_text(w, head)
+
+
+def _write_step(w: Writer, kind: str, row: str) -> None:
+    """Write the operation of a row."""
+    numbers = [w.let(f"load i32, ptr {w.at(row, k, 'i32')}") for k in range(1 + _operands(kind))]
+    if kind == SUM:
+        found = w.fma(_signed(w, numbers[1]), w.load(_at(w, numbers[2])), _signed(w, numbers[3]))
+    else:
+        found = write_operation(w, OPS[kind], [w.load(_at(w, n)) for n in numbers[1:]])
+    w.store(found, _at(w, numbers[0]))
+
+
+def _at(w: Writer, place: str) -> str:
+    return w.let(f"getelementptr i8, ptr %scratch, i32 {place}")
+
+
+def _integer_at(w: Writer, table: str, k: int) -> str:
+    narrow = w.let(f"load i32, ptr {w.at(table, k, 'i32')}")
+    return w.let(f"sext i32 {narrow} to i64")
+
+
+def _signed(w: Writer, place: str) -> str:
+    """Write the value of a place, negated if its last bit is set."""
+    whole = f"i{w.lanes.bits}"
+    value = w.load(_at(w, w.let(f"and i32 {place}, -2")))
+    sign = w.let(f"and i32 {place}, 1")
+    wide = sign if w.lanes.bits == 32 else w.let(f"zext i32 {sign} to {whole}")
+    sign = w.let(f"shl {whole} {wide}, {w.lanes.bits - 1}")
+    signs = w.as_integer(w.spread(w.let(f"bitcast {whole} {sign} to {w.lanes.scalar}")))
+    return w.as_value(w.integer("xor", w.as_integer(value), signs))
 
 
 def _alone(c: Call | DenseCall) -> Run | DenseCall:
