@@ -126,11 +126,24 @@ class Loaded:
     address: int
 
 
-def loaded(*code: bytes, function: str = "run") -> Loaded:
-    """Load object files, one of them with this function, into memory."""
+def loaded(code: bytes, function: str = "run") -> Loaded:
+    """Load an object file with this function into memory."""
     with COMPILING:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_machine(this_host(), 1))
-        for one in code:
-            engine.add_object_file(llvm.ObjectFileRef.from_data(one))
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         return Loaded(engine, engine.get_function_address(function))
+
+
+_COMMON: dict[str, Loaded] = {}
+
+
+def provide(function: str, code: bytes) -> None:
+    """Let code that is loaded from now on call a function of this name, which stays in memory.
+
+    Two object files in one engine would share what LLVM calls the global offset table, and mix it up.
+    """
+    with COMPILING:
+        if function not in _COMMON:
+            _COMMON[function] = found = loaded(code, function)
+            llvm.add_symbol(function, found.address)

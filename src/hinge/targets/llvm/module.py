@@ -20,7 +20,7 @@ from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Run, segments, written
 from hinge.targets.llvm.rolled import Rolled
 from hinge.targets.llvm.solve import is_written_out, operations_of
-from hinge.targets.llvm.tabled import Tabled, write_steps
+from hinge.targets.llvm.tabled import Common, Tabled
 from hinge.targets.llvm.text import Lanes, Writer, whole_text
 from hinge.targets.llvm.unrolled import Unrolled
 
@@ -53,12 +53,12 @@ SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 
 
 @dataclass(frozen=True)
 class Module:
-    """The text of a module, the size of its scratch (in values), its shape, and a module that it needs."""
+    """The text of a module, the size of its scratch (in values), its shape, and what it calls."""
 
     text: str
     scratch: int
     shape: Shape
-    steps: str = ""
+    common: Common | None = None
 
 
 def choose_shape(code: Code) -> Shape:
@@ -114,9 +114,9 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
             states.store(Rows.at(w, *array, state, len(values)), values)
     w.do("ret void")
     grows = shape in ("U", "H") and len(w.lines) >= LONG_TEXT
-    steps = write_steps(lanes, states.kinds) if isinstance(states, Tabled) else ""
+    common = states.common if isinstance(states, Tabled) else None
     text = whole_text(w, f"define void @run({SIGNATURE})", ROOM if grows else "")
-    return Module(text, states.places.size, shape, steps)
+    return Module(text, states.places.size, shape, common)
 
 
 def _shaped(w: Writer, code: Code, shape: Shape) -> InMemory:

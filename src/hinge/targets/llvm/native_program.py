@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
-from time import perf_counter
 from typing import Any
 from weakref import ref
 
@@ -34,7 +34,7 @@ from hinge.targets.llvm.pieces import (
     Piece,
     final_piece,
     piece_of,
-    quick_objects,
+    quick_entry,
     read_entry,
     write_entry,
 )
@@ -213,11 +213,13 @@ class NativeProgram:
             quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
             shape = QUICK_SHAPE if quick else self._chosen_shape
             module = write_module(self.code, Lanes(width, dtype), shape)
-        started = perf_counter()
-        code = quick_objects(module) if quick else (assembled(module.text)[0],)
-        taken, to_come = perf_counter() - started, seconds if quick else 0.0
-        facts = Facts(shape, width, dtype, module.scratch, taken, self.signature, quick, to_come)
-        entry, key = Entry(facts, code), self._key(dtype, width)
+        facts = Facts(shape, width, dtype, module.scratch, 0.0, self.signature, quick, quick * seconds)
+        if quick:
+            entry = quick_entry(module, facts)
+        else:
+            code, taken = assembled(module.text)
+            entry = Entry(replace(facts, seconds=taken), code)
+        key = self._key(dtype, width)
         write_entry(key, entry, self._label(facts))
         return self._piece(entry, key, from_cache=False)
 

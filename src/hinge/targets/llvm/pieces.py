@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.background import Job
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.machine import Loaded, assembled, assembled_beside, common_object, loaded
+from hinge.targets.llvm.machine import Loaded, assembled, assembled_beside, common_object, loaded, provide
 from hinge.targets.llvm.module import Module, Shape
 from hinge.targets.llvm.text import Dtype
 from hinge.targets.llvm.threads import run_parts
@@ -32,7 +31,10 @@ RUN = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Facts:
-    """Metadata of a piece of machine code; `quick` if better code is to come, in so many seconds."""
+    """Metadata of a piece of machine code; `quick` if better code is to come, in so many seconds.
+
+    `calls` is the name of a function that it calls.
+    """
 
     shape: Shape
     width: int
@@ -42,6 +44,7 @@ class Facts:
     signature: Signature
     quick: bool = False
     to_come: float = 0.0
+    calls: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +103,11 @@ class Piece:
 
 
 class Entry(NamedTuple):
-    """What the cache has of a piece: its object files."""
+    """What the cache has of a piece: its object file, and that of the function that it calls, if any."""
 
     facts: Facts
-    code: tuple[bytes, ...]
+    code: bytes
+    common: bytes = b""
 
 
 def read_entry(key: str | None) -> Entry | None:
@@ -113,24 +117,24 @@ def read_entry(key: str | None) -> Entry | None:
         return None
     head, _, code = payload.partition(b"\n")
     facts = json.loads(head)
-    signature, lengths = facts.pop("signature"), facts.pop("lengths")
+    signature, length = facts.pop("signature"), facts.pop("length")
     signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
-    ends = accumulate(lengths, initial=0)
-    objects = tuple(code[start:end] for start, end in pairwise(ends))
-    return Entry(Facts(**facts, signature=Signature(**signature)), objects)
+    return Entry(Facts(**facts, signature=Signature(**signature)), code[:length], code[length:])
 
 
 def write_entry(key: str | None, entry: Entry, label: str) -> None:
     """Store an entry, in the place of one that was there."""
     if key is not None:
-        head = json.dumps({**asdict(entry.facts), "lengths": list(map(len, entry.code))}).encode()
-        cache.store(key, b"".join((head, b"\n", *entry.code)), label)
+        head = json.dumps({**asdict(entry.facts), "length": len(entry.code)}).encode()
+        cache.store(key, b"".join((head, b"\n", entry.code, entry.common)), label)
 
 
-def quick_objects(module: Module) -> tuple[bytes, ...]:
+def quick_entry(module: Module, facts: Facts) -> Entry:
     """Return quick code: the module itself at level 0, and what runs its rows, which programs share."""
-    steps = common_object(module.steps, "steps of quick code")
-    return assembled(in_short_blocks(module.text), level=QUICK_LEVEL)[0], steps
+    assert module.common is not None
+    common = common_object(module.common.text, "steps of quick code")
+    code, seconds = assembled(in_short_blocks(module.text), level=QUICK_LEVEL)
+    return Entry(replace(facts, seconds=seconds, calls=module.common.name), code, common)
 
 
 def final_piece(
@@ -143,11 +147,14 @@ def final_piece(
         module = write(quick)
         code, seconds = assembled_beside(module.text, level)
         made = {"shape": module.shape, "scratch": module.scratch, "seconds": seconds}
-        entry = Entry(replace(quick, **made, quick=False, to_come=0.0), (code,))
+        entry = Entry(replace(quick, **made, quick=False, to_come=0.0, calls=""), code)
         write_entry(key, entry, label)
     return piece_of(entry, from_cache=is_there)
 
 
 def piece_of(entry: Entry, job: Job | None = None, *, from_cache: bool) -> Piece:
     """Return the code of an entry in memory."""
-    return Piece(entry.facts, sum(map(len, entry.code)), from_cache, loaded(*entry.code), [], job)
+    facts, code, common = entry
+    if facts.calls:
+        provide(facts.calls, common)
+    return Piece(facts, len(code), from_cache, loaded(code), [], job)

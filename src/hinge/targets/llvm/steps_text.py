@@ -288,6 +288,6 @@ over:
 @remember
 def roll(dtype: Dtype) -> Any:
     """Return the loop as ctypes calls it, without the GIL; made or read from the cache on first use."""
-    found = loaded(kept_or_assembled(text(dtype), f"the loop over steps, {dtype}"), function="roll")
+    found = loaded(kept_or_assembled(text(dtype), f"the loop over steps, {dtype}"), "roll")
     found.engine.detach()  # the code is never freed: it may run until the very end
     return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 6)(found.address)

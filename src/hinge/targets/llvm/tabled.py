@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from hashlib import sha256
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,6 @@ from hinge.targets.llvm.text import Lanes, Writer, whole_text
 
 Integers = NDArray[np.int64]
 
-#: The function that runs rows.
-STEPS = "hinge_steps"
 #: The numbers of a row. An operation with more operands than fit takes several rows.
 ROW = 4
 #: x y + z, what most rows are; a row for another operation has its name.
@@ -36,6 +35,13 @@ SUM = "fma"
 FACTOR, SUMMAND = 1, 2
 #: The summand of a product without one.
 NOTHING = -0.0
+
+
+class Common(NamedTuple):
+    """A function that many modules call, and the text of its own module."""
+
+    name: str
+    text: str
 
 
 class Steps:
@@ -201,18 +207,24 @@ class Tabled(InMemory):
         lengths = np.diff(starts, append=len(numbers))
         per = np.array([_rows_of(kind) for kind in order])[numbers[starts]]
         segments = self.integers(np.column_stack([numbers[starts], starts, lengths // per]).ravel())
-        self.w.declared[f"declare void @{STEPS}(ptr, ptr, ptr, i64)"] = None
+        name = self.common.name
+        self.w.declared[f"declare void @{name}(ptr, ptr, ptr, i64)"] = None
         table = self.integers(rows.ravel())
-        self.w.do(f"call void @{STEPS}(ptr %scratch, ptr {table}, ptr {segments}, i64 {len(starts)})")
+        self.w.do(f"call void @{name}(ptr %scratch, ptr {table}, ptr {segments}, i64 {len(starts)})")
 
     @cached_property
     def kinds(self) -> list[str]:
         """The kinds of rows, in the order of their numbers."""
         return sorted({kind for s in self.steps.values() for kind in s.kinds})
 
+    @cached_property
+    def common(self) -> Common:
+        """The function that runs rows."""
+        return write_steps(self.w.lanes, self.kinds)
 
-def write_steps(lanes: Lanes, kinds: Sequence[str]) -> str:
-    """Return the module of the function that runs rows of these kinds.
+
+def write_steps(lanes: Lanes, kinds: Sequence[str]) -> Common:
+    """Return the module of the function that runs rows of these kinds, whose name tells what it does.
 
     Segments are runs of rows of a kind: its number, the first row, and how many operations they are.
     """
@@ -231,8 +243,9 @@ def write_steps(lanes: Lanes, kinds: Sequence[str]) -> str:
             w.do(f"br label %{done}")
         w.start(done)
     w.do("ret void")
-    head = f"define void @{STEPS}(ptr noalias %scratch, ptr %table, ptr %segments, i64 %count)"
-    return whole_text(w, head)
+    text = whole_text(w, "define void @{name}(ptr noalias %scratch, ptr %table, ptr %segments, i64 %count)")
+    name = f"hinge_steps_{sha256(text.encode()).hexdigest()[:32]}"
+    return Common(name, text.replace("{name}", name, 1))
 
 
 def _write_step(w: Writer, kind: str, row: str) -> None:

@@ -148,7 +148,7 @@ def _text() -> str:
 
 def _compile(text: str) -> tuple[int, int]:
     """Return the addresses of the functions; their code is never freed, as it may run until exit."""
-    found = loaded(kept_or_assembled(text, "the way in from Python"), function="entry")
+    found = loaded(kept_or_assembled(text, "the way in from Python"), "entry")
     addresses = found.address, found.engine.get_function_address("dispatch")
     found.engine.detach()
     return addresses
