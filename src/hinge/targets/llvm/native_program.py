@@ -2,7 +2,7 @@
 
 There is one piece of machine code for one state and one for W states at once, each in double and in single
 precision, compiled on first use and cached on disk. Any number of lanes gives the same bits. A large program
-begins with quick code; from its second call on the final code is made in the background, put in its place
+begins with quick code, which reads tables; from its second call on the final code is made in the background, put in its place
 between calls, and stored.
 """
 
