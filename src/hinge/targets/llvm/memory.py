@@ -164,7 +164,7 @@ class InMemory:
         """Return a function that writes the load of the n-th of some values, n known at run time."""
         w = self.w
         of = self.places.of
-        where = self.integers([of[x.index] if type(x) is Slot else self._constant(x) for x in values])
+        where = self.integers([of[x.index] if isinstance(x, Slot) else self._constant(x) for x in values])
         signs = [-1.0 if type(x) is Slot and x.negative else 1.0 for x in values]
         negative = self.numbers(signs) if -1.0 in signs else None
 
