@@ -106,7 +106,7 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
             Rows.at(w, *array, state, len(slots))
             for array, slots in zip(inputs, code.inputs.values(), strict=True)
         ]
-        states = _shaped(w, code, shape)
+        states = shaped(w, code, shape)
         states.load(rows)
         states.run()
         for array, result in zip(outputs, code.results, strict=True):
@@ -119,7 +119,8 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
     return Module(text, states.places.size, shape, common)
 
 
-def _shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
+def shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
+    """Return a block of states in a shape."""
     if shape == "U":
         return Unrolled(w, code)
     if shape == "T":
