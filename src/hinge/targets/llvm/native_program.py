@@ -2,8 +2,8 @@
 
 There is one piece of machine code for one state and one for W states at once, each in double and in single
 precision, compiled on first use and cached on disk. Any number of lanes gives the same bits. A large program
-begins with quick code, which reads tables; from its second call on the final code is made in the background, put in its place
-between calls, and stored.
+begins with quick code, which reads tables; from its second call on the final code is made in the background,
+put in its place between calls, and stored.
 """
 
 from __future__ import annotations
