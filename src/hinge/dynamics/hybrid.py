@@ -131,7 +131,8 @@ def _of_own_code(
 
     def call(q: ArrayLike) -> Partition:
         found = entry(q)
-        return Partition(found["S_aa"], found["S_ap"], found["S_pp"], active.copy(), passive.copy())
+        parts = found["S_aa"], found["S_ap"], found["S_pp"], active.copy(), passive.copy()
+        return tuple.__new__(Partition, parts)  # half a microsecond less than by its constructor
 
     return call
 

@@ -37,7 +37,7 @@ from hinge.sweeps.program import (
     verify_program,
 )
 from hinge.sweeps.readout import Readout
-from hinge.sweeps.tracing import trace
+from hinge.sweeps.tracing import trace, without_garbage
 
 __all__ = [
     "Apply",
@@ -83,5 +83,6 @@ __all__ = [
     "unit_block",
     "verify_code",
     "verify_program",
+    "without_garbage",
     "zeros",
 ]

@@ -18,9 +18,12 @@ from hinge.errors import ArgumentError
 from hinge.targets import Traced
 from hinge.targets.llvm import cache, pieces, tiers
 from hinge.targets.llvm.background import BACKGROUND, Background, Job
+from hinge.targets.llvm.module import write_module
 from hinge.targets.llvm.native_program import NativeProgram
+from hinge.targets.llvm.text import Lanes
 from tests.targets.llvm.codes import random_code
 from tests.targets.llvm.running import bits, blending
+from tests.tiers import daily
 
 SHAPES = ("U", "H", "R")
 
@@ -101,12 +104,26 @@ def test_both_tiers_give_the_same_bits(seed, shape, dtype):
     assert not any(p.facts.quick for p in final._pieces.values())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_blocks_of_quick_code_are_short_and_change_no_bit(shape, monkeypatch):
+def test_quick_code_reads_tables():
+    f = program()
+    f(given(f))
+    assert f._pieces["float64", 1].facts.shape == "T"
+
+
+@pytest.mark.parametrize("seeds", daily([range(2, 8), range(8, 300)], lambda k, case: k == 0))
+def test_more_quick_code_gives_the_same_bits(seeds):
+    for seed in seeds:
+        code = random_code(seed)
+        quick, final = program(code, None), program(code, None, wait=True)
+        x = given(quick, 3)
+        assert same_bits(quick(x), final(x)), seed
+
+
+def test_blocks_of_quick_code_are_short_and_change_no_bit(monkeypatch):
     monkeypatch.setattr(tiers, "LONGEST_BLOCK", 5)
     code = random_code(4)
-    quick, final = program(code, None, shape=shape), program(code, None, shape=shape, wait=True)
-    text = quick.module("float64", 1).text
+    quick, final = program(code, None), program(code, None, wait=True)
+    text = write_module(code, Lanes(1), "T").text
     assert tiers.in_short_blocks(text).count("br ") > text.count("br ") + text.count("\n") / 10
     x = given(quick, 37)
     assert same_bits(quick(x), final(x))
@@ -294,22 +311,26 @@ def test_the_cache_ends_with_final_code():
     assert not is_quick(again)
 
 
-def test_quick_code_from_the_cache_is_replaced_without_tracing():
+def test_quick_code_from_the_cache_is_replaced_and_traced_for_that():
     f = program()
     wanted = f(given(f))
+    traced = []
 
-    class Untraced:
+    class Late:
         identity, label = "tiers", "blend"
 
         @property
         def code(self):
-            raise AssertionError("the code was traced")
+            traced.append(threading.current_thread() is threading.main_thread())
+            return blending()
 
-    again = NativeProgram(Untraced())
+    again = NativeProgram(Late())
     for _ in range(2):
         assert same_bits(again(given(f)), wanted)
     assert is_quick(again) and again._pieces["float64", 1].from_cache
     assert BACKGROUND.finish(60) and not is_quick(again)
+    assert traced and not any(traced)
+    assert same_bits(again(given(f)), wanted)
     assert [facts.quick for facts in entry_facts()] == [False]
 
 

@@ -68,7 +68,7 @@ class Kernels:
     def __init__(self, width: int, *, long: int, most: int) -> None:
         self.words = np.zeros(len(KERNELS), np.int64)
         self._put(width=width, long=long, most=most)
-        self._space: NDArray[Any] = np.empty(0)
+        self._spaces: list[NDArray[Any]] = []
 
     def _put(self, **words: int) -> None:
         for name, value in words.items():
@@ -77,11 +77,11 @@ class Kernels:
     def set_one(self, run: int, scratch: int) -> None:
         """Run single states and small batches with this kernel and scratch of so many doubles.
 
-        Scratch that is large enough stays, so that only one word changes while other threads may call.
+        Scratch that is large enough stays, and other scratch lives on: threads may be at work in it.
         """
-        if not self._space.size or self._space.size < scratch:
-            self._space = aligned(scratch, "float64")
-            self._put(space=self._space.ctypes.data)
+        if not self._spaces or self._spaces[-1].size < scratch:
+            self._spaces.append(aligned(scratch, "float64"))
+            self._put(space=self._spaces[-1].ctypes.data)
         self._put(one=run)
 
     def set_wide(self, run: int, scratch: int) -> None:

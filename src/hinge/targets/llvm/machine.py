@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from ctypes import string_at
 from dataclasses import dataclass
 from functools import cache as remember
+from functools import lru_cache
 from threading import RLock
 from time import perf_counter
 from typing import Any
@@ -95,6 +96,12 @@ def kept_or_assembled(text: str, label: str) -> bytes:
     return code
 
 
+@lru_cache(maxsize=64)
+def common_object(text: str, label: str) -> bytes:
+    """Return what `kept_or_assembled` returns, of a module that many programs share."""
+    return kept_or_assembled(text, label)
+
+
 def assembly(text: str, host: Host | None = None, level: int | None = None) -> str:
     """Return a module as assembly for people."""
     with COMPILING:
@@ -126,3 +133,17 @@ def loaded(code: bytes, function: str = "run") -> Loaded:
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         return Loaded(engine, engine.get_function_address(function))
+
+
+_COMMON: dict[str, Loaded] = {}
+
+
+def provide(function: str, code: bytes) -> None:
+    """Let code that is loaded from now on call a function of this name, which stays in memory.
+
+    Two object files in one engine would share what LLVM calls the global offset table, and mix it up.
+    """
+    with COMPILING:
+        if function not in _COMMON:
+            _COMMON[function] = found = loaded(code, function)
+            llvm.add_symbol(function, found.address)

@@ -46,9 +46,9 @@ class InMemory:
 
     # Tables.
 
-    def integers(self, numbers: Sequence[int]) -> str:
+    def integers(self, numbers: Sequence[int] | NDArray[np.int64]) -> str:
         """Return the address of constant integers."""
-        if not numbers:
+        if not len(numbers):
             return "null"
         return self.w.constant_bytes(np.asarray(numbers, dtype=np.int32).tobytes(), 4)
 
@@ -163,8 +163,9 @@ class InMemory:
     def _reader(self, values: Sequence[Slot | float]) -> Callable[[str], str]:
         """Return a function that writes the load of the n-th of some values, n known at run time."""
         w = self.w
-        where = self.integers([self._place(x) for x in values])
-        signs = [-1.0 if isinstance(x, Slot) and x.negative else 1.0 for x in values]
+        of = self.places.of
+        where = self.integers([of[x.index] if isinstance(x, Slot) else self._constant(x) for x in values])
+        signs = [-1.0 if type(x) is Slot and x.negative else 1.0 for x in values]
         negative = self.numbers(signs) if -1.0 in signs else None
 
         def read(n: str) -> str:
@@ -173,10 +174,8 @@ class InMemory:
 
         return read
 
-    def _place(self, x: Slot | float) -> int:
-        """Return the place of a slot, or of a constant, which is stored first."""
-        if isinstance(x, Slot):
-            return self.places.of[x.index]
+    def _constant(self, x: float) -> int:
+        """Return the place of a constant, which is stored first."""
         if x not in self._constants:
             self._constants[x] = self.places.more(1)
             self.w.store(self.w.lanes.constant(x), "%scratch", self._constants[x])

@@ -12,29 +12,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from hinge.kernels import count
-from hinge.sweeps import Call, Code
+from hinge.kernels import count, fused
+from hinge.sweeps import Call, Code, DenseCall
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.loops import Hybrid
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import segments, written
+from hinge.targets.llvm.plan import Run, segments, written
 from hinge.targets.llvm.rolled import Rolled
-from hinge.targets.llvm.text import Lanes, Writer
+from hinge.targets.llvm.solve import is_written_out, operations_of
+from hinge.targets.llvm.tabled import Common, Tabled
+from hinge.targets.llvm.text import Lanes, Writer, whole_text
 from hinge.targets.llvm.unrolled import Unrolled
 
-Shape: TypeAlias = Literal["U", "H", "R"]
+Shape: TypeAlias = Literal["U", "H", "R", "T"]
 
+#: The shapes of final code; T is that of quick code.
 SHAPES: tuple[Shape, ...] = ("U", "H", "R")
 #: Limits by number of operations: always unrolled; unrolled unless loops save much; with loops (above it only
 #: the time to compile matters).
 FEW, MOST_UNROLLED, MOST_HYBRID = 500, 4000, 16000
+#: About how many lines the answer to a law takes, and a solve with loops.
+LINES_OF_LAW, LINES_OF_LOOPS = 8000, 200
 #: Loops save much if the code with loops has at most this share of all operations: it then stays in the
 #: processor's caches.
 WORTH_LOOPS = 0.6
 
-#: Vectors that are spilled lie on the stack: aligned to cache lines, none of them straddles two, whatever the
-#: stack's position at the call.
-ALIGNED = "alignstack(64)"
 #: Where the stack grows at run time, by these few bytes, LLVM addresses spilled values from another register
 #: than the stack pointer, by instructions that are a byte shorter. Code that does not fit the instruction
 #: cache, some 30 KB, from this many lines of text on, waits for the decoder: it takes up to a fifth less.
@@ -51,11 +53,12 @@ SIGNATURE = "ptr %inputs, ptr %strides, ptr %outputs, ptr noalias %scratch, i64 
 
 @dataclass(frozen=True)
 class Module:
-    """The text of a module, the size of its scratch (in values), and its shape."""
+    """The text of a module, the size of its scratch (in values), its shape, and what it calls."""
 
     text: str
     scratch: int
     shape: Shape
+    common: Common | None = None
 
 
 def choose_shape(code: Code) -> Shape:
@@ -66,6 +69,26 @@ def choose_shape(code: Code) -> Shape:
     if total <= (FEW if with_loops <= WORTH_LOOPS * total else MOST_UNROLLED):
         return "U"
     return "H" if with_loops <= MOST_HYBRID else "R"
+
+
+def lines_of(code: Code, shape: Shape) -> int:
+    """Return about how many lines a module has: steps, their loads and stores if any, and solves."""
+    calls = [c for c in code.calls if isinstance(c, Call)]
+    solves = sum(_lines_of_solve(c) for c in code.calls if isinstance(c, DenseCall))
+    if shape == "U":
+        return solves + sum(len(fused(c.kernel)) for c in calls)
+    if shape == "H":
+        runs = [part for part in segments(code) if isinstance(part, Run)]
+        kernels = [c.kernel for run in runs for c in (run.first if run.is_loop else run.calls)]
+    else:
+        kernels = list({id(c.kernel): c.kernel for c in calls}.values())
+    return solves + sum(len(fused(k)) + 2 * (len(k.inputs) + len(k.outputs)) for k in kernels)
+
+
+def _lines_of_solve(c: DenseCall) -> int:
+    if c.law is not None:
+        return LINES_OF_LAW
+    return operations_of(c) if is_written_out(c) else LINES_OF_LOOPS
 
 
 def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
@@ -90,14 +113,18 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
             values = result.values.ravel().tolist()
             states.store(Rows.at(w, *array, state, len(values)), values)
     w.do("ret void")
-    grows = shape != "R" and len(w.lines) >= LONG_TEXT
-    return Module(_text(w, ROOM if grows else ""), states.places.size, shape)
+    grows = shape in ("U", "H") and len(w.lines) >= LONG_TEXT
+    common = states.common if isinstance(states, Tabled) else None
+    text = whole_text(w, f"define void @run({SIGNATURE})", ROOM if grows else "")
+    return Module(text, states.places.size, shape, common)
 
 
 def shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
     """Return a block of states in a shape."""
     if shape == "U":
         return Unrolled(w, code)
+    if shape == "T":
+        return Tabled(w, code)
     return Hybrid(w, code, segments(code)) if shape == "H" else Rolled(w, code, segments(code, 1))
 
 
@@ -112,16 +139,3 @@ def _state(w: Writer, block: str, last: str) -> str:
     first = w.let(f"add i64 %start, {w.let(f'mul i64 {block}, {w.lanes.width}')}")
     early = w.let(f"icmp slt i64 {first}, {last}")
     return w.let(f"select i1 {early}, i64 {first}, i64 {last}")
-
-
-def _text(w: Writer, start: str) -> str:
-    vector = w.lanes.width * w.lanes.bits
-    widths = f'"prefer-vector-width"="{vector}" "min-legal-vector-width"="{vector}"' if vector > 256 else ""
-    body = start + "\n".join(w.lines)
-    parts = [
-        *w.globals,
-        *w.declared,
-        *w.functions.values(),
-        f"define void @run({SIGNATURE}) nounwind {ALIGNED} {widths} {{\nentry:\n{body}\n}}\n",
-    ]
-    return "\n".join(parts)

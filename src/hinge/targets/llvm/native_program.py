@@ -2,14 +2,15 @@
 
 There is one piece of machine code for one state and one for W states at once, each in double and in single
 precision, compiled on first use and cached on disk. Any number of lanes gives the same bits. A large program
-begins with quick code; from its second call on the final code is made in the background, put in its place
-between calls, and stored.
+begins with quick code, which reads tables; from its second call on the final code is made in the background,
+put in its place between calls, and stored.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -19,25 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hinge.errors import ArgumentError
-from hinge.sweeps import Code
+from hinge.sweeps import Code, without_garbage
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.background import BACKGROUND, Job
 from hinge.targets.llvm.batch import apart, as_rows, layout, writable_rows
 from hinge.targets.llvm.entry import Kernels, make_entry
 from hinge.targets.llvm.host import chosen_level, made_for, this_host
-from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly, loaded
-from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, write_module
-from hinge.targets.llvm.pieces import Entry, Facts, Piece, final_piece, read_entry, write_entry
+from hinge.targets.llvm.machine import COMPILING, Loaded, assembled, assembly
+from hinge.targets.llvm.module import SHAPES, Module, Shape, choose_shape, lines_of, write_module
+from hinge.targets.llvm.pieces import (
+    Entry,
+    Facts,
+    Piece,
+    final_piece,
+    piece_of,
+    quick_entry,
+    read_entry,
+    write_entry,
+)
 from hinge.targets.llvm.text import Dtype, Lanes
 from hinge.targets.llvm.threads import split, threads
-from hinge.targets.llvm.tiers import (
-    QUICK_LEVEL,
-    begins_quickly,
-    in_short_blocks,
-    loses_too_much,
-    seconds_for,
-    waits,
-)
+from hinge.targets.llvm.tiers import QUICK_SHAPE, begins_quickly, loses_too_much, seconds_for, waits
 from hinge.targets.signature import Signature, Source
 from hinge.targets.tally import note_code
 
@@ -147,7 +150,7 @@ class NativeProgram:
     def _used(self, piece: Piece, job: Job, states: int) -> Piece:
         """Return a quick piece, or its final code if that is waited for."""
         facts = piece.facts
-        if self._waits_for(job.seconds, facts.width, states):
+        if self._waits_for(facts.to_come, facts.width, states):
             BACKGROUND.wait_for(job)
             return self._pieces[facts.dtype, facts.width]
         job.uses += 1 if states else 0
@@ -205,39 +208,45 @@ class NativeProgram:
         return None if entry is None else self._piece(entry, key, from_cache=True)
 
     def _make(self, dtype: Dtype, width: int, states: int) -> Piece:
-        module = self.module(dtype, width)
-        seconds = seconds_for(module.text)
-        quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
+        with without_garbage():
+            seconds = seconds_for(lines_of(self.code, self._chosen_shape))
+            quick = begins_quickly(seconds) and not self._waits_for(seconds, width, states)
+            shape = QUICK_SHAPE if quick else self._chosen_shape
+            module = write_module(self.code, Lanes(width, dtype), shape)
+        facts = Facts(shape, width, dtype, module.scratch, 0.0, self.signature, quick, quick * seconds)
         if quick:
-            code, taken = assembled(in_short_blocks(module.text), level=QUICK_LEVEL)
+            entry = quick_entry(module, facts)
         else:
             code, taken = assembled(module.text)
-        facts = Facts(module.shape, width, dtype, module.scratch, taken, self.signature, quick)
-        entry, key = Entry(facts, code, module.text if quick else ""), self._key(dtype, width)
+            entry = Entry(replace(facts, seconds=taken), code)
+        key = self._key(dtype, width)
         write_entry(key, entry, self._label(facts))
         return self._piece(entry, key, from_cache=False)
 
     def _piece(self, entry: Entry, key: str | None, *, from_cache: bool) -> Piece:
         """Return the piece of an entry, with the job for its final code if it is a quick one."""
-        facts, code, text = entry
-        job = self._job(facts, text, key) if facts.quick else None
-        return Piece(facts, len(code), from_cache, loaded(code), [], job)
+        job = self._job(entry.facts, key) if entry.facts.quick else None
+        return piece_of(entry, job, from_cache=from_cache)
 
-    def _job(self, facts: Facts, text: str, key: str | None) -> Job:
+    def _job(self, facts: Facts, key: str | None) -> Job:
         """Return the job that makes the final code; nothing is made for a program that is gone."""
         program, level, label = ref(self), chosen_level(), self._label(facts)
 
         def make() -> None:
-            if program() is not None:
-                made = final_piece(facts, text, level, key, label)
-                if (still := program()) is not None:
-                    still._replace(made)
+            if (there := program()) is not None:
+                there._replace(final_piece(facts, there._final_module, level, key, label))
 
         def withdraw() -> None:
-            if (still := program()) is not None:
-                still._hide(facts)
+            if (there := program()) is not None:
+                there._hide(facts)
 
-        return Job(label, seconds_for(text), make, withdraw)
+        return Job(label, facts.to_come, make, withdraw)
+
+    def _final_module(self, facts: Facts) -> Module:
+        """Return the text of final code; a program whose quick code came from the cache is traced first."""
+        with COMPILING:  # as locks of cached properties are not, this one is held in forks
+            code, shape = self.code, self._chosen_shape
+        return write_module(code, Lanes(facts.width, facts.dtype), shape)
 
     def _label(self, facts: Facts) -> str:
         return f"{self.source.label}, {facts.dtype} × {facts.width}"

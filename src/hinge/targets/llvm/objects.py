@@ -23,8 +23,8 @@ from hinge.sweeps import Code
 from hinge.targets.llvm.host import LEVEL
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.machine import COMPILING
-from hinge.targets.llvm.module import ALIGNED, Shape, choose_shape, shaped
-from hinge.targets.llvm.text import Lanes, Writer
+from hinge.targets.llvm.module import Shape, choose_shape, shaped
+from hinge.targets.llvm.text import Lanes, Writer, whole_text
 
 #: Processors whose code is made, by LLVM's names. Others have no floating point, another order of bytes, or
 #: memory that is not flat.
@@ -98,16 +98,7 @@ def function_text(f: ObjectFunction, lanes: Lanes, shape: Shape | None = None) -
     arguments = [f"ptr noalias readonly %in{k}" for k in range(len(f.inputs))]
     arguments += [f"ptr noalias %out{k}" for k in range(len(f.code.results))]
     room = f"  %scratch = alloca [{max(1, states.places.size)} x {lanes.type}], align 64\n"
-    head = f"define void @{f.name}({', '.join(arguments)}) nounwind {ALIGNED}"
-    body = "\n".join(w.lines)
-    return "\n".join(
-        [
-            *w.globals,
-            *w.declared,
-            *w.functions.values(),
-            f"{head} {{\nentry:\n{room}{body}\n}}\n",
-        ]
-    )
+    return whole_text(w, f"define void @{f.name}({', '.join(arguments)})", room)
 
 
 def _string(name: str, text: str) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,10 +15,11 @@ from numpy.typing import NDArray
 from hinge.targets.llvm import cache
 from hinge.targets.llvm.background import Job
 from hinge.targets.llvm.batch import aligned
-from hinge.targets.llvm.machine import Loaded, assembled_beside, loaded
-from hinge.targets.llvm.module import Shape
+from hinge.targets.llvm.machine import Loaded, assembled, assembled_beside, common_object, loaded, provide
+from hinge.targets.llvm.module import Module, Shape
 from hinge.targets.llvm.text import Dtype
 from hinge.targets.llvm.threads import run_parts
+from hinge.targets.llvm.tiers import QUICK_LEVEL, in_short_blocks
 from hinge.targets.signature import Signature
 
 Array = NDArray[Any]
@@ -31,7 +31,10 @@ RUN = ctypes.CFUNCTYPE(
 
 @dataclass(frozen=True)
 class Facts:
-    """Metadata of a piece of machine code; `quick` if better code is to come."""
+    """Metadata of a piece of machine code; `quick` if better code is to come, in so many seconds.
+
+    `calls` is the name of a function that it calls.
+    """
 
     shape: Shape
     width: int
@@ -40,6 +43,8 @@ class Facts:
     seconds: float
     signature: Signature
     quick: bool = False
+    to_come: float = 0.0
+    calls: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +103,11 @@ class Piece:
 
 
 class Entry(NamedTuple):
-    """What the cache has of a piece; the text of its module if final code is still to be made of it."""
+    """What the cache has of a piece: its object file, and that of the function that it calls, if any."""
 
     facts: Facts
     code: bytes
-    text: str
+    common: bytes = b""
 
 
 def read_entry(key: str | None) -> Entry | None:
@@ -110,29 +115,46 @@ def read_entry(key: str | None) -> Entry | None:
     payload = cache.load(key) if key else None
     if not payload:
         return None
-    head, _, rest = payload.partition(b"\n")
+    head, _, code = payload.partition(b"\n")
     facts = json.loads(head)
-    length, signature = facts.pop("length"), facts.pop("signature")
+    signature, length = facts.pop("signature"), facts.pop("length")
     signature["results"] = {name: tuple(shape) for name, shape in signature["results"].items()}
-    found = Facts(**facts, signature=Signature(**signature))
-    text = zlib.decompress(rest[length:]).decode() if found.quick else ""
-    return Entry(found, rest[:length], text)
+    return Entry(Facts(**facts, signature=Signature(**signature)), code[:length], code[length:])
 
 
 def write_entry(key: str | None, entry: Entry, label: str) -> None:
     """Store an entry, in the place of one that was there."""
     if key is not None:
         head = json.dumps({**asdict(entry.facts), "length": len(entry.code)}).encode()
-        text = zlib.compress(entry.text.encode(), 1) if entry.facts.quick else b""
-        cache.store(key, b"".join((head, b"\n", entry.code, text)), label)
+        cache.store(key, b"".join((head, b"\n", entry.code, entry.common)), label)
 
 
-def final_piece(quick: Facts, text: str, level: int, key: str | None, label: str) -> Piece:
-    """Return the final code of a module: that of another process, or made now beside other threads."""
+def quick_entry(module: Module, facts: Facts) -> Entry:
+    """Return quick code: the module itself at level 0, and what runs its rows, which programs share."""
+    assert module.common is not None
+    common = common_object(module.common.text, "steps of quick code")
+    code, seconds = assembled(in_short_blocks(module.text), level=QUICK_LEVEL)
+    return Entry(replace(facts, seconds=seconds, calls=module.common.name), code, common)
+
+
+def final_piece(
+    quick: Facts, write: Callable[[Facts], Module], level: int, key: str | None, label: str
+) -> Piece:
+    """Return the final code of a program: that of another process, or made now beside other threads."""
     entry = read_entry(key)
     is_there = entry is not None and not entry.facts.quick
     if entry is None or not is_there:
-        code, seconds = assembled_beside(text, level)
-        entry = Entry(replace(quick, seconds=seconds, quick=False), code, "")
+        module = write(quick)
+        code, seconds = assembled_beside(module.text, level)
+        made = {"shape": module.shape, "scratch": module.scratch, "seconds": seconds}
+        entry = Entry(replace(quick, **made, quick=False, to_come=0.0, calls=""), code)
         write_entry(key, entry, label)
-    return Piece(entry.facts, len(entry.code), is_there, loaded(entry.code), [])
+    return piece_of(entry, from_cache=is_there)
+
+
+def piece_of(entry: Entry, job: Job | None = None, *, from_cache: bool) -> Piece:
+    """Return the code of an entry in memory."""
+    facts, code, common = entry
+    if facts.calls:
+        provide(facts.calls, common)
+    return Piece(facts, len(code), from_cache, loaded(code), [], job)

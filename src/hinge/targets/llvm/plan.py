@@ -188,7 +188,7 @@ def slots_read(part: Call | DenseCall) -> Iterator[int]:
 def slots_shown(code: Code) -> Iterator[int]:
     """Yield the slots that results are read from."""
     for r in code.results:
-        yield from (x.index for x in r.values.flat if isinstance(x, Slot))
+        yield from [x.index for x in r.values.ravel().tolist() if type(x) is Slot]
 
 
 @dataclass

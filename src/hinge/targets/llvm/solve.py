@@ -28,11 +28,15 @@ Rows = list[list[str]]
 
 def is_written_out(call: DenseCall) -> bool:
     """Tell whether a solve is written out; else its numbers are in memory, as those of a law always are."""
-    n, width = call.right.shape
     if call.law is not None:
         return False
-    operations = n**3 // 6 + 2 * n * n + 3 * n * n * width
-    return n <= WRITTEN_OUT or (call.floored and operations <= FLOORED_OPERATIONS)
+    return len(call.right) <= WRITTEN_OUT or (call.floored and operations_of(call) <= FLOORED_OPERATIONS)
+
+
+def operations_of(call: DenseCall) -> int:
+    """Return about how many operations a solve takes."""
+    n, width = call.right.shape
+    return n**3 // 6 + 2 * n * n + 3 * n * n * width
 
 
 def write_solve(

@@ -25,7 +25,7 @@ def write_kernel(w: Writer, kernel: Kernel, inputs: Sequence[str]) -> list[str]:
                     x, y = (x, negated[y]) if y in negated else (_negative(w, x, negated), y)
                 values[value] = w.fma(x, y, z)
             else:
-                values[value] = _written(w, OPS[op], [values[k] for k in operands])
+                values[value] = write_operation(w, OPS[op], [values[k] for k in operands])
     return [_output(w, o.value, o.negative, o.constant, values) for o in kernel.outputs]
 
 
@@ -36,7 +36,8 @@ def _negative(w: Writer, x: str, negated: dict[str, str]) -> str:
     return negated[x]
 
 
-def _written(w: Writer, op: Op, x: list[str]) -> str:
+def write_operation(w: Writer, op: Op, x: list[str]) -> str:
+    """Write an operation on its operands."""
     if op.symbol:
         return w.binary(op.llvm, *x)
     if op.name in TABLES:

@@ -15,6 +15,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+#: Vectors that are spilled lie on the stack: aligned to cache lines, none of them straddles two, whatever the
+#: stack's position at the call.
+ALIGNED = "alignstack(64)"
+
 Dtype: TypeAlias = Literal["float64", "float32"]
 SCALAR: dict[Dtype, str] = {"float64": "double", "float32": "float"}
 BITS: dict[Dtype, int] = {"float64": 64, "float32": 32}
@@ -334,3 +338,12 @@ class Writer:
         t = self.lanes.type
         mask = ", ".join(f"i32 {k}" for k in order)
         return self.let(f"shufflevector {t} {x}, {t} {y}, <{self.lanes.width} x i32> <{mask}>")
+
+
+def whole_text(w: Writer, head: str, start: str = "") -> str:
+    """Return the text of a module with one function of its own: its head, `start`, and what is written."""
+    vector = w.lanes.width * w.lanes.bits
+    widths = f'"prefer-vector-width"="{vector}" "min-legal-vector-width"="{vector}"' if vector > 256 else ""
+    body = start + "\n".join(w.lines)
+    function = f"{head} nounwind {ALIGNED} {widths} {{\nentry:\n{body}\n}}\n"
+    return "\n".join([*w.globals, *w.declared, *w.functions.values(), function])
