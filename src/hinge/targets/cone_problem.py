@@ -173,14 +173,14 @@ class ConeProblem:
             self.put(self.x, t, [m.where(idle, 0.0, y) for y in x])
 
     def gather(self) -> None:
-        """List the triples that take part in states that are not done, and make Ω of them."""
+        """List the triples that take part in states that are not done, and make Ω of them, above its diagonal."""
         m, a = self.m, self.a
         self.near = m.chosen(self.count, lambda t: self.on[t] * self.still[0] > 0.0)
         whole = self.factors and (self.factors[0].first, self.factors[0].end) == (0, self.count)
         if not whole:
-            for t in self.taking_part():
-                for v in self.taking_part():
-                    a.set_block(t, v, [[0.0] * 3] * 3)
+            for k in m.loop(0, self.near.count):
+                for p in m.loop(k, self.near.count):
+                    a.set_block(self.near[k], self.near[p], [[0.0] * 3] * 3)
         for n, f in enumerate(self.factors):
             self._add(f, bool(n) or not whole)
         for t in self.taking_part():
@@ -210,7 +210,6 @@ class ConeProblem:
                         [x + y for x, y in zip(*both, strict=True)] for both in zip(old, block, strict=True)
                     ]
                 a.set_block(t, v, block)
-                a.set_block(v, t, [list(column) for column in zip(*block, strict=True)])
 
     def call_back(self) -> None:
         """Let the cones take part that the forces of others close; `away` is 1 where there are any."""
