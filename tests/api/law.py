@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "binding",
         "dynamics",
     },
-    "export": {"model", "algebra", "kernels", "sweeps", "targets", "dynamics", "spatial"},
+    "export": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "dynamics", "spatial"},
     "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain", "export", "sim", "view"},
     "__main__": {"cli"},
     "testing": {"spatial", "tree", "model", "io", "robots", "reference"},

@@ -6,6 +6,7 @@ from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta,
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
+from hinge.sim.one_step import StepCode, step
 from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
@@ -33,6 +34,7 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "Signal",
+    "StepCode",
     "Torque",
     "coordinate_names",
     "linearize",
@@ -40,5 +42,6 @@ __all__ = [
     "resume",
     "save_run",
     "simulate",
+    "step",
     "to_xarray",
 ]

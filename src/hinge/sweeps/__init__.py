@@ -14,6 +14,7 @@ from hinge.sweeps.contract import (
 )
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
+from hinge.sweeps.joining import Joined
 from hinge.sweeps.law import ForceLaw
 from hinge.sweeps.lowering import Factors, lower
 from hinge.sweeps.program import (
@@ -50,6 +51,7 @@ __all__ = [
     "Direction",
     "Factors",
     "ForceLaw",
+    "Joined",
     "KnownBlock",
     "Meet",
     "OperatorOutput",
