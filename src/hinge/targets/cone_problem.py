@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hinge.sweeps import ForceLaw
-from hinge.targets.arithmetic import Arithmetic, Index, Numbers, Value, larger
+from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
 from hinge.targets.arranged import Arranged, Share
 from hinge.targets.cone_sets import TINY
 from hinge.targets.triples import Matrix
@@ -166,7 +166,7 @@ class ConeProblem:
             self.put(self.x, t, [m.where(idle, 0.0, y) for y in x])
 
     def gather(self) -> None:
-        """List the triples that take part in states that are not done, and make Ω of them, above its diagonal."""
+        """List the triples that take part in states that are not done, and make Ω of them: its upper half."""
         m, a = self.m, self.a
         self.near = m.chosen(self.count, lambda t: self.on[t] * self.still[0] > 0.0)
         whole = self.factors and (self.factors[0].first, self.factors[0].end) == (0, self.count)
@@ -225,8 +225,9 @@ class ConeProblem:
         m = self.m
         for t in m.loop(self.cones, self.count):
             self.put(self.u, t, self.get(self.b, t))
+        on = m.chosen(self.count, lambda t: self.on[t] > 0.0)
         for f in self.factors:
-            carried = self._carried(f)
+            carried = self._carried(f, on)
             for t in m.loop(max(f.first, self.cones), f.end):
                 u = [0.0] * 3
                 for r, row in enumerate(f.rows(t)):
@@ -235,19 +236,19 @@ class ConeProblem:
                 now = [m.fma(x, y, z) for x, y, z in zip(by, u, self.get(self.u, t), strict=True)]
                 self.put(self.u, t, now)
 
-    def _carried(self, f: Factor) -> list[Value]:
-        """Return the rows of W in a share times the best x; what takes no part has none."""
+    def _carried(self, f: Factor, on: Listed) -> list[Value]:
+        """Return the rows of W in a share times the best x; what takes no part in any state has none."""
 
         def add(k: Index, sums: list[Value]) -> list[Value]:
-            t = self.near[k] if everyone else k
+            t = on[k] if everyone else k
             x = [y * c for y, c in zip(self.get(self.best, t), self._scaled(t), strict=True)]
             return [
                 m.fma(row[0], x[0], m.fma(row[1], x[1], m.fma(row[2], x[2], y)))
                 for row, y in zip(f.rows(t), sums, strict=True)
             ]
 
-        m, everyone = self.m, f.end - f.first == self.count
-        first, end = (0, self.near.count) if everyone else (f.first, f.end)
+        m, everyone = self.m, f.end - f.first == self.count  # limbs have few
+        first, end = (0, on.count) if everyone else (f.first, f.end)
         return m.fold(first, end, [0.0] * f.height, add)
 
 

@@ -11,8 +11,9 @@ and the largest approach 1. Contacts that are far away are left out (`cone_probl
 
 1. Newton's, on f = λ − Π(λ − ρ u) with the projection Π onto the sets. Its Jacobian has the symmetric form
    δ = −f + Q y, (I − P + ρ Q Ω Q) y = Q (ρ Ω f − f) with P = Π′ = Q². From a start near the solution, as the
-   step before in a simulation gives, one to three rounds do. Each round's factors serve a second step, which
-   takes the digits that a singular Ω leaves.
+   step before in a simulation gives, one to three rounds do. Where that is not near, a round begins with two
+   sweeps of projected Gauss–Seidel, which find out cheaply who slides and who parts. Where it is, its factors
+   serve a second step, which takes the digits that a singular Ω leaves.
 2. For states that it does not solve, interior points (`interior`). Newton's method then takes the last digits
    from there.
 
@@ -191,7 +192,7 @@ class Problem(Interior):
         self.live[0] = m.where(self.worst[0] > CLOSE[m.dtype], self.live[0], 0.0)
 
     def _sweep(self, seek: Numbers) -> None:
-        """Project triple after triple, each with the velocities that those before it leave, where `seek` is 1."""
+        """Project triple after triple, with the velocities that those before leave, where `seek` is 1."""
         m, near = self.m, self.near
         for _ in m.loop(0, SWEEPS):
             for kind, start, end in self.law.triples:

@@ -64,7 +64,7 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
 
 
 def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) -> None:
-    """Set the result to a x, in the triples that are listed and with them alone; a is read above its diagonal."""
+    """Set the result to a x in the listed triples and with them alone; the upper half of a is read."""
     n = a.triples
 
     def body(m: Arithmetic, a: Numbers, x: Numbers, result: Numbers, among: Listed) -> None:
@@ -74,7 +74,7 @@ def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) 
 
 
 def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) -> None:
-    """Each block above the diagonal serves twice; nine sums for each triple, so that none waits for another."""
+    """Blocks above the diagonal serve twice; nine sums for each triple, so that none waits for another."""
     for k in m.loop(0, among.count):
         t = among[k]
         for i, y in enumerate(product(m, a.block(t, t), [x[t * 3 + j] for j in range(3)])):
