@@ -44,8 +44,11 @@ CLOSER = 1e-2
 #: Rounds of Newton's method, and of each search for a step length in it: by how much it gets shorter, and how
 #: short it may get.
 NEWTON_ROUNDS, SEARCH_ROUNDS, SHORTER, SHORTEST_STEP = 6, 3, 0.4, 0.3
-#: Where |f| is above the first, a round begins with so many sweeps over the triples, with this step.
-ROUGH, SWEEPS, GENTLE = 1e-4, 2, 0.5
+#: |f| above which the first round begins with sweeps over the triples; above which later ones do, and below
+#: which a round's factors serve a second step.
+FAR_AWAY, ROUGH = 1e-2, 1e-4
+#: So many sweeps, with this step.
+SWEEPS, GENTLE = 2, 0.5
 #: How often contacts come back before all of them do.
 COMEBACKS = 3
 #: Newton's method ends this close to the law, nearer than what counts as solved; and a second step with the
@@ -140,7 +143,8 @@ class Problem(Interior):
     # Newton's method.
 
     def _newton(self) -> None:
-        m, seek = self.m, self.m.array(1)
+        m, seek, least = self.m, self.m.array(1), self.m.array(1)
+        least[0] = FAR_AWAY
         self.velocities()
         self.live[0] = m.where(self.worst[0] > self.solved_at, self.still[0], 0.0)
         for t in self.taking_part():
@@ -148,7 +152,7 @@ class Problem(Interior):
             self.put(self.h, t, [0.0] * 3)
         self._project_and_keep()
         for _ in m.rounds(NEWTON_ROUNDS, self.live):
-            seek[0] = m.where(self.worst[0] > ROUGH, self.live[0], 0.0)
+            seek[0], least[0] = m.where(self.worst[0] > least[0], self.live[0], 0.0), ROUGH
             for _ in m.rounds(1, seek):
                 self._sweep(seek)
             self.rounds[0] = self.rounds[0] + self.live[0]
