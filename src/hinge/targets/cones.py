@@ -143,16 +143,19 @@ class Problem(Interior):
     # Newton's method.
 
     def _newton(self) -> None:
-        m, seek, least = self.m, self.m.array(1), self.m.array(1)
-        least[0] = FAR_AWAY
+        m, seek, least, warm = self.m, *(self.m.array(1) for _ in range(3))
+        least[0], warm[0] = FAR_AWAY, 0.0
         self.velocities()
         self.live[0] = m.where(self.worst[0] > self.solved_at, self.still[0], 0.0)
         for t in self.taking_part():
+            for x in self.get(self.x, t):
+                warm[0] = larger(m, m.abs(x), warm[0])
             self.put(self.d, t, [0.0] * 3)
             self.put(self.h, t, [0.0] * 3)
+        warm[0] = m.where(warm[0] > 0.0, self.live[0], 0.0)
         self._project_and_keep()
         for _ in m.rounds(NEWTON_ROUNDS, self.live):
-            seek[0], least[0] = m.where(self.worst[0] > least[0], self.live[0], 0.0), ROUGH
+            seek[0], least[0] = m.where(self.worst[0] > least[0], self.live[0] * warm[0], 0.0), ROUGH
             for _ in m.rounds(1, seek):
                 self._sweep(seek)
             self.rounds[0] = self.rounds[0] + self.live[0]
