@@ -18,7 +18,7 @@ from benchmarks.subjects import subject
 from benchmarks.tables import Cell, Table, ratio
 from hinge.spatial import Array, Transform
 
-STEP, STATES, PEER_STATES, STEPS = 1e-3, 512, 64, 100
+STEP, STATES, PEER_STATES, STEPS = 1e-3, 2048, 64, 100
 #: Steps in which a robot comes to stand, and how fast it is pushed, to stand again before it is timed.
 SETTLING, PUSH = 200, 0.05
 COLUMNS = (

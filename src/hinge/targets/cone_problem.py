@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hinge.sweeps import ForceLaw
-from hinge.targets.arithmetic import Arithmetic, Index, Numbers, Value, larger
+from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
 from hinge.targets.arranged import Arranged, Share
 from hinge.targets.cone_sets import TINY
 from hinge.targets.triples import Matrix
@@ -34,13 +34,6 @@ class Factor:
         """Return the rows of a triple."""
         start = (t + -self.first) * (3 * self.height)
         return [[self.numbers[start + (3 * r + j)] for j in range(3)] for r in range(self.height)]
-
-    def scale(self, t: Index, by: Triple) -> None:
-        """Multiply the columns of a triple."""
-        start = (t + -self.first) * (3 * self.height)
-        for r, row in enumerate(self.rows(t)):
-            for j in range(3):
-                self.numbers[start + (3 * r + j)] = row[j] * by[j]
 
 
 class ConeProblem:
@@ -67,7 +60,6 @@ class ConeProblem:
         self.best, self.left = m.array(n), m.array(n)
         self.most, self.live, self.worst = m.array(1), m.array(1), m.array(1)
         self.on, self.still, self.away = m.array(self.count), m.array(1), m.array(1)
-        self.carried = [m.array(f.height) for f in self.factors]
         self.solved_at, self.interior_at = SOLVED[m.dtype]
         self.still[0] = 1.0
         self.all = self.near = m.chosen(self.count, lambda _: self.still[0] > 0.0)
@@ -107,7 +99,7 @@ class ConeProblem:
     # Scales.
 
     def _scale_rows(self) -> None:
-        """Find scales that make cones self-dual and diagonals of Ω near 1, and scale W by them."""
+        """Find scales that make cones self-dual and diagonals of Ω near 1."""
         m = self.m
         self.fill(self.u, 0.0)
         for f in self.factors:
@@ -132,9 +124,10 @@ class ConeProblem:
             if kind == "cone":
                 roots = [roots[0], roots[0] * mu, roots[0] * mu]
             self.put(self.scale, t, roots)
-        for f in self.factors:
-            for t in m.loop(f.first, f.end):
-                f.scale(t, self.get(self.scale, t))
+
+    def _scaled(self, t: Index) -> list[Value]:
+        """Return the scales of a triple in the states that it takes part in, else zeros."""
+        return [x * self.on[t] for x in self.get(self.scale, t)]
 
     def _scale_right(self, start: Numbers) -> None:
         """Scale b to a largest approach of one, and the start and bounds with it."""
@@ -173,14 +166,14 @@ class ConeProblem:
             self.put(self.x, t, [m.where(idle, 0.0, y) for y in x])
 
     def gather(self) -> None:
-        """List the triples that take part in states that are not done, and make Ω of them."""
+        """List the triples that take part in states that are not done, and make Ω of them: its upper half."""
         m, a = self.m, self.a
         self.near = m.chosen(self.count, lambda t: self.on[t] * self.still[0] > 0.0)
         whole = self.factors and (self.factors[0].first, self.factors[0].end) == (0, self.count)
         if not whole:
-            for t in self.taking_part():
-                for v in self.taking_part():
-                    a.set_block(t, v, [[0.0] * 3] * 3)
+            for k in m.loop(0, self.near.count):
+                for p in m.loop(k, self.near.count):
+                    a.set_block(self.near[k], self.near[p], [[0.0] * 3] * 3)
         for n, f in enumerate(self.factors):
             self._add(f, bool(n) or not whole)
         for t in self.taking_part():
@@ -196,21 +189,20 @@ class ConeProblem:
             shift = f.first
         for k in m.loop(0, near.count):
             t = near[k] + shift
-            mine = [[x * self.on[t] for x in row] for row in f.rows(t)]
+            mine, by = f.rows(t), self._scaled(t)
             for p in m.loop(k, near.count):
                 v = near[p] + shift
-                yours, on = f.rows(v), self.on[v]
+                yours, own = f.rows(v), self._scaled(v)
                 block: list[list[Value]] = [[0.0] * 3 for _ in range(3)]
                 for row, other in zip(mine, yours, strict=True):
                     block = [[m.fma(row[i], other[j], block[i][j]) for j in range(3)] for i in range(3)]
-                block = [[x * on for x in row] for row in block]
+                block = [[block[i][j] * (by[i] * own[j]) for j in range(3)] for i in range(3)]
                 if more:
                     old = a.block(t, v)
                     block = [
                         [x + y for x, y in zip(*both, strict=True)] for both in zip(old, block, strict=True)
                     ]
                 a.set_block(t, v, block)
-                a.set_block(v, t, [list(column) for column in zip(*block, strict=True)])
 
     def call_back(self) -> None:
         """Let the cones take part that the forces of others close; `away` is 1 where there are any."""
@@ -233,21 +225,31 @@ class ConeProblem:
         m = self.m
         for t in m.loop(self.cones, self.count):
             self.put(self.u, t, self.get(self.b, t))
-        for f, carried in zip(self.factors, self.carried, strict=True):
-            for r in range(f.height):
-                carried[r] = 0.0
-            for t in m.loop(f.first, f.end):
-                x = [y * self.on[t] for y in self.get(self.best, t)]
-                for r, row in enumerate(f.rows(t)):
-                    total = carried[r]
-                    for w, y in zip(row, x, strict=True):
-                        total = m.fma(w, y, total)
-                    carried[r] = total
+        on = m.chosen(self.count, lambda t: self.on[t] > 0.0)
+        for f in self.factors:
+            carried = self._carried(f, on)
             for t in m.loop(max(f.first, self.cones), f.end):
-                u = self.get(self.u, t)
+                u = [0.0] * 3
                 for r, row in enumerate(f.rows(t)):
                     u = [m.fma(w, carried[r], y) for w, y in zip(row, u, strict=True)]
-                self.put(self.u, t, u)
+                by = self.get(self.scale, t)
+                now = [m.fma(x, y, z) for x, y, z in zip(by, u, self.get(self.u, t), strict=True)]
+                self.put(self.u, t, now)
+
+    def _carried(self, f: Factor, on: Listed) -> list[Value]:
+        """Return the rows of W in a share times the best x; what takes no part in any state has none."""
+
+        def add(k: Index, sums: list[Value]) -> list[Value]:
+            t = on[k] if everyone else k
+            x = [y * c for y, c in zip(self.get(self.best, t), self._scaled(t), strict=True)]
+            return [
+                m.fma(row[0], x[0], m.fma(row[1], x[1], m.fma(row[2], x[2], y)))
+                for row, y in zip(f.rows(t), sums, strict=True)
+            ]
+
+        m, everyone = self.m, f.end - f.first == self.count  # limbs have few
+        first, end = (0, on.count) if everyone else (f.first, f.end)
+        return m.fold(first, end, [0.0] * f.height, add)
 
 
 def _parts(m: Arithmetic, u: Triple) -> Value:

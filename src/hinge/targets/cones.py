@@ -11,8 +11,9 @@ and the largest approach 1. Contacts that are far away are left out (`cone_probl
 
 1. Newton's, on f = λ − Π(λ − ρ u) with the projection Π onto the sets. Its Jacobian has the symmetric form
    δ = −f + Q y, (I − P + ρ Q Ω Q) y = Q (ρ Ω f − f) with P = Π′ = Q². From a start near the solution, as the
-   step before in a simulation gives, one to three rounds do. Each round's factors serve a second step, which
-   takes the digits that a singular Ω leaves.
+   step before in a simulation gives, one to three rounds do. Where that is not near, a round begins with two
+   sweeps of projected Gauss–Seidel, which find out cheaply who slides and who parts. Where it is, its factors
+   serve a second step, which takes the digits that a singular Ω leaves.
 2. For states that it does not solve, interior points (`interior`). Newton's method then takes the last digits
    from there.
 
@@ -22,22 +23,32 @@ What comes back has the least |f| that was seen. Coulomb's law is answered by ro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
 from hinge.targets.arranged import Arranged
+from hinge.targets.cone_problem import ConeProblem
 from hinge.targets.cone_sets import projection
 from hinge.targets.interior import Interior
-from hinge.targets.triples import factor, matrix_product, product, solved, symmetric, times
+from hinge.targets.triples import factor, matrix_product, product, solved, spread, symmetric, times
 
+#: Kinds of triples, and where they begin and end.
+Kinds: TypeAlias = Sequence[tuple[str, int, int]]
 #: The step of the projection, and what makes a singular Jacobian regular.
 RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, {"float64": 1e-7, "float32": 1e-4}
 #: How much closer the interior-point method goes where Newton's does not end from where it stopped.
 CLOSER = 1e-2
-#: Rounds of Newton's method, and of each search for a step length in it.
-NEWTON_ROUNDS, SEARCH_ROUNDS = 6, 3
+#: Rounds of Newton's method, and of each search for a step length in it: by how much it gets shorter, and how
+#: short it may get.
+NEWTON_ROUNDS, SEARCH_ROUNDS, SHORTER, SHORTEST_STEP = 6, 3, 0.4, 0.3
+#: |f| above which the first round begins with sweeps over the triples; above which later ones do, and below
+#: which a round's factors serve a second step.
+FAR_AWAY, ROUGH = 1e-2, 1e-4
+#: So many sweeps, with this step.
+SWEEPS, GENTLE = 2, 0.5
 #: How often contacts come back before all of them do.
 COMEBACKS = 3
 #: Newton's method ends this close to the law, nearer than what counts as solved; and a second step with the
@@ -67,7 +78,7 @@ class Problem(Interior):
         super().__init__(m, law, order, factors, given)
         self.f, self.roots = m.array(3 * self.count), m.array(6 * self.count)
         self.rho, self.moves, self.took, self.again = (m.array(1) for _ in range(4))
-        self.turn, self.grown = m.array(1), m.array(1)
+        self.turn, self.grown, self.largest = m.array(1), m.array(1), m.array(1)
 
     # All of it.
 
@@ -132,11 +143,21 @@ class Problem(Interior):
     # Newton's method.
 
     def _newton(self) -> None:
-        m = self.m
+        m, seek, least, warm = self.m, *(self.m.array(1) for _ in range(3))
+        least[0], warm[0] = FAR_AWAY, 0.0
         self.velocities()
         self.live[0] = m.where(self.worst[0] > self.solved_at, self.still[0], 0.0)
-        self._project()
+        for t in self.taking_part():
+            for x in self.get(self.x, t):
+                warm[0] = larger(m, m.abs(x), warm[0])
+            self.put(self.d, t, [0.0] * 3)
+            self.put(self.h, t, [0.0] * 3)
+        warm[0] = m.where(warm[0] > 0.0, self.live[0], 0.0)
+        self._project_and_keep()
         for _ in m.rounds(NEWTON_ROUNDS, self.live):
+            seek[0], least[0] = m.where(self.worst[0] > least[0], self.live[0] * warm[0], 0.0), ROUGH
+            for _ in m.rounds(1, seek):
+                self._sweep(seek)
             self.rounds[0] = self.rounds[0] + self.live[0]
             busy = self._factor()
             self.again[0], self.moves[0] = 0.0, self.live[0]
@@ -144,34 +165,59 @@ class Problem(Interior):
                 self._direction(busy)
                 self._search()
                 self.live[0] = self.live[0] * larger(m, self.took[0], self.again[0])
-                self._project()
-                far = (self.worst[0] > POLISHED[m.dtype]) & (self.step[0] >= 1.0)
-                self.moves[0] = m.where(far, self.moves[0] * self.took[0], 0.0)
+                self._keep()
+                near = (self.worst[0] > POLISHED[m.dtype]) & (self.worst[0] < ROUGH) & (self.step[0] >= 1.0)
+                self.moves[0] = m.where(near, self.moves[0] * self.took[0], 0.0)
                 self.again[0] = 1.0
 
     def _project(self) -> None:
-        """Set f and Q at x, keep x where it is the best so far, and stop where it is close."""
+        """Set f and Q at x + step d, the sum of squares of f and the largest |f|."""
+        kinds, count = self.law.triples, self.count
+        name = "_".join(f"{kind}{start}{end}" for kind, start, end in kinds)
+        arrays = (
+            self.x, self.d, self.u, self.h, self.step, self.rho, self.bound, self.near, self.f, self.q,
+            self.total, self.largest,
+        )  # fmt: skip
+        self.m.shared(f"project_{count}_{name}", partial(_projected, kinds), *arrays)
+
+    def _project_and_keep(self) -> None:
+        """Set f and Q at x, and keep x."""
+        self.step[0] = 0.0
+        self._project()
+        self._keep()
+
+    def _keep(self) -> None:
+        """Keep x where it is the best so far, and stop where it is close."""
         m = self.m
-        self.total[0], rho = 0.0, self.rho[0]
-        for kind, t in self.each():
-            x, u = self.get(self.x, t), self.get(self.u, t)
-            p, q = projection(
-                m, kind, [m.fma(-rho, v, y) for y, v in zip(x, u, strict=True)], self.bounds_of(t, kind)
-            )
-            f = [y - v for y, v in zip(x, p, strict=True)]
-            self.put(self.f, t, f)
-            for k in range(6):
-                self.q[t * 6 + k] = q[k]
-            for y in f:  # NaN stays: what has it is never the best
-                self.total[0] = m.where(self.total[0] >= m.abs(y), self.total[0], m.abs(y))
-        better = (self.total[0] < self.worst[0]) & (self.still[0] > 0.0)
+        better = (self.largest[0] < self.worst[0]) & (self.still[0] > 0.0)
         for t in self.taking_part():
             for k in range(3):
                 at = t * 3 + k
                 self.best[at] = m.where(better, self.x[at], self.best[at])
                 self.left[at] = m.where(better, m.abs(self.f[at]), self.left[at])
-        self.worst[0] = m.where(better, self.total[0], self.worst[0])
+        self.worst[0] = m.where(better, self.largest[0], self.worst[0])
         self.live[0] = m.where(self.worst[0] > CLOSE[m.dtype], self.live[0], 0.0)
+
+    def _sweep(self, seek: Numbers) -> None:
+        """Project triple after triple, with the velocities that those before leave, where `seek` is 1."""
+        m, near = self.m, self.near
+        for _ in m.loop(0, SWEEPS):
+            for kind, start, end in self.law.triples:
+                # what is no cone always takes part, and stands first in the list
+                for k in m.loop(start, near.count if kind == "cone" else end):
+                    t = near[k]
+                    x, u = self.get(self.x, t), self.get(self.u, t)
+                    z = [m.fma(-GENTLE, v, y) for y, v in zip(x, u, strict=True)]
+                    p, _ = projection(m, kind, z, self.bounds_of(t, kind))
+                    p = [m.where(seek[0] > 0.0, v, y) for y, v in zip(x, p, strict=True)]
+                    self.put(self.x, t, p)
+                    moved = [v - y for y, v in zip(x, p, strict=True)]
+                    for n in m.loop(0, k):
+                        block = self.a.block(near[n], t)
+                        spread(m, [list(row) for row in zip(*block, strict=True)], moved, self.u, near[n])
+                    for n in m.loop(k, near.count):
+                        spread(m, self.a.block(t, near[n]), moved, self.u, near[n])
+        self._project_and_keep()
 
     def _factor(self) -> Listed:
         """Factor the Jacobian at x; triples that Π sends to zero in all states take no part."""
@@ -221,7 +267,10 @@ class Problem(Interior):
         return symmetric([self.roots[t * 6 + k] for k in range(6)])
 
     def _search(self) -> None:
-        """Go along d by the longest of a few lengths that lessens |f|; `took` is 1 where one does."""
+        """Go along d by the longest of a few lengths that lessens |f|; `took` is 1 where one does.
+
+        f and Q are then those at the end: where none does, at x.
+        """
         m = self.m
         before, seek = m.array(1), m.array(1)
         before[0] = 0.0
@@ -230,30 +279,55 @@ class Problem(Interior):
             for y in self.get(self.f, t):
                 whole = m.fma(y, y, whole)
             before[0] = whole
-        self.step[0], self.took[0], seek[0] = 1.0, 0.0, self.moves[0]
-        for _ in m.rounds(SEARCH_ROUNDS, seek):
-            self._squares(self.step[0])
+        self.took[0], seek[0] = 0.0, self.moves[0]
+        self.step[0] = m.where(self.moves[0] > 0.0, 1.0, 0.0)
+        for _ in m.rounds(SEARCH_ROUNDS + 1, seek):
+            self._project()
             good = self.total[0] < before[0] * (1.0 - 0.1 * self.step[0])
             self.took[0] = m.where(good, larger(m, seek[0], self.took[0]), self.took[0])
-            seek[0] = m.where(good, 0.0, seek[0])
-            self.step[0] = m.where(seek[0] > 0.0, self.step[0] * 0.4, self.step[0])
-        moves = (self.moves[0] > 0.0) & (self.took[0] > 0.0)
+            seek[0] = m.where(good, 0.0, m.where(self.step[0] > 0.0, seek[0], 0.0))
+            shorter = m.where(self.step[0] > SHORTEST_STEP, self.step[0] * SHORTER, 0.0)
+            self.step[0] = m.where(seek[0] > 0.0, shorter, self.step[0])
         for t in self.taking_part():
             for k in range(3):
                 at = t * 3 + k
+                moves = self.took[0] > 0.0
                 self.x[at] = m.where(moves, m.fma(self.step[0], self.d[at], self.x[at]), self.x[at])
                 self.u[at] = m.where(moves, m.fma(self.step[0], self.h[at], self.u[at]), self.u[at])
 
-    def _squares(self, length: Value) -> None:
-        """Set the sum of f² at x + length d."""
-        m, rho = self.m, self.rho[0]
-        self.total[0] = 0.0
-        for kind, t in self.each():
-            x = [m.fma(length, y, z) for y, z in zip(self.get(self.d, t), self.get(self.x, t), strict=True)]
-            u = [m.fma(length, y, z) for y, z in zip(self.get(self.h, t), self.get(self.u, t), strict=True)]
-            z = [m.fma(-rho, v, y) for y, v in zip(x, u, strict=True)]
-            p, _ = projection(m, kind, z, self.bounds_of(t, kind))
-            whole = self.total[0]
-            for y, v in zip(x, p, strict=True):
-                whole = m.fma(y - v, y - v, whole)
-            self.total[0] = whole
+
+def _projected(
+    kinds: Kinds,
+    m: Arithmetic,
+    x: Numbers,
+    d: Numbers,
+    u: Numbers,
+    h: Numbers,
+    step: Numbers,
+    rho: Numbers,
+    bound: Numbers,
+    near: Listed,
+    f: Numbers,
+    roots: Numbers,
+    total: Numbers,
+    largest: Numbers,
+) -> None:
+    """Set f = x − Π(x − ρ u) and Q, with x and u a step on along d and h; Σ f² and the largest |f|."""
+    get, put = ConeProblem.get, ConeProblem.put
+    total[0] = largest[0] = 0.0
+    for kind, start, end in kinds:
+        for k in m.loop(start, near.count if kind == "cone" else end):
+            t = near[k] if kind == "cone" else k
+            y = [m.fma(step[0], v, w) for v, w in zip(get(d, t), get(x, t), strict=True)]
+            v = [m.fma(step[0], v, w) for v, w in zip(get(h, t), get(u, t), strict=True)]
+            z = [m.fma(-rho[0], v, y) for y, v in zip(y, v, strict=True)]
+            p, q = projection(m, kind, z, get(bound, t) if kind == "box" else ())
+            left = [v - w for v, w in zip(y, p, strict=True)]
+            put(f, t, left)
+            for n in range(6):
+                roots[t * 6 + n] = q[n]
+            whole, most = total[0], largest[0]
+            for v in left:  # NaN stays: what has it is never the best
+                whole = m.fma(v, v, whole)
+                most = m.where(most >= m.abs(v), most, m.abs(v))
+            total[0], largest[0] = whole, most

@@ -64,7 +64,7 @@ def matrix_product(m: Arithmetic, a: Block, b: Block) -> Block:
 
 
 def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) -> None:
-    """Set the result to a x, in the triples that are listed and with them alone."""
+    """Set the result to a x in the listed triples and with them alone; the upper half of a is read."""
     n = a.triples
 
     def body(m: Arithmetic, a: Numbers, x: Numbers, result: Numbers, among: Listed) -> None:
@@ -74,18 +74,33 @@ def times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) 
 
 
 def _times(m: Arithmetic, a: Matrix, x: Numbers, result: Numbers, among: Listed) -> None:
-    """Nine sums for each triple, so that none waits for another."""
+    """Blocks above the diagonal serve twice; nine sums for each triple, so that none waits for another."""
     for k in m.loop(0, among.count):
         t = among[k]
+        for i, y in enumerate(product(m, a.block(t, t), [x[t * 3 + j] for j in range(3)])):
+            result[t * 3 + i] = y
+    for k in m.loop(0, among.count):
+        t = among[k]
+        mine = [x[t * 3 + j] for j in range(3)]
 
-        def add(p: Index, sums: list[Value], t: Index = t) -> list[Value]:
+        def add(p: Index, sums: list[Value], t: Index = t, mine: list[Value] = mine) -> list[Value]:
             v = among[p]
-            values = [x[v * 3 + j] for j in range(3)]
-            return [m.fma(a[t, v, n // 3, n % 3], values[n % 3], y) for n, y in enumerate(sums)]
+            block, other = a.block(t, v), [x[v * 3 + j] for j in range(3)]
+            spread(m, block, mine, result, v)
+            return [m.fma(block[n // 3][n % 3], other[n % 3], y) for n, y in enumerate(sums)]
 
-        found = m.fold(0, among.count, [0.0] * 9, add)
+        found = m.fold(k + 1, among.count, [0.0] * 9, add)
         for i in range(3):
-            result[t * 3 + i] = found[3 * i] + found[3 * i + 1] + found[3 * i + 2]
+            result[t * 3 + i] = result[t * 3 + i] + (found[3 * i] + found[3 * i + 1] + found[3 * i + 2])
+
+
+def spread(m: Arithmetic, block: Block, x: Sequence[Value], result: Numbers, v: Index) -> None:
+    """Add the transpose of a block times x to a triple of the result."""
+    for j in range(3):
+        y = result[v * 3 + j]
+        for i in range(3):
+            y = m.fma(block[i][j], x[i], y)
+        result[v * 3 + j] = y
 
 
 def factor(m: Arithmetic, s: Matrix, pivots: Numbers, among: Listed) -> None:
@@ -160,14 +175,14 @@ def _solved(m: Arithmetic, s: Matrix, pivots: Numbers, x: Numbers, count: Index)
                 x[v * 3 + j] = now[j]
     for back in m.loop(0, count):
         t = back * -1 + (count + -1)
-        for v in m.loop(t + 1, count):
+
+        def add(v: Index, sums: list[Value], t: Index = t) -> list[Value]:
             rows, other = s.block(t, v), [x[v * 3 + j] for j in range(3)]
-            now = [x[t * 3 + k] for k in range(3)]
-            for j in range(3):
-                now = [m.fma(-rows[k][j], other[j], now[k]) for k in range(3)]
-            for k in range(3):
-                x[t * 3 + k] = now[k]
-        own, now = s.block(t, t), [x[t * 3 + k] for k in range(3)]
+            return [m.fma(rows[n // 3][n % 3], other[n % 3], y) for n, y in enumerate(sums)]
+
+        found = m.fold(t + 1, count, [0.0] * 9, add)
+        own = s.block(t, t)
+        now = [x[t * 3 + k] - (found[3 * k] + found[3 * k + 1] + found[3 * k + 2]) for k in range(3)]
         for k in (2, 1, 0):
             for j in range(k + 1, 3):
                 now[k] = m.fma(-own[k][j], now[j], now[k])
