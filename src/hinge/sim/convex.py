@@ -7,6 +7,7 @@ others, a point of one body against a plane of the other. They are right near th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from math import inf
 from typing import Any
 
@@ -161,7 +162,6 @@ def _hull(coal: Any, name: str, points: ArrayLike) -> Any:
 
 def _coal() -> Any:
     try:
-        import coal
+        return import_module("coal")
     except ImportError:
         raise MissingExtraError("convex shapes need coal, which is not installed; pip install coal") from None
-    return coal
