@@ -197,8 +197,8 @@ def forward_dynamics_derivatives(
     return _matrices("forward_dynamics", robot, q, {"qd": qd, "tau": tau}, how)
 
 
-#: The name of each verb's value, and what it can be differentiated by.
-_VERBS = {
+#: The verbs whose derivatives have closed forms: the name of the value, and what it can be differentiated by.
+CLOSED_FORMS = {
     "inverse_dynamics": ("tau", ("q", "qd", "qdd", "external", "gravity", *NUMBERS)),
     "forward_dynamics": ("qdd", ("q", "qd", "tau", "external", "gravity", *NUMBERS)),
 }
@@ -234,7 +234,7 @@ def _matrices(
     if known is not None:
         return known(q, *vectors.values())
     refuse_closures(checked_robot(robot), f"{verb}_derivatives", CLOSED_DERIVATIVES)
-    of, allowed = _VERBS[verb]
+    of, allowed = CLOSED_FORMS[verb]
     names = checked_names(how.wrt, allowed)
     nodes, forces = external_forces(how.external)
     moving = how.base is not None
@@ -305,7 +305,7 @@ def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, 
     # The value is the letter that the derivatives of a solve have, so that it is computed once.
     shown = value(e, context=context_of(e)) if verb == "forward_dynamics" else e
     given = {VALUE: shown, **{f"by_{n}": algebraic(e, thing(n)) for n in wrt}}
-    form = Forms(verb, e, given, passive, base).derivation if verb in _VERBS else None
+    form = Forms(verb, e, given, passive, base).derivation if verb in CLOSED_FORMS else None
     return Parts(given, form=form)
 
 

@@ -29,19 +29,22 @@ from hinge.algebra import (
     value,
 )
 from hinge.algebra import derivative as algebraic
+from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import shaped
 from hinge.dynamics.cached import compiled, refuse_closures
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import (
     CLOSED_DERIVATIVES,
+    CLOSED_FORMS,
     NUMBERS,
     checked_names,
+    derivative_parts,
     one_expression,
     refuse_friction,
     thing,
 )
-from hinge.dynamics.expressions import OPEN_ONLY, Parts
+from hinge.dynamics.expressions import OPEN_ONLY, Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
@@ -51,6 +54,7 @@ __all__ = [
     "Pull",
     "Push",
     "gradient",
+    "jacobian_parts",
     "jvp",
     "pulled_parts",
     "second_derivatives",
@@ -234,6 +238,26 @@ def vjp(
     return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed, "parameters": parameters})
 
 
+def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
+    """Return the derivatives of a vector or a number by q and by inputs, by_q …, those that are not zero.
+
+    Those by q are in the tangent space. Inverse and forward dynamics have their closed forms, and their value
+    beside them.
+    """
+    parts = what if isinstance(what, Parts) else None if isinstance(what, Expr) else expression(what)
+    for verb in CLOSED_FORMS:
+        for passive in (False, True):
+            if parts == expression(verb, passive=passive):
+                return derivative_parts(verb, tuple(names), passive=passive)
+    e = one_expression(what)
+    if e.domain is not One:
+        raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
+    known = {x.name: x for x in letters_of([e])}
+    found = {n: algebraic(e, configuration if n == "q" else known[n]) for n in names}
+    shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
+    return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
+
+
 @cache
 def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Parts:
     """Return gradients of Σ cᵀ result over these results of a verb: by_q …, those that are not zero.
@@ -289,7 +313,7 @@ def second_derivatives(
     joints whose q is a vector only: for balls and free joints it differs by the bracket of their group.
     """
     e = one_expression(what)
-    pull = vjp(e, robot, wrt)
+    pull = vjp(what, robot, wrt)
     f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt))
     given = {**pull.given(arrays), "c": c}
     found = f.evaluate(q, {n: z for n, z in given.items() if f.takes(n)})
