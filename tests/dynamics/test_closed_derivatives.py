@@ -105,9 +105,7 @@ def test_derivatives_of_the_tree_are_refused():
         lambda: hinge.linearize(robot, q, qd, tau),
         lambda: hinge.export.c("forward_dynamics_derivatives", robot),
     ):
-        with pytest.raises(
-            ArgumentError, match=r"no meaning for a robot with closures.*; use closed_dynamics"
-        ):
+        with pytest.raises(ArgumentError, match=r"no meaning .* with closures.*; use closed_dynamics"):
             call()
 
 

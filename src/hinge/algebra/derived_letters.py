@@ -96,7 +96,7 @@ def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Conte
     """
     base = leaf_of(letter)
     needs = base.needs if at is None else (at, *base.needs)
-    card, parameter = base.card, isinstance(slot, Leaf)
+    card = base.card
     source: Space = Joint if slot is None else base.range
     if isinstance(slot, Leaf):
         source = tangent(slot)
@@ -108,7 +108,7 @@ def partial(letter: Letter, slot: Any, at: Expr | None = None, *, context: Conte
     if isinstance(slot, int):
         found = carried(base.needs[slot])
         takes = Carries.UNKNOWN if found is None else found[0]
-    by = "q" if slot is None else str(slot) if parameter else str(_short(base.needs[slot]))
+    by = "q" if slot is None else str(slot) if isinstance(slot, Leaf) else _short(base.needs[slot])
     what = str(letter) if at is None else f"{letter} {_short(at)}"
     asks = card.asks | ({_ASKED[slot]} if isinstance(slot, Leaf) else frozenset())
     return _made(Origin("partial", letter, slot, at is not None, context), letter.range, source, needs,

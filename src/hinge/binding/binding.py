@@ -479,8 +479,7 @@ class RobotBinding:
             found += passive_numbers(place.joint, all_terms=given, rubs=self.touch != "stops")
         for _, x in (*self.node_places[body], *self.end_places[body]):
             found += end_numbers(x)
-        spans = [span for _, *span in self._stops(body).limits]
-        return found + [x for span in spans for x in span if np.isfinite(x)]
+        return found + [x for _, *span in self._stops(body).limits for x in span if np.isfinite(x)]
 
     @cached_property
     def _fixed_ends(self) -> list[float]:

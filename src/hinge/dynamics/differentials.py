@@ -29,6 +29,7 @@ from hinge.algebra import (
     value,
 )
 from hinge.algebra import derivative as algebraic
+from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import shaped
 from hinge.dynamics.cached import compiled, refuse_closures
@@ -312,7 +313,7 @@ def second_derivatives(
     joints whose q is a vector only: for balls and free joints it differs by the bracket of their group.
     """
     e = one_expression(what)
-    pull = vjp(e, robot, wrt)
+    pull = vjp(what, robot, wrt)
     f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt))
     given = {**pull.given(arrays), "c": c}
     found = f.evaluate(q, {n: z for n, z in given.items() if f.takes(n)})
