@@ -13,6 +13,7 @@ import numpy as np
 from hinge.dynamics import External, Live
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
+from hinge.sim.chart_loop import ChartLoop
 from hinge.sim.adaptive import Adaptive, AdaptiveLoop
 from hinge.sim.events import Event
 from hinge.sim.fixed import FixedLoop
@@ -122,7 +123,7 @@ def simulate(
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = AdaptiveLoop(job, rule, watched)
     else:
-        loop = FixedLoop(job, rule, watched)
+        loop = ChartLoop(job, rule, watched) if plain.loops else FixedLoop(job, rule, watched)
     try:
         loop.run(progress)
     except KeyboardInterrupt:
