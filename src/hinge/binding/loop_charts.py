@@ -19,7 +19,7 @@ from hinge.sweeps import Block, Call, Code, Result, Slot
 BIG = 1e30
 #: The quality of a chart below which a state looks for another one, and the share of the quality to which a
 #: lower floor rises.
-FLOOR, RISE = 0.03, 0.1
+FLOOR, RISE = 0.1, 0.1
 
 
 def watched_step(robot: Robot) -> Code:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hinge.binding import Row
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
+from hinge.sim.charts import Charts
 from hinge.sim.events import Event, Indices
 from hinge.sim.integrators import (
     CLOSED,
@@ -88,6 +89,8 @@ class Adaptive:
 
 class AdaptiveLoop:
     """A job with adaptive steps."""
+
+    charts: Charts | None = None
 
     def __init__(self, job: Job, rule: Adaptive, events: tuple[Event, ...]) -> None:
         self.job, self.rule, self.events = job, rule, events

@@ -7,7 +7,7 @@ is in the rates of the robot given: forces of laws, states that functions and ev
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from weakref import WeakKeyDictionary
 
@@ -20,6 +20,7 @@ from hinge.model import Robot
 from hinge.sim.job import Job, Moving
 from hinge.sim.laws import Law, Prescribed, Torque
 from hinge.sim.plant import Plant, Stage
+from hinge.sim.run import ChartChange, Run
 from hinge.sim.signals import Signal
 from hinge.spatial import Array
 from hinge.sweeps import Code
@@ -30,15 +31,6 @@ from hinge.targets import Executable, StepCall
 GAIN, RELIEF, LAST, DOUBTFUL = 2.0, 1 / 3, 1e-5, 0.5
 
 _PROGRAMS: WeakKeyDictionary[Robot, dict[tuple[str, ...], Executable]] = WeakKeyDictionary()
-
-
-@dataclass(frozen=True)
-class ChartChange:
-    """A change of the independent rates of a state: its batch index, the time, and the joints whose rates they are."""
-
-    state: tuple[int, ...]
-    t: float
-    independent: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +139,7 @@ class Charts:
         self.known = [Chart(self.plant.robot, moving, self.atlas)]
         self.of = np.zeros(states, np.int64)
         self.floor = np.full((states, len(self.plant.robot.loops)), FLOOR, dtype)
-        self.changes: list[tuple[int, float, tuple[str, ...]]] = []
+        self.changes: list[tuple[int, float, Chart]] = []
         self.rates: Array | None = None  # of all joints (states, T, n), NaN where the chart is that of home
 
     def kept_rates(self, job: Job) -> Array:
@@ -197,12 +189,25 @@ class Charts:
             there = self.number(found.robot)
             self.of[state] = there
             self.floor[state] = np.minimum(FLOOR, RELIEF * after)
-            self.changes.append((state, t, self.known[there].independent()))
+            self.changes.append((state, t, self.known[there]))
             return None
         self.floor[state][low] = RELIEF * np.minimum(self.floor[state], before)[low]
         if (self.floor[state] >= LAST).all():
             return None
         return self._singular(after) if (after < FLOOR).any() else ""
+
+    def put_into(self, run: Run, job: Job) -> Run:
+        """Return the run with the changes of charts, and with rates of all joints if there are some."""
+        made = [(k, when, chart) for k, when, chart in self.changes if when <= job.ends[k]]
+        changes = tuple(ChartChange(job.place(k), when, chart.independent()) for k, when, chart in made)
+        if self.rates is None:
+            return replace(run, changes=changes)
+        rates, wide = self.rates[:, : len(run.t)], (-1, len(run.t))
+        q, qd = (x.reshape(*wide, x.shape[-1]) for x in (run.q, run.qd))
+        own = np.isnan(rates).any(-1) & np.isfinite(q).all(-1)
+        rates[own] = self.home.all_rates(q[own], qd[own])
+        rates[np.isnan(q).any(-1)] = np.nan
+        return replace(run, changes=changes, rates=job.in_batch(rates))
 
     def _dead_centre(self, quality: Array, why: str) -> str:
         loop = self.plant.robot.loops[int(quality.argmin())]

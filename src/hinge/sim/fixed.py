@@ -8,6 +8,7 @@ from time import perf_counter
 
 import numpy as np
 
+from hinge.sim.charts import Charts
 from hinge.sim.events import Event, Indices
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import NOT_FINITE, Job, after
@@ -85,8 +86,11 @@ class Samples:
 class FixedLoop:
     """A job with fixed steps.
 
-    `held` are arrays with a row for each step, (steps, n) or (states, steps, n), by buffer.
+    `held` are arrays with a row for each step, (steps, n) or (states, steps, n), by buffer. Only a loop of a
+    robot with embedded loops has `charts`.
     """
+
+    charts: Charts | None = None
 
     def __init__(
         self,

@@ -128,8 +128,14 @@ def simulate(
         loop.run(progress)
     except KeyboardInterrupt:
         loop.broken_off()
-        raise Interrupted(job.result(_recorded(job, loop.done), settings)) from None
-    return job.result(_recorded(job, loop.done), settings)
+        raise Interrupted(_result(job, loop, settings)) from None
+    return _result(job, loop, settings)
+
+
+def _result(job: Job, loop: FixedLoop | AdaptiveLoop, settings: dict[str, Any]) -> Run:
+    """Return what a loop has recorded."""
+    run = job.result(_recorded(job, loop.done), settings)
+    return run if loop.charts is None else loop.charts.put_into(run, job)
 
 
 def _settings(
