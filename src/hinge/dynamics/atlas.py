@@ -49,10 +49,11 @@ class Atlas:
         chosen, before, after = list(self._of[robot]), list[float](), list[float]()
         for k, charts in enumerate(self._loops):
             here = q[list(self._coordinates[charts.loop.name])].astype(np.float64)
-            now = charts.quality(chosen[k], here)
+            jacobian = charts.jacobian(here)
+            now = charts.quality(chosen[k], jacobian)
             before.append(now)
             if now < least:
-                chosen[k], now = charts.best(chosen[k], here)
+                chosen[k], now = charts.best(chosen[k], jacobian)
             after.append(now)
         return Charted(self._made(tuple(chosen)), np.array(before), np.array(after))
 
@@ -75,28 +76,31 @@ class _Charts:
         self.loop, self.loops = loop, [loop]
         self._chart = Chart(cut, loop.places, near)
         self._motions = [LoopMotion(loop, self._chart.geometry)]
-        self._sampled = [self._number(x) for x in (loop, *self._chart.others())]
+        found = (self._number(x) for x in (loop, *self._chart.others()))
+        self._sampled = list(dict.fromkeys(found))
 
-    def quality(self, number: int, q: Array) -> float:
-        """Return the quality of a chart at a configuration of the loop, zero where it is no number."""
+    def jacobian(self, q: Array) -> Array:
+        """Return the scaled Jacobian of all rows at a configuration of the loop."""
         with np.errstate(all="ignore"):
-            found = float(self._motions[number].quality(q))
+            return self._chart.geometry.scaled(q)
+
+    def quality(self, number: int, jacobian: Array) -> float:
+        """Return the quality of a chart by a Jacobian, zero where it is no number."""
+        with np.errstate(all="ignore"):
+            found = float(self._motions[number].quality_by(jacobian))
         return found if np.isfinite(found) else 0.0
 
-    def best(self, number: int, q: Array) -> tuple[int, float]:
-        """Return the chart to take at q in place of one, and its quality."""
-        now = self.quality(number, q)
-        if not np.isfinite(q).all():
+    def best(self, number: int, jacobian: Array) -> tuple[int, float]:
+        """Return the chart to take in place of one, and its quality."""
+        now = self.quality(number, jacobian)
+        if not np.isfinite(jacobian).all():
             return number, now
-        own = [(self.quality(n, q), n) for n in map(self._number, self._chart.at(q))]
+        own = [(self.quality(n, jacobian), n) for n in map(self._number, self._chart.at(jacobian))]
+        known = [(self.quality(n, jacobian), n) for n in self._sampled]
         most = max((x for x, _ in own), default=0.0)
-        known = [(self.quality(n, q), n) for n in dict.fromkeys(self._sampled)]
-        ordered = [*known, *own]
-        good = next((pair for pair in sorted(known, key=lambda p: -p[0]) if pair[0] >= SHARE * most), None)
-        if good is None:
-            enough = [pair for pair in own if pair[0] >= SHARE * most]
-            good = enough[0] if enough else max(ordered, default=(now, number))
-        return (good[1], good[0]) if good[0] > now else (number, now)
+        enough = [pair for pair in (max(known), *own) if pair[0] >= SHARE * most]
+        found, there = enough[0] if enough else (now, number)
+        return (there, found) if found > now else (number, now)
 
     def _number(self, loop: Loop) -> int:
         """Return the number of a chart, a new one if it is not known."""

@@ -80,9 +80,8 @@ class Chart:
         found = dict.fromkeys(self.best_at(x) for x in self.jacobians)
         return [self._made(self._pivots(self._rest(p))) for p in found if p]
 
-    def at(self, q: Array) -> list[Loop]:
-        """Return loops with the rates that are best at q: with the order of samples, and with that of q."""
-        jacobian = self.geometry.scaled(q)
+    def at(self, jacobian: Array) -> list[Loop]:
+        """Return loops with the rates that are best by a scaled Jacobian, in the order of samples and in its own."""
         chosen = self.best_at(jacobian)
         if not chosen:
             return []

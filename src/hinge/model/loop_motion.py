@@ -76,8 +76,11 @@ class LoopMotion(JointType):
         1/√(1 + ‖J_d⁻¹ J_i‖² / i + Σ (PIVOT / pivot)²) for i independent rates, with lengths as angles: their
         share in the motion when they alone are given, less where the order of elimination is bad.
         """
-        jacobian = self.geometry.scaled(q)[..., self.rows, :]
-        each = range(len(self.dependent))
+        return self.quality_by(self.geometry.scaled(q))
+
+    def quality_by(self, scaled: Array) -> Any:
+        """Return `quality` by the scaled Jacobian of all rows."""
+        jacobian, each = scaled[..., self.rows, :], range(len(self.dependent))
         factors = eliminated([[jacobian[..., r, c][()] for c in self.dependent] for r in each])
         total: Any = 0.0
         for c in self.independent:
