@@ -9,13 +9,14 @@ from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
 from hinge.binding.joint_forces import PASSIVE, gradients_by_numbers
 from hinge.binding.joint_moves import move_change, move_rate
-from hinge.binding.loop_charts import FLOOR, carried_forces, qualities, shown_rates, watched_step
+from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, shown_rates, watched_step
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
     "FLOOR",
+    "RISE",
     "PARAMETERS",
     "PASSIVE",
     "ROW_INPUTS",

@@ -13,6 +13,7 @@ import numpy as np
 from hinge.dynamics import External, Live
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
+from hinge.sim.chart_adaptive import Whole
 from hinge.sim.chart_loop import ChartLoop
 from hinge.sim.adaptive import Adaptive, AdaptiveLoop
 from hinge.sim.events import Event
@@ -121,7 +122,7 @@ def simulate(
     settings |= {name: x for name, x in (masks | {"limits": limits or None}).items() if x is not None}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
-        loop = AdaptiveLoop(job, rule, watched)
+        loop = Whole(job, rule, watched) if plain.loops else AdaptiveLoop(job, rule, watched)
     else:
         loop = ChartLoop(job, rule, watched) if plain.loops else FixedLoop(job, rule, watched)
     try:
