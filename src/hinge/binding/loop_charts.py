@@ -37,7 +37,7 @@ def watched_step(robot: Robot) -> Code:
         good: Any = 1.0
         for y in (*x["q"], *x["qd"]):
             good = good * apply("choose", apply("abs", y), BIG, 1.0, 0.0)
-        floors: list[Any] = []
+        floors = list[Any]()
         for unit, least in zip(loops, x["floor"], strict=True):
             found = cast("LoopMotion", unit.type).quality(unit.q_of(x["q"]))
             good = good * apply("choose", least, found, 1.0, 0.0)
@@ -56,7 +56,7 @@ def watched_step(robot: Robot) -> Code:
             "qd": kept(x["qd"], x["qd0"]),
             "alive": _block([later]),
             "wait": _block([wait - still]),
-            "floor": _block(floors),
+            "floor": kept(_block(floors), x["floor"]),
             "mark": _block([1.0 / later]),
         }
 

@@ -25,11 +25,16 @@ _ATLASES: WeakKeyDictionary[Robot, Atlas] = WeakKeyDictionary()
 
 
 class Charted(NamedTuple):
-    """A robot with other independent rates, and their quality in each loop before and now."""
+    """A robot with other independent rates, and for each loop their quality before and now.
+
+    `regular` is the smallest singular value of the closures' rows as a share of the largest one: zero where
+    the loop itself is singular, whatever rates are taken.
+    """
 
     robot: Robot
     before: Array
     quality: Array
+    regular: Array
 
 
 class Atlas:
@@ -47,15 +52,17 @@ class Atlas:
     def better(self, robot: Robot, q: Array, least: float) -> Charted:
         """Return the robot to go on with at q (nq,): loops of less quality than `least` have other rates."""
         chosen, before, after = list(self._of[robot]), list[float](), list[float]()
+        regular = list[float]()
         for k, charts in enumerate(self._loops):
             here = q[list(self._coordinates[charts.loop.name])].astype(np.float64)
             jacobian = charts.jacobian(here)
             now = charts.quality(chosen[k], jacobian)
             before.append(now)
+            regular.append(charts.regular(jacobian))
             if now < least:
                 chosen[k], now = charts.best(chosen[k], jacobian)
             after.append(now)
-        return Charted(self._made(tuple(chosen)), np.array(before), np.array(after))
+        return Charted(self._made(tuple(chosen)), np.array(before), np.array(after), np.array(regular))
 
     def _made(self, chosen: tuple[int, ...]) -> Robot:
         """Return the robot with these charts of its loops, always the same one."""
@@ -89,6 +96,13 @@ class _Charts:
         with np.errstate(all="ignore"):
             found = float(self._motions[number].quality_by(jacobian))
         return found if np.isfinite(found) else 0.0
+
+    def regular(self, jacobian: Array) -> float:
+        """Return the smallest singular value of the rows that count as a share of the largest, or zero."""
+        if not np.isfinite(jacobian).all():
+            return 0.0
+        values = np.linalg.svd(jacobian[self._chart.given], compute_uv=False)
+        return float(values[len(self.loop.rows) - 1] / values[0])
 
     def best(self, number: int, jacobian: Array) -> tuple[int, float]:
         """Return the chart to take in place of one, and its quality."""

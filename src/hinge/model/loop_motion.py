@@ -178,6 +178,10 @@ class LoopMotion(JointType):
         jumps = (np.abs(found - near) > JUMP).any(axis=-1, keepdims=True)
         return np.where(jumps, np.nan, found)
 
+    def open_by(self, q: Array) -> Array:
+        """Return how far (…) q is from a configuration: of closures, and of quaternions from unit ones."""
+        return np.maximum(self._left(q), np.abs(self._each_normalized(q) - q).max(axis=-1, initial=0.0))
+
     def _left(self, q: Array) -> Array:
         """Return the largest error (…) of the closures, infinite where it is no number."""
         error = np.abs(self.geometry.error(q)).max(axis=-1, initial=0.0)

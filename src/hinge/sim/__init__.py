@@ -7,7 +7,7 @@ from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescri
 from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
 from hinge.sim.rollout import Rolled, Rollout
-from hinge.sim.run import Ending, Run
+from hinge.sim.run import ChartChange, Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
 from hinge.sim.storage import load_run, save_run, to_xarray
@@ -16,6 +16,7 @@ __all__ = [
     "INTEGRATORS",
     "PD",
     "Adaptive",
+    "ChartChange",
     "ComputedTorque",
     "Ending",
     "Event",

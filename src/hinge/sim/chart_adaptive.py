@@ -58,7 +58,7 @@ class Whole(Part):
     ) -> None:
         charts = Charts(job.moving, job.states, job.dtype)
         super().__init__(job, rule, events, charts, np.arange(job.states))
-        self.first = rates
+        self.first = None if rates is None else job.wide(rates)
         self.seen = job.qd.copy()  # in the rates of the robot given, for a control function
 
     def run(self, progress: Progress | None) -> None:
@@ -83,7 +83,8 @@ class Whole(Part):
         for row in np.flatnonzero(part.left & part.job.alive).tolist():
             k, q, qd, t = (int(part.states[row]), part.job.q[row], part.job.qd[row], float(part.t[row]))
             known = charts.known[int(charts.of[k])].all_rates(q[None], qd[None])[0]
-            known = known if rates is None else rates[k]
+            if rates is not None:
+                known = charts.kept_rates(job)[k, 0] = rates[k]
             why = charts.change(k, q, t, known)
             if why is not None:
                 job.end(k, t, why or TOO_SHORT)

@@ -72,8 +72,10 @@ class ChartLoop(FixedLoop):
             return
         quality = self.charts.home.quality({"q": job.q})["quality"]
         poor = np.flatnonzero(~(quality > self.charts.floor).all(-1) & job.alive)
+        rows = job.wide(rates)
         for k in poor.tolist():
-            self._changed(k, 0, rates[k])
+            if self._changed(k, 0, rows[k]):
+                self.charts.kept_rates(job)[k, 0] = rows[k]
 
     # What is seen from outside is in the rates of the robot given.
 

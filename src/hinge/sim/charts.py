@@ -28,7 +28,9 @@ from hinge.targets import Executable, StepCall
 
 #: A change makes the quality GAIN times as good at least. Where no chart is better a state goes on in its own,
 #: with a floor lowered to RELIEF of its quality, down to LAST. Above DOUBTFUL a chart is not why a step failed.
-GAIN, RELIEF, LAST, DOUBTFUL = 2.0, 1 / 3, 1e-5, 0.5
+GAIN, RELIEF, LAST, DOUBTFUL = 2.0, 1 / 3, 1e-3, 0.5
+#: A loop is next to a singular configuration where its rows are as near to being dependent as this.
+SINGULAR = 0.02
 
 _PROGRAMS: WeakKeyDictionary[Robot, dict[tuple[str, ...], Executable]] = WeakKeyDictionary()
 
@@ -180,7 +182,7 @@ class Charts:
         before, after = found.before, found.quality
         low = before < DOUBTFUL
         if not low.any():
-            return ""
+            return self._singular(found.regular)
         if self.refusal:
             return self._dead_centre(before, f"and {self.refusal} hold on to these")
         if (after >= GAIN * before).any():
@@ -194,7 +196,7 @@ class Charts:
         self.floor[state][low] = RELIEF * np.minimum(self.floor[state], before)[low]
         if (self.floor[state] >= LAST).all():
             return None
-        return self._singular(after) if (after < FLOOR).any() else ""
+        return self._singular(found.regular)
 
     def put_into(self, run: Run, job: Job) -> Run:
         """Return the run with the changes of charts, and with rates of all joints if there are some."""
@@ -217,8 +219,11 @@ class Charts:
             "others with hinge.embed_loops(robot, independent=…), or keep the loop cut"
         )
 
-    def _singular(self, quality: Array) -> str:
-        loop = self.plant.robot.loops[int(quality.argmin())]
+    def _singular(self, regular: Array) -> str:
+        """Return that a loop is singular, nothing if none is."""
+        if not (regular < SINGULAR).any():
+            return ""
+        loop = self.plant.robot.loops[int(regular.argmin())]
         return (
             f"loop {loop.name!r} came to a singular configuration, where the rates of no joints determine the "
             "others; keep it cut with hinge.release_loops(robot)"
