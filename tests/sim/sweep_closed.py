@@ -22,7 +22,7 @@ from hinge.sim import INTEGRATORS
 from .closed_robots import gained, started, two_loops
 
 SECONDS, STEP = 10.0, 1e-3
-#: Largest drift with projection and with loops embedded, of the energy with RK4, and with the best integrator.
+#: Largest drift with projection and with loops embedded, of the energy, and of that with the best integrator.
 DRIFT, ENERGY, LEAST = 1e-12, 1e-3, 1e-7
 #: Robots whose energy both ways keep to LEAST: all but delta, which flies through a singular configuration.
 KEPT = ("four_bar", "stewart_platform", "two_pandas", "two_loops", "slider_crank")

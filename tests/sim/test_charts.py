@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hinge
 from hinge.errors import ArgumentError, ModelWarning
 from hinge.model import inertial_parameters
-from hinge.sim import PD, Event, GravityCompensation, Prescribed, Signal, load_run, resume, save_run
+from hinge.sim import PD, Event, Prescribed, Signal, load_run, resume, save_run
 
 from ..dynamics.loops import four_bar, two_loops
 from .closed_robots import gained
@@ -74,7 +74,9 @@ def test_laws_and_forces_are_those_of_the_robot_given():
         ),
     }
     for name, (own, other) in laws.items():
-        control = {k: hinge.sim.Torque(x) if isinstance(x, Signal) else x for k, x in (("a", own), ("b", other))}
+        control = {
+            k: hinge.sim.Torque(x) if isinstance(x, Signal) else x for k, x in (("a", own), ("b", other))
+        }
         run = hinge.simulate(robot, *start(robot, cut, q, qd), t=1.2, integrator="rk5", control=control["a"])
         expected = hinge.simulate(cut, q, qd, t=1.2, integrator="rk5", control=control["b"])
         assert run.changes, name
@@ -179,7 +181,7 @@ def test_a_singular_configuration_is_told():
 
 
 def test_a_start_at_a_dead_centre_needs_the_rates_of_all_joints():
-    cut, robot, q, qd = subject()
+    cut, robot, _, _ = subject()
     whole = hinge.embed_loops(cut)
     at = hinge.configuration(whole, {"q2": 0.0})  # q3 stands still there, whatever the crank does
     rates = hinge.carry_state(whole, cut, at, [4.0])[1]

@@ -16,9 +16,9 @@ from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
     "FLOOR",
-    "RISE",
     "PARAMETERS",
     "PASSIVE",
+    "RISE",
     "ROW_INPUTS",
     "Chain",
     "Expressed",

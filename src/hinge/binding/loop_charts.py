@@ -23,7 +23,7 @@ FLOOR, RISE = 0.1, 0.1
 
 
 def watched_step(robot: Robot) -> Code:
-    """Return code that ends a step: it keeps the state before where the independent rates have come to an end.
+    """Return code that ends a step: it keeps the state before, where independent rates have ended.
 
     Inputs are the state before and after the step, (q0, qd0) and (q, qd); `floor`, for each loop the least
     `LoopMotion.quality` that is enough; `alive`, 1 or 0; `wait`, the steps until the state begins to move.

@@ -81,7 +81,7 @@ class Chart:
         return [self._made(self._pivots(self._rest(p))) for p in found if p]
 
     def at(self, jacobian: Array) -> list[Loop]:
-        """Return loops with the rates that are best by a scaled Jacobian, in the order of samples and in its own."""
+        """Return loops with the rates best by a scaled Jacobian, in the order of samples and in its own."""
         chosen = self.best_at(jacobian)
         if not chosen:
             return []

@@ -25,7 +25,7 @@ STEPS = 2
 #: The longest piece of a motion that is followed at once, in rad or m, Newton steps at its end, what counts
 #: as closed, and the largest correction, beyond which it is another branch.
 PIECE, CORRECTIONS, CLOSED, JUMP = 0.1, 6, 1e-9, 0.3
-#: A pivot of this size, of a Jacobian whose entries are about one, halves the quality of a chart that is else 1.
+#: A pivot of this size, of a Jacobian with entries of about one, lowers the quality of a chart from 1 to 0.7.
 PIVOT = 2e-3
 #: How often random configurations are drawn anew where they do not close within their limits.
 TRIES = 20

@@ -1,7 +1,7 @@
 """Adaptive steps of robots with embedded loops, whose states change their independent rates.
 
-A state whose chart has come to its end leaves the loop after the step that shows it. Those that go on with the
-same rates are a job of their own, with times of their own, whose records become those of the whole.
+A state whose chart has come to its end leaves the loop after the step that shows it. Those that go on with
+the same rates are a job of their own, with their own times, whose records become those of the whole.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Part(AdaptiveLoop):
 
 
 class Whole(Part):
-    """A job with adaptive steps in as many charts as it takes; `rates` are those of all joints at the start."""
+    """A job with adaptive steps in all charts that it takes; `rates` are those of all joints at the start."""
 
     def __init__(
         self, job: Job, rule: Adaptive, events: tuple[Event, ...], rates: Array | None = None
@@ -133,7 +133,9 @@ class _Guest(Part):
             whole.hits.append((replace(hit, state=whole.place(k), qd=qd), k))
 
 
-def _in_home(function: Callable[[Any, Array, Array], Any], chart: Chart) -> Callable[[Any, Array, Array], Any]:
+def _in_home(
+    function: Callable[[Any, Array, Array], Any], chart: Chart
+) -> Callable[[Any, Array, Array], Any]:
     """Return a function of the user's for states in a chart."""
 
     def shown(t: Any, q: Array, qd: Array) -> Any:
@@ -155,6 +157,8 @@ def _job_of(job: Job, chart: Chart, states: Indices) -> Job:
     found.signals = {
         n: replace(x, values=x.values[states]) if x.values.ndim == 3 else x for n, x in job.signals.items()
     }
-    found.kept_q, found.kept_qd = (np.empty((count, *x.shape[1:]), job.dtype) for x in (job.kept_q, job.kept_qd))
+    found.kept_q, found.kept_qd = (
+        np.empty((count, *x.shape[1:]), job.dtype) for x in (job.kept_q, job.kept_qd)
+    )
     found.ends, found.reasons, found.hits = np.full(count, np.inf), {}, []
     return found

@@ -66,7 +66,7 @@ class ChartLoop(FixedLoop):
         return self.programs[number]
 
     def _begin(self, rates: Array | None) -> None:
-        """Take states to better charts whose rates of all joints are given; those of the robot may be none."""
+        """Take states to better charts by the rates of all joints, where those of the robot do not do."""
         job = self.job
         if rates is None or not job.states:
             return
@@ -220,7 +220,7 @@ class Crew:
         self.steps: Steps = runner(program.schedule).prepared(stretch, steps)
 
     def run(self, since: Indices, stop: int) -> tuple[Indices, Indices]:
-        """Run each state from its step on to a last one; return those that left the chart, and their steps."""
+        """Run each state from its step on to a last one; return those that left, and their steps."""
         loop, begin, every = self.loop, int(since.min()), self.loop.job.every
         for name, x in self.arrays.items():
             if x.ndim > 1:
@@ -236,4 +236,3 @@ class Crew:
             loop.record(self.number, self.states[rows], earlier + at, shown)
         gone = np.flatnonzero(self.bad >= 0)
         return self.states[gone], self.bad[gone]
-

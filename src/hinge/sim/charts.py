@@ -26,8 +26,9 @@ from hinge.spatial import Array
 from hinge.sweeps import Code
 from hinge.targets import Executable, StepCall
 
-#: A change makes the quality GAIN times as good at least. Where no chart is better a state goes on in its own,
-#: with a floor lowered to RELIEF of its quality, down to LAST. Above DOUBTFUL a chart is not why a step failed.
+#: A change makes the quality GAIN times as good at least. Where no chart is better a state goes on in its
+#: own, with a floor lowered to RELIEF of its quality, down to LAST. Above DOUBTFUL a chart is not why a step
+#: failed.
 GAIN, RELIEF, LAST, DOUBTFUL = 2.0, 1 / 3, 1e-3, 0.5
 #: A loop is next to a singular configuration where its rows are as near to being dependent as this.
 SINGULAR = 0.02
@@ -215,8 +216,8 @@ class Charts:
         loop = self.plant.robot.loops[int(quality.argmin())]
         rates = ", ".join(map(repr, loop.independent))
         return (
-            f"loop {loop.name!r} came to a dead centre of its independent rates, those of {rates}, {why}; choose "
-            "others with hinge.embed_loops(robot, independent=…), or keep the loop cut"
+            f"loop {loop.name!r} came to a dead centre of its independent rates, those of {rates}, {why}; "
+            "choose others with hinge.embed_loops(robot, independent=…), or keep the loop cut"
         )
 
     def _singular(self, regular: Array) -> str:
@@ -225,6 +226,6 @@ class Charts:
             return ""
         loop = self.plant.robot.loops[int(regular.argmin())]
         return (
-            f"loop {loop.name!r} came to a singular configuration, where the rates of no joints determine the "
-            "others; keep it cut with hinge.release_loops(robot)"
+            f"loop {loop.name!r} came to a singular configuration, where the rates of no joints determine "
+            "the others; keep it cut with hinge.release_loops(robot)"
         )

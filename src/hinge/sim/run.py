@@ -41,7 +41,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class ChartChange:
-    """A change of the independent rates of a state: its batch index, the time, and the joints that have them."""
+    """A change of the independent rates of a state: its batch index, the time, and the joints."""
 
     state: tuple[int, ...]
     t: float

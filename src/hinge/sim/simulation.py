@@ -13,9 +13,9 @@ import numpy as np
 from hinge.dynamics import External, Live, closure_velocity
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_tangent, checked_robot, neutral, release_loops
+from hinge.sim.adaptive import Adaptive, AdaptiveLoop
 from hinge.sim.chart_adaptive import Whole
 from hinge.sim.chart_loop import ChartLoop
-from hinge.sim.adaptive import Adaptive, AdaptiveLoop
 from hinge.sim.events import Event
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import INTEGRATORS, Integrator
@@ -23,7 +23,7 @@ from hinge.sim.job import OPEN, OPEN_SINGLE, Function, Job, Moving, events_of
 from hinge.sim.laws import Law, Torque
 from hinge.sim.plant import Parameters, Plant
 from hinge.sim.run import Progress, Run, Touched
-from hinge.spatial import ArrayLike
+from hinge.spatial import Array, ArrayLike
 
 #: A law, constant forces, or any function of (t, q, qd), called once a step for all states.
 Control: TypeAlias = Law | ArrayLike | Function | None

@@ -114,7 +114,9 @@ class Head:
         for row in _list(self.data.get("changes", []), "changes as a list"):
             expect(isinstance(row, list) and len(cast("list[Any]", row)) == 3, "changes of three parts", row)
             state, t, names = row
-            expect(_is_number(t) and set(_list(names, "names of joints")) <= {*robot.joint_names}, "joints", row)
+            expect(
+                _is_number(t) and set(_list(names, "names of joints")) <= {*robot.joint_names}, "joints", row
+            )
             found.append(ChartChange(self._state(state), float(t), tuple(names)))
         return tuple(found)
 
