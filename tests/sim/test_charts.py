@@ -190,3 +190,12 @@ def test_a_start_at_a_dead_centre_needs_the_rates_of_all_joints():
     assert run.changes[0].t == 0.0
     assert_allclose(run.q, expected.q, atol=1e-8)
     assert_allclose(run.rates, expected.qd, atol=1e-7)
+
+
+def test_a_rollout_tells_of_dead_centres():
+    cut, robot, q, qd = subject()
+    state = start(robot, cut, q, qd)
+    roll = hinge.Rollout(robot, dt=1e-3, steps=1500, record=10)
+    with pytest.warns(ModelWarning, match="which a Rollout keeps"):
+        roll(*state)
+    hinge.Rollout(robot, dt=1e-3, steps=100)(*state)

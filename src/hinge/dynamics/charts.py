@@ -248,7 +248,8 @@ class Chart:
         )
         warnings.warn(
             f"loop {self.name!r}: its independent coordinates have a dead centre near {place}, where results "
-            "are NaN; choose other independent joints, or keep the loop cut where it must pass",
+            "are NaN; choose other independent joints, or keep the loop cut where it must pass; simulations "
+            "change them there",
             ModelWarning,
             stacklevel=4,
         )

@@ -63,14 +63,19 @@ class Recharted(Law):
 class Chart:
     """The robot with some of its rates independent, and what moves it."""
 
-    def __init__(self, robot: Robot, moving: Moving, atlas: Atlas) -> None:
+    def __init__(self, robot: Robot, moving: Moving) -> None:
         home, law = moving.plant, moving.law
-        self.robot, self.home, self.atlas = robot, home, atlas
+        self.robot, self.home = robot, home
         self.is_home = robot is home.robot
         self.plant = home if self.is_home else home.on(robot)
         free = isinstance(law, Torque) and not isinstance(law.tau, Signal) and not np.any(np.asarray(law.tau))
         given = moving.ask is not None or not free
         self.law = Recharted(law, home, self) if given and not self.is_home else law
+
+    @property
+    def cut(self) -> Robot:
+        """The robot with the rates of all joints."""
+        return atlas_of(self.home.robot).cut
 
     @cached_property
     def shown(self) -> Executable:
@@ -80,7 +85,7 @@ class Chart:
     @cached_property
     def rates(self) -> Executable:
         """From q and qd to the rates of all joints, those of the cut robot."""
-        return self._program("rates", lambda: shown_rates(self.robot, self.atlas.cut))
+        return self._program("rates", lambda: shown_rates(self.robot, self.cut))
 
     @cached_property
     def carried(self) -> Executable:
@@ -107,12 +112,12 @@ class Chart:
     @cached_property
     def own(self) -> list[int]:
         """Where the rates of this robot stand among those of all joints."""
-        return _places(self.robot, self.atlas.cut)
+        return _places(self.robot, self.cut)
 
     @cached_property
     def home_places(self) -> list[int]:
         """Where the rates of the robot given stand among those of all joints."""
-        return _places(self.home.robot, self.atlas.cut)
+        return _places(self.home.robot, self.cut)
 
     def all_rates(self, q: Array, qd: Array) -> Array:
         """Return the rates (m, n) of all joints."""
@@ -138,8 +143,7 @@ class Charts:
 
     def __init__(self, moving: Moving, states: int, dtype: DTypeLike = np.float64) -> None:
         self.moving, self.plant, self.law = moving, moving.plant, moving.law
-        self.atlas = atlas_of(self.plant.robot)
-        self.known = [Chart(self.plant.robot, moving, self.atlas)]
+        self.known = [Chart(self.plant.robot, moving)]
         self.of = np.zeros(states, np.int64)
         self.floor = np.full((states, len(self.plant.robot.loops)), FLOOR, dtype)
         self.changes: list[tuple[int, float, Chart]] = []
@@ -148,13 +152,18 @@ class Charts:
     def kept_rates(self, job: Job) -> Array:
         """Return the recorded rates of all joints, with room from the first change on."""
         if self.rates is None:
-            self.rates = np.full((*job.kept_q.shape[:2], self.atlas.cut.nv), np.nan, job.dtype)
+            self.rates = np.full((*job.kept_q.shape[:2], self.home.cut.nv), np.nan, job.dtype)
         return self.rates
 
     @property
     def home(self) -> Chart:
         """The chart of the robot given."""
         return self.known[0]
+
+    @cached_property
+    def atlas(self) -> Atlas:
+        """The charts that there are, looked for when the first state needs one."""
+        return atlas_of(self.plant.robot)
 
     @property
     def refusal(self) -> str:
@@ -170,7 +179,7 @@ class Charts:
         for n, chart in enumerate(self.known):
             if chart.robot is robot:
                 return n
-        self.known.append(Chart(robot, self.moving, self.atlas))
+        self.known.append(Chart(robot, self.moving))
         return len(self.known) - 1
 
     def change(self, state: int, q: Array, t: float, rates: Array) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 
 from hinge.binding import PASSIVE
 from hinge.dynamics import External
-from hinge.errors import ArgumentError
+from hinge.errors import ArgumentError, ModelWarning
 from hinge.model import (
     Robot,
     as_configuration,
@@ -27,6 +28,7 @@ from hinge.model import (
 from hinge.sim.adaptive import Adaptive
 from hinge.sim.adjoint import Reversal, Tape, given_weight, reversal, weight
 from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
+from hinge.sim.charts import Chart
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import NEXT, Integrator
 from hinge.sim.job import Job, Moving
@@ -35,6 +37,8 @@ from hinge.sim.plant import Parameters, Plant
 from hinge.sim.simulation import Control, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
 
+#: The quality of a chart below which a roll-out warns.
+POOR = 0.01
 #: The buffers whose gradients make that by an argument, where they have other names.
 _BUFFERS = {"tau": ("u",), "friction": PASSIVE}
 
@@ -61,6 +65,8 @@ class Rollout:
     `pull` gives gradients. It keeps every `keep`-th state, and runs the steps between once more, a few states
     of a batch at a time, with the results of their stages kept. Unless given, `keep` is all steps where that
     takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it takes.
+
+    The independent rates of embedded loops stay what they are; a ModelWarning tells of dead centres.
 
     A function that controls is pulled by its own method `pull(t, q, qd, c)`, which returns the gradients of
     cᵀ tau by q and qd, each (…, nv). Laws of the package need none.
@@ -158,6 +164,7 @@ class Rollout:
         loop = self._loop(given, self.record)
         loop.run(None)
         job = loop.job
+        self._tell(job)
         q, qd = (job.in_batch(x) for x in (job.kept_q, job.kept_qd))
         return Rolled(q, qd) if self.record else Rolled(q[..., -1, :], qd[..., -1, :])
 
@@ -192,6 +199,7 @@ class Rollout:
             self._control_pull,
         )
         found.run()
+        self._tell(loop.job)
         return {n: self._gradient(n, found, given) for n in names}
 
     def memory(self, states: int = 1, *, tau: bool = True) -> int:
@@ -211,6 +219,24 @@ class Rollout:
         return 8 * (states * (robot.nq + robot.nv) * rows + part * (table + given))
 
     # The parts of a call.
+
+    def _tell(self, job: Job) -> None:
+        """Warn where embedded loops came near a dead centre: a Rollout keeps their independent rates."""
+        if not self.robot.loops:
+            return
+        with np.errstate(all="ignore"):
+            quality = Chart(self.robot, job.moving).quality({"q": job.kept_q.reshape(-1, self.robot.nq)})
+        poor = (~(quality["quality"] > POOR)).any(0) & bool(job.states)
+        for loop, is_poor in zip(self.robot.loops, poor.tolist(), strict=True):
+            if is_poor:
+                warnings.warn(
+                    f"{loop}: states came to a dead centre of its independent rates, those of "
+                    f"{', '.join(loop.independent)}, which a Rollout keeps; what follows is wrong. "
+                    "Take others with hinge.embed_loops(robot, independent=…), or hinge.simulate, which "
+                    "changes them",
+                    ModelWarning,
+                    stacklevel=3,
+                )
 
     def _given(
         self, q0: ArrayLike | None, qd0: ArrayLike | None, tau: ArrayLike | None, parameters: Parameters
