@@ -164,7 +164,7 @@ class Rollout:
         loop = self._loop(given, self.record)
         loop.run(None)
         job = loop.job
-        self._tell(job)
+        self._tell(loop)
         q, qd = (job.in_batch(x) for x in (job.kept_q, job.kept_qd))
         return Rolled(q, qd) if self.record else Rolled(q[..., -1, :], qd[..., -1, :])
 
@@ -199,7 +199,7 @@ class Rollout:
             self._control_pull,
         )
         found.run()
-        self._tell(loop.job)
+        self._tell(loop)
         return {n: self._gradient(n, found, given) for n in names}
 
     def memory(self, states: int = 1, *, tau: bool = True) -> int:
@@ -220,18 +220,20 @@ class Rollout:
 
     # The parts of a call.
 
-    def _tell(self, job: Job) -> None:
+    def _tell(self, loop: FixedLoop) -> None:
         """Warn where embedded loops came near a dead centre: a Rollout keeps their independent rates."""
         if not self.robot.loops:
             return
+        job = loop.job
+        q = job.kept_q[:, job.recorded <= loop.done].reshape(-1, self.robot.nq)
         with np.errstate(all="ignore"):
-            quality = Chart(self.robot, job.moving).quality({"q": job.kept_q.reshape(-1, self.robot.nq)})
-        poor = (~(quality["quality"] > POOR)).any(0) & bool(job.states)
-        for loop, is_poor in zip(self.robot.loops, poor.tolist(), strict=True):
+            quality = Chart(self.robot, job.moving).quality({"q": q})["quality"]
+        poor = (~(quality > POOR)).any(0) & bool(job.states)
+        for one, is_poor in zip(self.robot.loops, poor.tolist(), strict=True):
             if is_poor:
                 warnings.warn(
-                    f"{loop}: states came to a dead centre of its independent rates, those of "
-                    f"{', '.join(loop.independent)}, which a Rollout keeps; what follows is wrong. "
+                    f"{one}: states came to a dead centre of its independent rates, those of "
+                    f"{', '.join(one.independent)}, which a Rollout keeps; what follows is wrong. "
                     "Take others with hinge.embed_loops(robot, independent=…), or hinge.simulate, which "
                     "changes them",
                     ModelWarning,
