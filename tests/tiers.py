@@ -75,7 +75,6 @@ SAMPLED: dict[str, int] = {
     "tests/rules/test_completion.py": 2,
     "tests/rules/test_identities.py": 6,
     "tests/rules/test_theory.py": 2,
-    "tests/sim/test_charts.py": 6,
     "tests/sim/test_closed.py": 4,
     "tests/sim/test_height_fields.py": 2,
     "tests/sim/test_limits.py": 2,

@@ -17,6 +17,8 @@ from hinge.errors import ArgumentError, ModelWarning
 from hinge.model import inertial_parameters
 from hinge.sim import PD, Event, Prescribed, Signal, load_run, resume, save_run
 
+from tests.tiers import daily
+
 from ..dynamics.loops import four_bar, two_loops
 from .closed_robots import gained
 
@@ -40,8 +42,10 @@ def start(robot, cut, q, qd):
     return hinge.carry_state(cut, robot, q, qd)
 
 
-@pytest.mark.parametrize("name", ["four-bar", "six-bar"])
-@pytest.mark.parametrize("integrator", ["rk4", "rk5", "midpoint", "adaptive"])
+MOVES = [(x, n) for n in ("four-bar", "six-bar") for x in ("rk4", "rk5", "midpoint", "adaptive")]
+
+
+@pytest.mark.parametrize(("integrator", "name"), daily(MOVES, lambda k, _: k == 0))
 def test_it_moves_as_the_cut_robot_does(name, integrator):
     cut, robot, q, qd = subject(name)
     expected = hinge.simulate(cut, q, qd, t=1.5, integrator="rk5")
@@ -84,7 +88,7 @@ def test_laws_and_forces_are_those_of_the_robot_given():
         assert_allclose(run.tau[:, 0], expected.tau[:, at][:, 0], atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize("integrator", ["rk5", "adaptive"])
+@pytest.mark.parametrize("integrator", daily(["rk5", "adaptive"], lambda k, _: k == 1))
 def test_events_see_the_rates_of_the_robot_given(integrator):
     cut, robot, q, qd = subject()
     own = Event(lambda t, q, qd: qd[..., 0] - 0.1, name="slow")
@@ -97,7 +101,7 @@ def test_events_see_the_rates_of_the_robot_given(integrator):
         assert_allclose(a.qd[0], b.qd[2], atol=1e-6)
 
 
-@pytest.mark.parametrize("integrator", ["rk5", "adaptive"])
+@pytest.mark.parametrize("integrator", daily(["rk5", "adaptive"], lambda k, _: k == 0))
 def test_states_change_each_at_its_own_time(integrator):
     """A batch is its states alone, bit for bit in fixed steps, whatever is recorded."""
     cut, robot, q, qd = subject()
@@ -117,6 +121,7 @@ def test_states_change_each_at_its_own_time(integrator):
     assert_allclose(run.q, expected.q, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_single_precision_and_inertias_for_each_state():
     cut, robot, q, qd = subject()
     at = tuple(x.astype(np.float32) for x in start(robot, cut, q, qd))
