@@ -48,6 +48,14 @@ def test_a_quadruped_is_dropped_and_stands(tmp_path, hinge_command):
     assert run.contacts.forces[-1, :, 0].sum() == pytest.approx(run.robot.mass * 9.81, rel=0.02)
 
 
+def test_friction_is_by_the_law_that_is_given(tmp_path, hinge_command):
+    out = tmp_path / "run.npz"
+    words = ("quadruped", "--ground", "--law", "coulomb", "--friction", "0.2", "--t", "0.1", "--drop", "0")
+    done = hinge_command("simulate", *words, "--out", out, "--quiet")
+    assert done.code == 0 and "friction 0.2 by Coulomb's law; nothing else touches" in done.out
+    assert hinge.load_run(out).settings["law"] == "coulomb"
+
+
 def test_heights_numbers_and_names_are_chosen():
     given = asked("quadruped", drop=[0.1, 0.4], friction=0.3, restitution=0.5, touch=FEET[:2])
     robot = grounded(quadruped(), given)
@@ -86,6 +94,7 @@ def test_a_start_inside_the_ground_is_pointed_out():
         (("quadruped", "--ground", "--touch", "FL_fot"), "did you mean 'FL_foot'"),
         (("quadruped", "--ground", "--friction", "-1"), "friction: expected a finite number ≥ 0, got -1"),
         (("quadruped", "--ground", "--restitution", "2"), "restitution: expected a number from 0 to 1"),
+        (("panda", "--law", "coulomb"), "--law: expected a robot on contacts with coulomb"),
         (("quadruped", "--ground", "--integrator", "rk4"), "--integrator: expected stepping with --ground"),
         (("panda", "--ground", "--touch", "tool", "--drop", "1"), "--drop: expected a robot on a free base"),
     ],

@@ -108,7 +108,7 @@ def test_the_command(tmp_path, capsys):
     [
         (lambda r: c("mass_matrix", r, prefix="two words"), "prefix: expected a name of C"),
         (lambda r: c([], r), "what: expected at least one verb"),
-        (lambda r: c({"a b": "mass_matrix"}, r), "what: expected names of C"),
+        (lambda r: c({"a b": "mass_matrix"}, r), "what: expected a name of C"),
         (lambda r: c("mass_matrx", r), "mass_matrix"),
     ],
 )

@@ -459,6 +459,24 @@ def test_the_smooth_difference_is_finite_at_half_a_turn():
 
 
 @each
+def test_the_smooth_integrate_is_integrate(joint, shape):
+    rng, graph = np.random.default_rng(7), Graph()
+    for size in (*TURNS, 1.0, 4.0, 7.0, 30.0):
+        q, v = apart(joint, size, rng, shape)
+        found = joint.smooth_integrate(q, v)
+        if found is None:
+            assert isinstance(joint, joints.Nonholonomic)
+            return
+        assert_allclose(found, joint.integrate(q, v), rtol=1e-12, atol=1e-14)
+    row = np.array([graph.input(k) for k in range(joint.nq + joint.nv)], dtype=object)
+    kernel = finish(graph, dict(enumerate(joint.smooth_integrate(row[: joint.nq], row[joint.nq :]))))
+    q, v = apart(joint, 1e-9, rng)
+    values = dict(enumerate(map(float, [*q, *v])))
+    traced = kernel.evaluate({key: values[key] for key in kernel.inputs})
+    assert_allclose([traced[k] for k in range(joint.nq)], joint.integrate(q, v), rtol=1e-13, atol=1e-14)
+
+
+@each
 def test_unrate_takes_rates_back(joint, state):
     q, qd = state
     found = joint.unrate(q, joint.rate(q, qd))

@@ -16,7 +16,6 @@ import hinge
 from hinge.errors import ArgumentError, ModelWarning
 from hinge.model import inertial_parameters
 from hinge.sim import PD, Event, Prescribed, Signal, load_run, resume, save_run
-
 from tests.tiers import daily
 
 from ..dynamics.loops import four_bar, two_loops

@@ -25,6 +25,7 @@ def bind(
     sizes: Mapping[Space, int] | None = None,
     rows: tuple[tuple[int, ...], ...] | None = None,
     touch: Touching = "",
+    coulomb: bool = False,
 ) -> RobotBinding:
     """Return the binding of the letters to a robot; arguments as in `RobotBinding`."""
     checked_robot(robot)
@@ -41,6 +42,7 @@ def bind(
         sizes=_checked_sizes(sizes),
         rows=rows,
         touch=touch,
+        coulomb=coulomb,
     )
 
 

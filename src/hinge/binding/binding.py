@@ -96,7 +96,7 @@ class RobotBinding:
     own, Constraint among them, which have one block, at the world: (name, meaning, length). `rows` are for
     each closure of the robot the rows of its joint that are kept; None keeps all. `touch` says what of the
     robot's contacts beside its closures: nothing, their "normals", all three rows of their "cones", or these
-    and the "stops", a row for each limit of a joint and one for its dry friction.
+    and the "stops", a row for each limit of a joint and one for its dry friction. `coulomb`: their law.
     """
 
     robot: Robot
@@ -108,6 +108,7 @@ class RobotBinding:
     sizes: tuple[tuple[str, str, int], ...] = ()
     rows: tuple[tuple[int, ...], ...] | None = None
     touch: Touching = ""
+    coulomb: bool = False
 
     def __post_init__(self) -> None:
         if self.expressed not in ("body", "world", "world-aligned"):
@@ -142,7 +143,7 @@ class RobotBinding:
         kept = sum(x.size for x in self.links if isinstance(x, ClosureKind))
         if self.touch == "normals":
             return ForceLaw(free=kept, half=contacts)
-        return ForceLaw(free=kept, half=len(joints.limited), box=len(joints.rubbing), cone=contacts)
+        return ForceLaw(kept, len(joints.limited), len(joints.rubbing), contacts, self.coulomb)
 
     @property
     def parameters(self) -> tuple[Leaf, ...]:

@@ -72,6 +72,7 @@ class EmbeddedBinding(RobotBinding):
             own_gravity=self.own_gravity,
             rows=self.rows,
             touch=self.touch,
+            coulomb=self.coulomb,
         )
 
     @cached_property

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import warnings
 from math import isfinite
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.dynamics import contact_jacobian, gap
+from hinge.dynamics import FrictionLaw, contact_jacobian, gap
 from hinge.errors import ArgumentError, CommandLineError, ModelError, ModelWarning
 from hinge.model import Joint, Robot, contacts_of, gravity_of, on_ground, with_contacts
 from hinge.robots import FOOT_RADIUS, quadruped_stance
@@ -48,6 +48,13 @@ def add_ground(parser: argparse.ArgumentParser) -> None:
         metavar="METRES",
         help="height of a free robot's lowest contact at the start, or two between which each state's is "
         f"drawn (default: {HEIGHT:g})",
+    )
+    add(
+        "--law",
+        choices=get_args(FrictionLaw),
+        default="associated",
+        help="law of friction: what slides rises by MU |v| dt, or by Coulomb's stays down, in some more time "
+        "(default: associated)",
     )
 
 

@@ -33,6 +33,7 @@ Without arguments the built-in panda falls from a random pose.
   hinge simulate panda --states 10000 --t 1                 many random states at once
   hinge simulate double_pendulum --integrator adaptive      with adaptive steps
   hinge simulate quadruped --ground --out drop.npz          dropped on its feet, and held by a controller
+  hinge simulate quadruped --ground --law coulomb           what slides does not rise
 
 Ctrl-C ends it early: the run so far is still shown and saved.
 
@@ -119,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     control = arguments.control or ("hold" if arguments.ground and free_base(robot) is not None else "none")
     law = control_of(robot, control, q0, gravity=arguments.gravity, dt=arguments.dt)
     more: dict[str, Any] = {"dt": arguments.dt, "control": law, "integrator": rule}
-    more |= {"gravity": arguments.gravity, "passive": arguments.passive}
+    more |= {"gravity": arguments.gravity, "passive": arguments.passive, "law": arguments.law}
     stopped = False
     per = arguments.t / 1000 if adaptive else 1.0
     with Bar(
@@ -168,6 +169,10 @@ def _rule(robot: Robot, arguments: argparse.Namespace) -> str | Adaptive:
     name = arguments.integrator or ("stepping" if robot.contacts else "rk4")
     if arguments.ground and name != "stepping":
         raise CommandLineError(f"--integrator: expected stepping with --ground, got {name}; leave it out")
+    if arguments.law == "coulomb" and name != "stepping":
+        raise CommandLineError(
+            "--law: expected a robot on contacts with coulomb, as with --ground; leave it out, or give both"
+        )
     if name == "adaptive":
         return Adaptive(arguments.rtol or Adaptive.rtol)
     if arguments.rtol is not None:

@@ -81,6 +81,7 @@ def _contacts(run: Run) -> dict[str, Any] | None:
     with np.errstate(all="ignore"):
         return {
             "names": [c.name for c in run.robot.contacts],
+            "law": run.settings.get("law", "associated"),
             "friction": sorted({c.friction for c in run.robot.contacts}),
             "depth": float(np.nanmax(-gap(run.robot, run.q), initial=0.0)),
             "force": float(np.nanmax(run.contacts.forces[..., 0], initial=0.0)),
@@ -119,8 +120,9 @@ def shown(data: dict[str, Any]) -> str:
         found["closures"] = f"{closed['count']}, open by {closed['error']:.2g} at most"
     if touched := data["contacts"]:
         mu = " … ".join(f"{x:g}" for x in (*touched["friction"][:1], *touched["friction"][1:][-1:]))
+        law = " by Coulomb's law" if touched["law"] == "coulomb" else ""
         found["contacts"] = (
-            f"{len(touched['names'])}: {_listed(touched['names'])}; friction {mu}; nothing else touches"
+            f"{len(touched['names'])}: {_listed(touched['names'])}; friction {mu}{law}; nothing else touches"
         )
         found["touching"] = (
             f"pressed with {touched['force']:.3g} N at most, {touched['depth']:.1g} m deep, "

@@ -61,9 +61,10 @@ def compile_bound(
         checked_target("target", target)
     if isinstance(expressions, str):
         expressions = expression(expressions)
-    readout, all_rows, touch = None, False, ""
+    readout, all_rows, touch, coulomb = None, False, "", False
     if isinstance(expressions, Parts):
-        readout, all_rows, touch = expressions.readout, expressions.all_rows, expressions.touch
+        readout, all_rows = expressions.readout, expressions.all_rows
+        touch, coulomb = expressions.touch, expressions.coulomb
         if expressions.reader is not None:
             readout = expressions.reader(robot)
         blocks = {**expressions.blocks, **(blocks or {})}
@@ -84,6 +85,7 @@ def compile_bound(
         sizes=sizes,
         rows=kept,
         touch=touch,
+        coulomb=coulomb,
     )
     _refuse_open(robot, letters, touch)
     _refuse_unused(binding, letters)

@@ -28,6 +28,7 @@ __all__ = [
     "Collision",
     "ContactDynamics",
     "ContactStep",
+    "FrictionLaw",
     "at_joints_of",
     "by_contact_rows",
     "collide",
@@ -36,12 +37,11 @@ __all__ = [
     "contact_rows",
     "contact_step",
     "gap",
+    "is_coulomb",
 ]
 
 #: The law of friction: the cone's own ("associated"), or Coulomb's.
 FrictionLaw: TypeAlias = Literal["associated", "coulomb"]
-#: Rounds of De Saxcé's correction for Coulomb's law.
-COULOMB_ROUNDS = 8
 
 
 class ContactNumber(NamedTuple):
@@ -189,18 +189,17 @@ def contact_step(
 
     No gap closes further than to zero, impulses lie in the cones of friction, and of all such steps it is
     that which changes velocities least: the convex, or associated, law. A contact that slides is lifted by
-    μ |v| dt in it; `law="coulomb"` takes that away by a few rounds of De Saxcé's correction, and its residual
-    tells where they did not settle. Depths are taken back slowly; a gap that closes fast bounces by its
-    restitution. `friction` and `restitution` (…, contacts) replace the contacts' own; `start` (…, contacts,
-    3) are impulses to start from, such as those of the step before. `ground` (…, contacts) raises each
-    contact's surface along its normal, in m.
+    μ |v| dt in it; with `law="coulomb"` it stays down (De Saxcé's correction). That law is no minimum of
+    anything and takes a few times the rounds; the residual tells where no solution was found. Depths are
+    taken back slowly; a gap that closes fast bounces by its restitution. `friction` and `restitution` (…,
+    contacts) replace the contacts' own; `start` (…, contacts, 3) are impulses to start from, such as those of
+    the step before. `ground` (…, contacts) raises each contact's surface along its normal, in m.
 
     With `limits` the joints' limits stop them, without a bounce, and their friction holds them as long as it
     can: |force| ≤ friction, instead of the smooth one that `passive` has for them. The robot may then be one
     without contacts. Limits are those of joints with one coordinate.
     """
-    if law not in get_args(FrictionLaw):
-        raise ArgumentError(f"law: expected 'associated' or 'coulomb', got {law!r}")
+    coulomb = is_coulomb(law)
     if not (isinstance(dt, int | float) and 0 < dt < np.inf):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"dt: expected a time above zero in s, got {dt!r}")
     if not isinstance(limits, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -212,26 +211,18 @@ def contact_step(
     if start is not None:
         given["lam_0"] = _as_rows(robot, "start", start, limits) / dt
     vectors = {"qd": qd, "tau": tau, "pace": np.full(m, 1.0 / dt)}
-    own = as_tangent(robot, qd, "qd")
+    options = external, gravity, passive, limits, coulomb
+    answer = _answer(robot, "contact_step", q, vectors, given, *options)
+    velocities = as_tangent(robot, qd, "qd") + dt * answer["qdd"]
+    told = answer["residual"], answer["rounds"]
+    return _stepped(robot, q, velocities, answer["forces"] * dt, told, limits)
 
-    def step(more: dict[str, ArrayLike]) -> tuple[dict[str, Array], Array]:
-        answer = _answer(robot, "contact_step", q, vectors, given | more, external, gravity, passive, limits)
-        return answer, own + dt * answer["qdd"]
 
-    answer, velocities = step({})
-    residual = answer["residual"]
-    if law == "coulomb" and robot.contacts:
-        mu = np.asarray(_own(robot, "friction", friction))
-        j, slide = contact_jacobian(robot, q), np.zeros(())
-        for _ in range(COULOMB_ROUNDS):
-            u = (j @ velocities[..., None, :, None])[..., 0]
-            now = mu * np.linalg.norm(u[..., 1:], axis=-1)
-            rows = np.zeros((*now.shape[:-1], m))
-            rows[..., m - 3 * len(robot.contacts) :: 3] = now / dt
-            answer, velocities = step({"x_c": rows, "lam_0": answer["forces"]})
-            residual = np.maximum(answer["residual"], np.abs(now - slide).max(axis=-1, initial=0.0))
-            slide = now
-    return _stepped(robot, q, velocities, answer["forces"] * dt, (residual, answer["rounds"]), limits)
+def is_coulomb(law: FrictionLaw) -> bool:
+    """Tell whether a law of friction is Coulomb's; refuse what is none."""
+    if law not in get_args(FrictionLaw):
+        raise ArgumentError(f"law: expected 'associated' or 'coulomb', got {law!r}")
+    return law == "coulomb"
 
 
 def _by_rows(robot: Robot, limits: bool = False, **given: ArrayLike | None) -> dict[str, ArrayLike]:
@@ -406,8 +397,10 @@ def _program(
     passive: bool = False,
     parameters: tuple[str, ...] = (),
     limits: bool = False,
+    coulomb: bool = False,
 ) -> Compiled:
-    parts = contact_parts(verb, passive, limits) if passive or limits else contact_parts(verb)
+    chosen = passive or limits or coulomb
+    parts = contact_parts(verb, passive, limits, coulomb) if chosen else contact_parts(verb)
     return program(Key(best_target(), robot, parts, nodes, parameters=parameters))
 
 
@@ -421,8 +414,9 @@ def _answer(
     gravity: ArrayLike | None = None,
     passive: bool = False,
     limits: bool = False,
+    coulomb: bool = False,
 ) -> dict[str, Array]:
     nodes, forces = external_forces(external)
-    f = _program(robot, verb, nodes, passive, tuple(given), limits)
+    f = _program(robot, verb, nodes, passive, tuple(given), limits, coulomb)
     more = {} if gravity is None else {"gravity": gravity}
     return f.evaluate(q, {**vectors, **given, **forces, **more})

@@ -61,7 +61,7 @@ def _dynamics(on: Setting) -> Parts:
     return _parts("qdd", free + by_closures @ lam, wanted, "normals", "contact_dynamics")
 
 
-def _step(on: Setting, touch: Touching = "cones", turning: bool = False) -> Parts:
+def _step(on: Setting, touch: Touching = "cones", coulomb: bool = False, *, turning: bool = False) -> Parts:
     """Return the mean accelerations of a step: velocities after it are q̇ + q̈ dt.
 
     With `turning` q̇ + (q̈ + cⱼ) dt are those along the axes at the start of the step, and gaps are looked
@@ -72,12 +72,13 @@ def _step(on: Setting, touch: Touching = "cones", turning: bool = False) -> Part
     wanted = closure_jacobian @ moves + r_c + x_c
     if turning:
         wanted = wanted + p_c
-    return _parts("qdd", moves + by_closures @ lam, wanted, touch, "contact_step")
+    return _parts("qdd", moves + by_closures @ lam, wanted, touch, "contact_step", coulomb)
 
 
-def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str) -> Parts:
+def _parts(name: str, moves: Expr, wanted: Expr, touch: Touching, verb: str, coulomb: bool = False) -> Parts:
     found = {name: moves, "forces": lam, "wanted": wanted, "compliance": closure_compliance}
-    return Parts({**found, "off": off_law, "rounds": rounds}, readout=_answered, touch=touch, verb=verb)
+    found |= {"off": off_law, "rounds": rounds}
+    return Parts(found, readout=_answered, touch=touch, coulomb=coulomb, verb=verb)
 
 
 _IMPACT = _parts(
@@ -93,18 +94,25 @@ _CONTACTS: dict[str, Parts | Callable[[Setting], Parts]] = {
 
 
 @cache
-def contact_parts(verb: str, passive: bool = False, limits: bool = False) -> Parts:
-    """Return the parts of a verb of contacts; a step can be one with `limits` and dry friction of joints."""
-    if limits:
-        return _step(setting(passive), "stops")
+def contact_parts(verb: str, passive: bool = False, limits: bool = False, coulomb: bool = False) -> Parts:
+    """Return the parts of a verb of contacts.
+
+    A step can be one with `limits` and dry friction of joints, and with the law of `coulomb`.
+    """
+    if limits or coulomb:
+        return _step(setting(passive), _touch(limits), coulomb)
     found = _CONTACTS[verb]
     return found if isinstance(found, Parts) else found(setting(passive))
 
 
 @cache
-def step_parts(passive: bool = False, limits: bool = False) -> Parts:
+def step_parts(passive: bool = False, limits: bool = False, coulomb: bool = False) -> Parts:
     """Return the parts of a step of a simulation, whose velocities are along the axes at its start."""
-    return _step(setting(passive), "stops" if limits else "cones", turning=True)
+    return _step(setting(passive), _touch(limits), coulomb, turning=True)
+
+
+def _touch(limits: bool) -> Touching:
+    return "stops" if limits else "cones"
 
 
 #: Verbs of robots with contacts.

@@ -189,8 +189,8 @@ def forward_dynamics_derivatives(
     return _matrices("forward_dynamics", robot, q, {"qd": qd, "tau": tau}, how)
 
 
-#: The name of each verb's value, and what it can be differentiated by.
-_VERBS = {
+#: The verbs whose derivatives have closed forms: the name of the value, and what it can be differentiated by.
+CLOSED_FORMS = {
     "inverse_dynamics": ("tau", ("q", "qd", "qdd", "external", "gravity", "inertias")),
     "forward_dynamics": ("qdd", ("q", "qd", "tau", "external", "gravity", "inertias")),
 }
@@ -223,7 +223,7 @@ def _matrices(
     known = CALLS.look(key) if how.is_plain else None
     if known is not None:
         return known(q, *vectors.values())
-    of, allowed = _VERBS[verb]
+    of, allowed = CLOSED_FORMS[verb]
     names = checked_names(how.wrt, allowed)
     nodes, forces = external_forces(how.external)
     moving = how.base is not None
@@ -285,7 +285,7 @@ def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, 
     # The value is the letter that the derivatives of a solve have, so that it is computed once.
     shown = value(e, context=context_of(e)) if verb == "forward_dynamics" else e
     given = {VALUE: shown, **{f"by_{n}": algebraic(e, thing(n)) for n in wrt}}
-    form = Forms(verb, e, given, passive, base).derivation if verb in _VERBS else None
+    form = Forms(verb, e, given, passive, base).derivation if verb in CLOSED_FORMS else None
     return Parts(given, form=form)
 
 

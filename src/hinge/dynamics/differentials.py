@@ -18,7 +18,13 @@ from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.cached import compiled
 from hinge.dynamics.derivative_forms import VALUE
-from hinge.dynamics.derivatives import checked_names, one_expression, thing
+from hinge.dynamics.derivatives import (
+    CLOSED_FORMS,
+    checked_names,
+    derivative_parts,
+    one_expression,
+    thing,
+)
 from hinge.dynamics.expressions import Parts, expression, mass
 from hinge.dynamics.function import Compiled
 from hinge.errors import ArgumentError
@@ -29,6 +35,7 @@ __all__ = [
     "Pull",
     "Push",
     "gradient",
+    "jacobian_parts",
     "jvp",
     "pulled_accelerations",
     "pulled_parts",
@@ -193,6 +200,26 @@ def vjp(
     name, each (…, nv), in sweeps of linear cost: it is the adjoint of the operator that `derivative` returns.
     """
     return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed})
+
+
+def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
+    """Return the derivatives of a vector or a number by q and by inputs, by_q …, those that are not zero.
+
+    Those by q are in the tangent space. Inverse and forward dynamics have their closed forms, and their value
+    beside them.
+    """
+    parts = what if isinstance(what, Parts) else None if isinstance(what, Expr) else expression(what)
+    for verb in CLOSED_FORMS:
+        for passive in (False, True):
+            if parts == expression(verb, passive=passive):
+                return derivative_parts(verb, tuple(names), passive=passive)
+    e = one_expression(what)
+    if e.domain is not One:
+        raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
+    known = {x.name: x for x in letters_of([e])}
+    found = {n: algebraic(e, configuration if n == "q" else known[n]) for n in names}
+    shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
+    return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
 
 
 @cache

@@ -244,10 +244,9 @@ CATALOGUE: dict[str, Expr] = {v: e if isinstance(e, Expr) else e(setting()) for 
 class Parts:
     """The parts of a verb's value: expressions, and operators that are returned as blocks.
 
-    `readout` is a formula of these that gives what the verb shows, `reader` what gives one for a robot, on
-    which and nothing else it depends. With `all_rows` closures have all their rows, where solves take the
-    independent ones else. `verb` is the name of the verb. `touch` says which rows of the robot's contacts
-    stand beside its closures. `form` is the form in which they are computed, else a search finds one.
+    `readout` is a formula of these that gives what the verb shows, `reader` gives one that depends on a robot
+    alone. With `all_rows` closures have all their rows, else solves take the independent ones. `touch` says
+    which rows of contacts there are, `coulomb` their law. `form` is how to compute it, else a search says.
     """
 
     expressions: dict[str, Expr]
@@ -257,6 +256,7 @@ class Parts:
     all_rows: bool = False
     verb: str = ""
     touch: Touching = ""
+    coulomb: bool = False
     form: Derivation | None = None
 
     @cached_property

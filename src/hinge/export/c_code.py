@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hinge.errors import ArgumentError
 from hinge.export.dialect import Dialect
 from hinge.kernels import TABLES, FusedStep, Kernel, fused
 from hinge.sweeps import Call, Code, DenseCall, Slot
@@ -109,15 +108,6 @@ def _steps(kernel: Kernel, dialect: Dialect) -> Iterable[FusedStep]:
 
 def _negative(x: str) -> str:
     return f"(-{x})"
-
-
-def refuse_laws(code: Code, name: str) -> None:
-    """Refuse code that answers a law of contact, which iterates."""
-    if any(isinstance(c, DenseCall) and c.law is not None for c in code.calls):
-        raise ArgumentError(
-            f"{name}: expected straight-line code, got a verb that answers a law of contact, whose "
-            "iterations are not exported; export closed_dynamics, or contact_jacobian and forward_dynamics"
-        )
 
 
 def written_out(code: Code, dialect: Dialect, arrays: dict[str, str]) -> Body:

@@ -77,6 +77,8 @@ class Dialect:
         needed = set(asked)
         if needed & {"circle", "solve", "solve_positive", "solve_floored"}:
             needed.add("mad")
+        if needed & {"solve", "solve_positive"}:
+            needed.add("back")
         parts = [self._tables(asked)] if asked & TABLES.keys() else []
         if parts:
             needed.add("look_up")
@@ -174,12 +176,26 @@ static void @PREFIX_circle(@REAL x, @REAL *sine, @REAL *cosine)
         *cosine = -*cosine;
 }
 """,
+    "back": """\
+/* a: n rows of w numbers, eliminated below the diagonal, inverse pivots on it; solves the last columns */
+static void @PREFIX_back(@REAL *a, int n, int w)
+{
+    int j, k, c;
+    for (j = n - 1; j >= 0; --j) {
+        for (k = n - 1; k > j; --k)
+            for (c = n; c < w; ++c)
+                a[j * w + c] = @PREFIX_mad(-a[j * w + k], a[k * w + c], a[j * w + c]);
+        for (c = n; c < w; ++c)
+            a[j * w + c] = a[j * w + c] * a[j * w + j];
+    }
+}
+""",
     "solve": """\
 /* a: n rows of n + m numbers; the last m columns become the solution. Rows change places for large pivots. */
 static void @PREFIX_solve(@REAL *a, int n, int m)
 {
     const int w = n + m;
-    int i, j, k, c;
+    int i, j, c;
     for (j = 0; j < n; ++j) {
         @REAL pivot;
         for (i = j + 1; i < n; ++i) {
@@ -199,13 +215,7 @@ static void @PREFIX_solve(@REAL *a, int n, int m)
         }
         a[j * w + j] = pivot;
     }
-    for (j = n - 1; j >= 0; --j) {
-        for (k = n - 1; k > j; --k)
-            for (c = n; c < w; ++c)
-                a[j * w + c] = @PREFIX_mad(-a[j * w + k], a[k * w + c], a[j * w + c]);
-        for (c = n; c < w; ++c)
-            a[j * w + c] = a[j * w + c] * a[j * w + j];
-    }
+    @PREFIX_back(a, n, w);
 }
 """,
     "solve_positive": """\
@@ -213,7 +223,7 @@ static void @PREFIX_solve(@REAL *a, int n, int m)
 static void @PREFIX_solve_positive(@REAL *a, int n, int m)
 {
     const int w = n + m;
-    int i, j, k, c;
+    int i, j, c;
     for (j = 0; j < n; ++j) {
         const @REAL pivot = a[j * w + j] == @ZERO ? (@REAL)NAN : @ONE / a[j * w + j];
         for (i = j + 1; i < n; ++i) {
@@ -223,13 +233,7 @@ static void @PREFIX_solve_positive(@REAL *a, int n, int m)
         }
         a[j * w + j] = pivot;
     }
-    for (j = n - 1; j >= 0; --j) {
-        for (k = n - 1; k > j; --k)
-            for (c = n; c < w; ++c)
-                a[j * w + c] = @PREFIX_mad(-a[j * w + k], a[k * w + c], a[j * w + c]);
-        for (c = n; c < w; ++c)
-            a[j * w + c] = a[j * w + c] * a[j * w + j];
-    }
+    @PREFIX_back(a, n, w);
 }
 """,
     "solve_floored": """\

@@ -6,10 +6,12 @@ from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta,
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
+from hinge.sim.one_step import StepCode, step
 from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import ChartChange, Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
+from hinge.sim.stepper import Stepper
 from hinge.sim.storage import load_run, save_run, to_xarray
 
 __all__ = [
@@ -34,6 +36,8 @@ __all__ = [
     "RungeKutta",
     "SemiImplicitEuler",
     "Signal",
+    "StepCode",
+    "Stepper",
     "Torque",
     "coordinate_names",
     "linearize",
@@ -41,5 +45,6 @@ __all__ = [
     "resume",
     "save_run",
     "simulate",
+    "step",
     "to_xarray",
 ]

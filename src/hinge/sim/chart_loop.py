@@ -96,7 +96,7 @@ class ChartLoop(FixedLoop):
 
     # Steps.
 
-    def _advance(self, stop: int) -> None:
+    def advance(self, stop: int) -> None:
         """Run over steps until this one, in all charts."""
         job, first = self.job, self.done
         if self.events:

@@ -112,7 +112,7 @@ class Plant:
     where the robot moves; `verb`, which laws use, has the robot's own. Coordinates in `held` (…, nv) have no
     acceleration. Of a robot with closures those in `fastened` (…, closures) hold, all by default. With
     `stepping` accelerations are those of a step over contacts, with `limits` also over the limits and the dry
-    friction of joints.
+    friction of joints, with `coulomb` by his law of friction.
     """
 
     def __init__(
@@ -128,11 +128,12 @@ class Plant:
         fastened: Array | None = None,
         stepping: bool = False,
         limits: bool = False,
+        coulomb: bool = False,
     ) -> None:
         self.robot: Robot = robot
         self.target: str | None = target
         self.parameters = _checked_names(parameters, passive)
-        self.held, self.stepping, self.limits = held, stepping, limits
+        self.held, self.stepping, self.limits, self.coulomb = held, stepping, limits, coulomb
         if stepping:
             refuse_stepping(robot, held, limits)
         if limits:
@@ -239,7 +240,7 @@ class Plant:
         """Return forward dynamics, a step over contacts, or hybrid dynamics if a mask says what is frozen."""
         if self.stepping:
             names = (*(CONTACT_PARAMETERS.get(n, n) for n in self.parameters), *self._mask, "lam_0")
-            parts = step_parts(self.passive, self.limits)
+            parts = step_parts(self.passive, self.limits, self.coulomb)
             return OfVerb(self.robot, parts, tuple(self.nodes), parameters=names, of_plant=True)
         verb = "forward_dynamics" if self.held is None else "hybrid_dynamics"
         return OfVerb(

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import External, Live, closure_velocity
+from hinge.dynamics import External, FrictionLaw, Live, closure_velocity, is_coulomb
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_tangent, checked_robot, neutral, release_loops
 from hinge.sim.adaptive import Adaptive, AdaptiveLoop
@@ -50,6 +50,7 @@ def simulate(
     gravity: ArrayLike | None = None,
     passive: bool = True,
     limits: bool = False,
+    law: FrictionLaw = "associated",
     parameters: Parameters = None,
     events: Event | Function | Iterable[Event | Function] | None = None,
     record: int = 1,
@@ -71,7 +72,8 @@ def simulate(
 
     `external` are constant forces {frame: [n; f]}, `gravity` (…, 3) replaces the robot's; with `passive`, the
     default, springs, dampers and friction of the joints act, see `passive_force`. With `limits`, for
-    "stepping", joint limits stop joints, and friction is dry: see `contact_step`.
+    "stepping", joint limits stop joints, and friction is dry, and `law` is that of the friction of contacts:
+    see `contact_step`.
 
     `parameters` replace numbers of the model through the run, one set for all states or one for each, without
     compiling for each set: {"inertias": (…, bodies, 10), "placements": (…, bodies, 7), "rotors": (…, nv),
@@ -103,8 +105,8 @@ def simulate(
     for name, flag in {"project": project, "limits": limits}.items():
         if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
-    law, ask = law_of(control)
-    plain, numbers, masks = _subject(robot, parameters)
+    drive, ask = law_of(control)
+    plain, numbers, masks = subject_of(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
     plant = Plant(
         plain,
@@ -114,18 +116,20 @@ def simulate(
         parameters=numbers,
         stepping=steps,
         limits=limits,
+        coulomb=coulomb_of(law, steps),
         **masks,
     )
-    others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *law.arrays()]
+    others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *drive.arrays()]
     dtype = precision_of([x for x in (q0, qd0) if x is not None], others)
     rule, watched = rule_of(integrator, dtype), events_of(events)
     qd0, rates = _parted(plain, q0, qd0)
-    moving = Moving(law, ask, plant, project and bool(plain.closures) and not steps)
+    moving = Moving(drive, ask, plant, project and bool(plain.closures) and not steps)
     job = Job(moving, q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings["control"] = _name(control)
     settings |= _settings(plain, dtype, numbers, gravity, external, {"project": project, "passive": passive})
-    settings |= {name: x for name, x in (masks | {"limits": limits or None}).items() if x is not None}
+    rare = masks | {"limits": limits or None, "law": law if plant.coulomb else None}
+    settings |= {name: x for name, x in rare.items() if x is not None}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = Whole(job, rule, watched, rates) if plain.loops else AdaptiveLoop(job, rule, watched)
@@ -163,6 +167,16 @@ def _result(job: Job, loop: FixedLoop | AdaptiveLoop, settings: dict[str, Any]) 
     """Return what a loop has recorded."""
     run = job.result(_recorded(job, loop.done), settings)
     return run if loop.charts is None else loop.charts.put_into(run, job)
+
+
+def coulomb_of(law: FrictionLaw, steps: bool) -> bool:
+    """Tell whether friction is by Coulomb's law; refuse it where nothing steps over contacts."""
+    if (found := is_coulomb(law)) and not steps:
+        raise ArgumentError(
+            f"law: expected integrator='stepping' with law={law!r}, got another one, which steps over no "
+            "contacts; give integrator='stepping', or leave law out"
+        )
+    return found
 
 
 def _settings(
@@ -203,7 +217,7 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
     kept = ("dt", "gravity", "passive", "record")
     given = {"integrator": rule, **{name: settings[name] for name in kept}}
     given |= {"parameters": settings.get("parameters"), "project": settings.get("project", True)}
-    given |= {"limits": settings.get("limits", False), **more}
+    given |= {"limits": settings.get("limits", False), "law": settings.get("law", "associated"), **more}
     later = simulate(
         run.robot,
         run.q[..., -1, :],
@@ -283,7 +297,7 @@ def law_of(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
+def subject_of(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
     """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
         return checked_robot(robot), parameters, {}

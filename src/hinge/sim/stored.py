@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite, prod
-from typing import IO, Any, cast
+from typing import IO, Any, cast, get_args
 
 import numpy as np
 
+from hinge.dynamics import FrictionLaw
 from hinge.errors import ArgumentError, FormatError
 from hinge.model import Robot
 from hinge.sim.events import Hit
@@ -201,6 +202,7 @@ _SETTINGS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "passive": (_is_a(bool), "true or false"),
     "project": (_is_a(bool), "true or false"),
     "limits": (_is_a(bool), "true or false"),
+    "law": (lambda x: x in get_args(FrictionLaw), "a law of friction"),
     "rtol": (_is_share, "a number from 0 to 1"),
     "atol": (_is_share, "a number from 0 to 1"),
     "parameters": (_is_a(dict), "an object"),

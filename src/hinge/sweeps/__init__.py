@@ -9,11 +9,13 @@ from hinge.sweeps.contract import (
     Step,
     block_of,
     has_blocks_at_bodies,
+    is_met_at_world,
     unit_block,
     zeros,
 )
 from hinge.sweeps.costs import Cost, cost
 from hinge.sweeps.factor import symmetric_inverse
+from hinge.sweeps.joining import Joined
 from hinge.sweeps.law import ForceLaw
 from hinge.sweeps.lowering import Factors, lower
 from hinge.sweeps.program import (
@@ -50,6 +52,7 @@ __all__ = [
     "Direction",
     "Factors",
     "ForceLaw",
+    "Joined",
     "KnownBlock",
     "Meet",
     "OperatorOutput",
@@ -72,6 +75,7 @@ __all__ = [
     "checks_passes",
     "cost",
     "has_blocks_at_bodies",
+    "is_met_at_world",
     "lower",
     "read_off",
     "symmetric_inverse",

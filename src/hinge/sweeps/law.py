@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ForceLaw:
-    """The sets of a problem in the order of their rows: free rows, half lines, boxes, cones of three rows."""
+    """The sets of a problem in the order of their rows: free rows, half lines, boxes, cones of three rows.
+
+    Cones have the associated law, in which what slides rises, or with `coulomb` his, in which it does not.
+    """
 
     free: int = 0
     half: int = 0
     box: int = 0
     cone: int = 0
+    coulomb: bool = False
 
     @property
     def rows(self) -> int:

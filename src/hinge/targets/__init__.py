@@ -4,7 +4,7 @@ from hinge.targets.blocks import Blocks, block_marks, block_structure, plot_bloc
 from hinge.targets.dense import System, system_of
 from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.threads import set_threads, threads
-from hinge.targets.native import has_llvm
+from hinge.targets.native import has_llvm, object_file
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
 from hinge.targets.registry import (
@@ -52,6 +52,7 @@ __all__ = [
     "has_llvm",
     "listing",
     "note_code",
+    "object_file",
     "packed",
     "plot_blocks",
     "random_system",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hinge.sweeps import ForceLaw, KnownBlock
 from hinge.targets.arithmetic import NumpyArithmetic, Rows
 from hinge.targets.arranged import Arranged, Share, arranged
-from hinge.targets.cones import answer
+from hinge.targets.force_laws import answer
 
 Array: TypeAlias = NDArray[Any]
 

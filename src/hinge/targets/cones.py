@@ -16,7 +16,7 @@ and the largest approach 1. Contacts that are far away are left out (`cone_probl
 2. For states that it does not solve, interior points (`interior`). Newton's method then takes the last digits
    from there.
 
-What comes back has the least |f| that was seen.
+What comes back has the least |f| that was seen. Coulomb's law is answered by rounds of this (`sliding`).
 """
 
 from __future__ import annotations
@@ -53,21 +53,7 @@ class Answer(NamedTuple):
     rounds: Numbers
 
 
-def answer(
-    m: Arithmetic,
-    law: ForceLaw,
-    order: Arranged,
-    factors: Sequence[Numbers],
-    given: tuple[Numbers, Numbers, Numbers],
-) -> Answer:
-    """Return the solution for the shares of W, and b, a start and bounds at the places of an arranged law.
-
-    Bounds are c of boxes, and μ of cones in the first of their rows. The arrays are overwritten.
-    """
-    return _Problem(m, law, order, factors, given).answer()
-
-
-class _Problem(Interior):
+class Problem(Interior):
     """A problem, and Newton's method for it."""
 
     def __init__(
@@ -87,13 +73,24 @@ class _Problem(Interior):
 
     def answer(self) -> Answer:
         """Solve, and return what was found in the units of the problem."""
+        self.rounds[0] = 0.0
+        self.begin()
+        self.solve()
+        return self.answered()
+
+    def begin(self) -> None:
+        """Forget what was found."""
         m = self.m
-        self.rounds[0], self.worst[0] = 0.0, inf
+        self.worst[0] = inf
         self.turn[0], self.grown[0], self.failed[0] = 0.0, 0.0, 0.0
         self.rho[0], self.enough[0] = RHO, self.interior_at / CLOSER
         self.fill(self.best, 0.0)
         for t in m.loop(0, self.count):
             self.put(self.left, t, [m.where(self.on[t] > 0.0, inf, 0.0)] * 3)
+
+    def solve(self) -> None:
+        """Find x in the states that are not done, from where it stands."""
+        m = self.m
         for _ in m.rounds(TURNS + COMEBACKS + 1, self.still):
             self.gather()
             for _ in m.rounds(1, self.failed):
@@ -101,6 +98,10 @@ class _Problem(Interior):
             self._newton()
             self.call_back()
             self._go_on()
+
+    def answered(self) -> Answer:
+        """Return what was found in the units of the problem."""
+        m = self.m
         for t in m.loop(0, self.count):
             for k in range(3):
                 at = t * 3 + k

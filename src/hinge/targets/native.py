@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from inspect import Parameter, Signature, getdoc, signature
 from types import ModuleType
 from typing import Any
 
+from hinge.errors import MissingExtraError
 from hinge.forks import LOADING
+from hinge.sweeps import Code
 from hinge.targets.signature import Executable, Source
 from hinge.targets.step_schedule import Runner, StepSchedule
 from hinge.targets.target import Dispatcher, Target
@@ -46,6 +48,19 @@ def _loaded() -> tuple[ModuleType, ModuleType]:
         from hinge.targets.llvm import entry, native_program  # noqa: PLC0415 (loads llvmlite)
 
     return entry, native_program
+
+
+def object_file(functions: Iterable[tuple[str, Code, Sequence[str]]], triple: str, **how: Any) -> bytes:
+    """Return functions as an object file for a processor: names, code, and the order of inputs.
+
+    `how` is what `hinge.targets.llvm.objects.object_file` takes.
+    """
+    if not has_llvm():
+        raise MissingExtraError("object files need llvmlite: pip install llvmlite, or export C")
+    with LOADING:
+        from hinge.targets.llvm import objects  # noqa: PLC0415 (loads llvmlite)
+
+    return objects.object_file([objects.ObjectFunction(*f) for f in functions], triple, **how)
 
 
 #: See `hinge.targets.llvm.program` for the options.

@@ -66,6 +66,11 @@ class Executable(Protocol):
         ...
 
     @property
+    def code(self) -> Code:
+        """The traced code that it was made from."""
+        ...
+
+    @property
     def signature(self) -> Signature:
         """The shapes of inputs and results."""
         ...

@@ -5,8 +5,8 @@ Featherstone section 8.2.2. A joint type is a frozen value that knows only its o
 it sits, its limits and its name belong to `Joint`.
 
 All methods take q (…, nq) and v (…, nv) with any leading batch dimensions. `placement`, `subspace`,
-`bias`, `rate`, `unrate`, `normalized` and `smooth_difference` hold for any scalar type (see
-`hinge.spatial`); the others take floats.
+`bias`, `rate`, `unrate`, `normalized`, `smooth_difference` and `smooth_integrate` hold for any scalar type
+(see `hinge.spatial`); the others take floats.
 
 Some facts let the compiler write better code or let editing keep more: `axial`, `upright`, `isotropic`,
 `has_quaternion` and the units. Their defaults are right for any joint.
@@ -204,6 +204,10 @@ class JointType(ABC):
         """
         return None
 
+    def smooth_integrate(self, q: Array, v: Array) -> Array | None:
+        """Return integrate(q, v) by a formula without branches, or None if there is none."""
+        return None
+
     @abstractmethod
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return random q (*shape, nq), within the limits where they are finite."""
@@ -250,6 +254,10 @@ class VectorJoint(JointType):
         return np.zeros(self.nq)
 
     def integrate(self, q: Array, v: Array) -> Array:
+        """Return q + v."""
+        return q + v
+
+    def smooth_integrate(self, q: Array, v: Array) -> Array:
         """Return q + v."""
         return q + v
 

@@ -83,6 +83,13 @@ class Free(JointType):
         """Return the screw that leads from q0 to q1 in unit time."""
         return smooth.screw(q0[..., :4], q0[..., 4:], q1[..., :4], q1[..., 4:])
 
+    def smooth_integrate(self, q: Array, v: Array) -> Array:
+        """Follow the screw v for unit time."""
+        p, x = q[..., :4], q[..., 4:]
+        turned = quaternion.normalize(quaternion.multiply(p, smooth.exponential(v[..., :3])))
+        step = smooth.follow(v[..., :3], v[..., 3:])
+        return np.concatenate([turned, x + quaternion.rotate(p, step)], axis=-1)
+
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly and positions within the limits, or within ±1 m."""
         x = uniform(rng, shape, lower[4:], upper[4:], np.full(3, SPAN_LENGTH))

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from hinge.model.joints import smooth
 from hinge.model.joints.contract import (
     SPAN_ANGLE,
     SPAN_LENGTH,
@@ -19,7 +20,6 @@ from hinge.model.joints.contract import (
     uniform,
     unit,
 )
-from hinge.model.joints.smooth import TINY
 from hinge.spatial import Array, Transform, matvec, rotation, stack, transpose
 
 
@@ -109,7 +109,7 @@ class Planar(JointType):
         angle = q0[..., 0][()]  # a number where there is no batch
         c, s = np.cos(angle), np.sin(angle)
         x, y = c * x + s * y, c * y - s * x
-        size = np.sqrt(half * half + TINY)
+        size = np.sqrt(half * half + smooth.TINY)
         even = size * np.cos(size) / np.sin(size)
         return stack(2.0 * half, even * x + half * y, even * y - half * x)
 
@@ -117,6 +117,14 @@ class Planar(JointType):
     def random_type(cls, rng: np.random.Generator) -> Self:
         """Return the type across a random axis."""
         return cls(random_axes(rng)[0])
+
+    def smooth_integrate(self, q: Array, v: Array) -> Array:
+        """Follow the plane screw v for unit time."""
+        a, x, y = v[..., 0], v[..., 1], v[..., 2]
+        along, across = smooth.sine_share(a * a), a * smooth.cosine_share(a * a)
+        step = stack(along * x - across * y, across * x + along * y)
+        moved = q[..., 1:] + matvec(turn_in_plane(q[..., 0]), step)
+        return np.concatenate([q[..., :1] + v[..., :1], moved], axis=-1)
 
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return q uniform within the limits; without limits within ±π rad and ±1 m."""

@@ -5,11 +5,21 @@ With the quaternion (w, v) of the turn, w ≥ 0 and u = 1 − w,
     log = 2 g(u) v,     g = arccos w / √(1 − w²) = Σ aₙ uⁿ,     a₀ = 1, aₙ = n aₙ₋₁ / (2n + 1)
 
 is a polynomial to the last digits, and so is (1 − w g) (1 + w) / (1 − w²), which the screw needs.
+
+The way back, the exponential, needs the entire functions of u = θ²
+
+    cos θ,   sin θ / θ,   (1 − cos θ) / θ²,   (θ − sin θ) / θ³        Sₖ(u) = Σ (−u)ⁿ / (2n + k)!
+
+which are their series up to u = 1 and these quotients beyond, with min and max by √:
+
+    Sₖ(u) = series(min(u, 1)) + quotient(max(u, 1)) − quotient(1)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -18,6 +28,8 @@ from hinge.spatial import Array, cross, quaternion
 
 #: Taylor's coefficients that are looked at, and the degree that is kept: both leave 1e-16.
 TERMS, DEGREE = 64, 20
+#: Terms of the series of entire functions up to one.
+POWERS = 10
 #: Added to squares of numbers below which a sign is not told: at half a turn, where a log jumps.
 TINY = 1e-30
 
@@ -37,6 +49,42 @@ def screw(p0: Array, x0: Array, p1: Array, x1: Array) -> Array:
     k = _polynomial(_coefficients()[1], w) / (1.0 + w)
     linear = step - 0.5 * cross(omega, step) + np.expand_dims(k, -1) * cross(v, cross(v, step))
     return np.concatenate([omega, linear], axis=-1)
+
+
+def exponential(phi: Array) -> Array:
+    """Return the quaternion of the rotation vector phi (…, 3), for any scalar type."""
+    u = 0.25 * (phi * phi).sum(axis=-1)
+    share = 0.5 * np.expand_dims(sine_share(u), -1)
+    return np.concatenate([np.expand_dims(_entire(0, np.cos, u), -1), share * phi], axis=-1)
+
+
+def follow(omega: Array, x: Array) -> Array:
+    """Return V(ω) x, where the screw [ω; x] leads in unit time, for any scalar type."""
+    u = (omega * omega).sum(axis=-1)
+    once = cross(omega, x)
+    a, b = cosine_share(u), _entire(3, lambda t: (t - np.sin(t)) / (t * t * t), u)
+    return x + np.expand_dims(a, -1) * once + np.expand_dims(b, -1) * cross(omega, once)
+
+
+def sine_share(u: Any) -> Any:
+    """Return sin θ / θ for u = θ²."""
+    return _entire(1, lambda t: np.sin(t) / t, u)
+
+
+def cosine_share(u: Any) -> Any:
+    """Return (1 − cos θ) / θ² for u = θ²."""
+    return _entire(2, lambda t: (1.0 - np.cos(t)) / (t * t), u)
+
+
+def _entire(k: int, quotient: Callable[[Any], Any], u: Any) -> Any:
+    """Return Sₖ(u), by its series up to one and by a quotient of θ = √u beyond."""
+    d = u - 1.0
+    apart = np.sqrt(d * d + TINY)
+    low, high = 0.5 * (u + 1.0 - apart), 0.5 * (u + 1.0 + apart)
+    total: Any = 0.0
+    for n in reversed(range(POWERS)):
+        total = total * -low + 1.0 / factorial(2 * n + k)
+    return total + quotient(np.sqrt(high)) - quotient(1.0)
 
 
 def angle(c: Any, s: Any) -> Any:

@@ -62,6 +62,10 @@ class Spherical(JointType):
         """Return log(q0⁻¹ q1)."""
         return smooth.turn(q0, q1)
 
+    def smooth_integrate(self, q: Array, v: Array) -> Array:
+        """Return q exp(v), normalised."""
+        return quaternion.normalize(quaternion.multiply(q, smooth.exponential(v)))
+
     def random(self, rng: np.random.Generator, shape: tuple[int, ...], lower: Array, upper: Array) -> Array:
         """Return rotations spread evenly over all; a quaternion has no limits of its own."""
         return quaternion.random(rng, shape)

@@ -134,7 +134,7 @@ class Chosen:
 
     def _load(self, k: Any) -> Counter:
         at = self.w.at(self.address, index(k), "i64")
-        return Counter(self.w, self.w.let(f"load i64, ptr {at}, align 8"))
+        return Counter(self.w, self.w.let(f"load i64, ptr {at}, align {self.w.lanes.bits // 8}"))
 
     @property
     def count(self) -> Counter:
@@ -207,15 +207,16 @@ class LlvmArithmetic:
     def chosen(self, size: int, test: Callable[[Any], Truth]) -> Chosen:
         """Write the list of indices for which a test holds in some lane."""
         w = self.w
-        found = Chosen(w, self.room(size + 1), size)
+        unit = w.lanes.bits // 8  # one lane of single precision has half of an index
+        found = Chosen(w, self.room((size + 1) * (8 // unit)), size)
         end = w.at(found.address, size, "i64")
-        w.do(f"store i64 0, ptr {end}, align 8")
+        w.do(f"store i64 0, ptr {end}, align {unit}")
         for k in self.loop(0, size):
             holds = w.let(f"zext i1 {w.any(test(k).text)} to i64")
             count = found.count
             place = w.at(found.address, count.text, "i64")
-            w.do(f"store i64 {index(k)}, ptr {place}, align 8")
-            w.do(f"store i64 {(count + Counter(w, holds)).text}, ptr {end}, align 8")
+            w.do(f"store i64 {index(k)}, ptr {place}, align {unit}")
+            w.do(f"store i64 {(count + Counter(w, holds)).text}, ptr {end}, align {unit}")
         return found
 
     def rounds(self, most: int, live: Any) -> Iterator[None]:

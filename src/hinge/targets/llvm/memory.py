@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall, ForceLaw, Slot
 from hinge.targets.arranged import arranged
-from hinge.targets.cones import answer
+from hinge.targets.force_laws import answer
 from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
 from hinge.targets.llvm.plan import Places

@@ -83,7 +83,7 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
             Rows.at(w, *array, state, len(slots))
             for array, slots in zip(inputs, code.inputs.values(), strict=True)
         ]
-        states = _shaped(w, code, shape)
+        states = shaped(w, code, shape)
         states.load(rows)
         states.run()
         for array, result in zip(outputs, code.results, strict=True):
@@ -94,7 +94,8 @@ def write_module(code: Code, lanes: Lanes, shape: Shape) -> Module:
     return Module(_text(w, ROOM if grows else ""), states.places.size, shape)
 
 
-def _shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
+def shaped(w: Writer, code: Code, shape: Shape) -> InMemory:
+    """Return a block of states in a shape."""
     if shape == "U":
         return Unrolled(w, code)
     return Hybrid(w, code, segments(code)) if shape == "H" else Rolled(w, code, segments(code, 1))

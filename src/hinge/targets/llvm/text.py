@@ -22,10 +22,14 @@ BITS: dict[Dtype, int] = {"float64": 64, "float32": 32}
 
 @dataclass(frozen=True)
 class Lanes:
-    """The number of states in a value and their precision: the type of every value."""
+    """The number of states in a value and their precision: the type of every value.
+
+    With `fused` x y + z is rounded once; without, for processors that have no such instruction, twice.
+    """
 
     width: int
     dtype: Dtype = "float64"
+    fused: bool = True
 
     @property
     def scalar(self) -> str:
@@ -206,7 +210,9 @@ class Writer:
         return self.let(f"fneg {self._type} {x}")
 
     def fma(self, x: str, y: str, z: str) -> str:
-        """Write x y + z, rounded once."""
+        """Write x y + z, rounded once if products are fused."""
+        if not self.lanes.fused:
+            return self.binary("fadd", self.binary("fmul", x, y), z)
         return self.intrinsic("fma", x, y, z)
 
     def intrinsic(self, name: str, *args: str) -> str:
