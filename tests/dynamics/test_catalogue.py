@@ -34,6 +34,8 @@ TOOLS = {
     "pulled_accelerations",
     "pulled_parts",
     "sum_program",
+    "atlas_of",
+    "code_program",
 }
 #: Verbs of robots with contacts, judged in tests.dynamics.sweep_contact.
 CONTACT = {

@@ -9,13 +9,16 @@ from hinge.binding.jets import largest
 from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
 from hinge.binding.joint_forces import PASSIVE
 from hinge.binding.joint_moves import move_change, move_rate
+from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, shown_rates, watched_step
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
 
 __all__ = [
+    "FLOOR",
     "PARAMETERS",
     "PASSIVE",
+    "RISE",
     "ROW_INPUTS",
     "Chain",
     "Expressed",
@@ -32,6 +35,7 @@ __all__ = [
     "Turn",
     "asks_of",
     "bind",
+    "carried_forces",
     "choose_frames",
     "jointwise",
     "largest",
@@ -40,5 +44,8 @@ __all__ = [
     "of_this_package",
     "own_frames",
     "pulled",
+    "qualities",
+    "shown_rates",
     "summed",
+    "watched_step",
 ]

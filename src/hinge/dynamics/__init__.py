@@ -2,6 +2,7 @@
 
 from hinge.dynamics import (
     arguments,
+    atlas,
     cached,
     centroidal,
     closed,
@@ -36,6 +37,7 @@ from hinge.dynamics import (
     verbs,
 )
 from hinge.dynamics.arguments import *
+from hinge.dynamics.atlas import *
 from hinge.dynamics.cached import *
 from hinge.dynamics.centroidal import *
 from hinge.dynamics.closed import *
@@ -71,6 +73,7 @@ from hinge.dynamics.verbs import *
 
 __all__: list[str] = []
 __all__ += arguments.__all__
+__all__ += atlas.__all__
 __all__ += cached.__all__
 __all__ += centroidal.__all__
 __all__ += closed.__all__

@@ -36,9 +36,8 @@ class Chart:
         self.name = ", ".join(c.name for c in self.closures)
         self.geometry: LoopGeometry = loop_geometry(robot, self.closures)
         self.joints = self.geometry.joints
-        self.size = _size(self.geometry)
         self.samples = self._sampled(near)
-        self.jacobians = self._scaled(self.samples)
+        self.jacobians = self.geometry.scaled(self.samples)
         self.rows = self._kept()
         self.null = [_null_space(x[self.rows]) for x in self._regular()]
 
@@ -49,23 +48,64 @@ class Chart:
         chosen = [names.index(n) for n in own] or self._proposed()
         if own:
             self._refuse_dependent(own, chosen)
+        order = self._pivots(self._rest(chosen))
+        found = self._made(order)
+        self._warn(found, order)
+        return found
+
+    def _rest(self, chosen: Sequence[int]) -> list[int]:
+        """Return the rates of all joints but these."""
         at = self.geometry.v_at
         first = {k for i in chosen for k in range(at[i].start, at[i].stop)}
-        rest = [k for k in range(self.geometry.rates) if k not in first]
-        order = self._pivots(rest)
+        return [k for k in range(self.geometry.rates) if k not in first]
+
+    def _made(self, order: Sequence[tuple[int, int]]) -> Loop:
+        """Return the loop with these pivots, rows and columns."""
         starts = np.cumsum([0, *(len(rows_of(c.joint).names) for c in self.closures)])
         owners = [(j.name, k) for j in self.joints for k in range(j.nv)]
         rows = [(int(np.searchsorted(starts, r, side="right")) - 1, r) for r, _ in order]
-        found = Loop(
+        return Loop(
             self.closures,
-            tuple(names),
+            tuple(j.name for j in self.joints),
             tuple(owners[c] for _, c in order),
             tuple((c, r - int(starts[c])) for c, r in rows),
             self._home(order),
             self.places,
         )
-        self._warn(found, order)
-        return found
+
+    # Other charts of the same loop.
+
+    def others(self) -> list[Loop]:
+        """Return loops with the rates that are best at samples, in the order of these."""
+        found = dict.fromkeys(self.best_at(x) for x in self.jacobians)
+        return [self._made(self._pivots(self._rest(p))) for p in found if p]
+
+    def at(self, jacobian: Array) -> list[Loop]:
+        """Return loops with the rates best by a scaled Jacobian, in the order of samples and in its own."""
+        chosen = self.best_at(jacobian)
+        if not chosen:
+            return []
+        rest = self._rest(chosen)
+        own = [(self.given[r], rest[c]) for r, c in _complete(jacobian[np.ix_(self.given, rest)])]
+        return [self._made(order) for order in (self._pivots(rest), own)]
+
+    def best_at(self, jacobian: Array) -> tuple[int, ...]:
+        """Return the joints whose rates determine the others best by a Jacobian; none if it is singular."""
+        if rank_of(jacobian[self.given]) < len(self.rows):
+            return ()
+        null = np.linalg.svd(jacobian[self.given])[2][len(self.rows) :].T
+        proposals = self._combinations() or [tuple(self._greedy(null) or ())]
+        spreads = {p: self._spread(null, p) for p in proposals}
+        best = min(spreads, key=lambda p: spreads[p])
+        return best if spreads[best] < 1 / RANK else ()
+
+    def _spread(self, null: Array, chosen: Sequence[int]) -> float:
+        """Return ‖G‖, the size of all rates for unit rates of these joints."""
+        at = self.geometry.v_at
+        values = np.linalg.svd(null[[k for i in chosen for k in range(at[i].start, at[i].stop)]])[1]
+        if len(values) < null.shape[1] or values.min() <= RANK:
+            return np.inf
+        return float(np.linalg.norm(1.0 / values))
 
     # Samples.
 
@@ -90,13 +130,6 @@ class Chart:
             f"robot: no configuration was found that closes loop {self.name!r}; give near=q, one nearby"
         )
 
-    def _scaled(self, q: Array) -> Array:
-        """Return Jacobians of all rows, in which lengths are divided by the size of the loop."""
-        lengths = [not n.startswith("w") for c in self.closures for n in rows_of(c.joint).names]
-        sliding = [u == "m" for j in self.joints for u in j.type.qd_units]
-        found = self.geometry.jacobian(q) / np.where(lengths, self.size, 1.0)[:, None]
-        return found * np.where(sliding, self.size, 1.0)
-
     def _kept(self) -> list[int]:
         """Return the rows that are independent in general, of those that the closures keep."""
         starts = np.cumsum([0, *(len(rows_of(c.joint).names) for c in self.closures)])
@@ -106,6 +139,7 @@ class Chart:
             for k, n in enumerate(rows_of(c.joint).names)
             if c.rows is None or n in c.rows
         ]
+        self.given = given
         return [given[k] for k in independent(self.jacobians[:, given])]
 
     def _regular(self) -> list[Array]:
@@ -214,7 +248,8 @@ class Chart:
         )
         warnings.warn(
             f"loop {self.name!r}: its independent coordinates have a dead centre near {place}, where results "
-            "are NaN; choose other independent joints, or keep the loop cut where it must pass",
+            "are NaN; choose other independent joints, or keep the loop cut where it must pass; simulations "
+            "change them there",
             ModelWarning,
             stacklevel=4,
         )
@@ -223,7 +258,7 @@ class Chart:
         """Return a configuration on the way to which det J_d changes its sign, if one is found."""
         rows, columns = ([x[k] for x in order] for k in (0, 1))
         walked = self._walks()
-        signs = np.sign(np.linalg.det(self._scaled(walked)[:, :, rows][..., columns]))
+        signs = np.sign(np.linalg.det(self.geometry.scaled(walked)[:, :, rows][..., columns]))
         for k in range(len(signs[0])):
             for (a, b), q in zip(pairwise(signs[:, k]), walked[1:, k], strict=True):
                 if a * b <= 0:
@@ -246,21 +281,16 @@ class Chart:
         return np.stack(found)
 
 
-def _size(geometry: LoopGeometry) -> float:
-    sizes = [np.linalg.norm(j.inner.r) + np.linalg.norm(j.outer.r) for j in geometry.joints]
-    return max(float(np.mean([s for s in sizes if s > 0] or [1.0])), 1e-3)
-
-
 def _null_space(matrix: Array) -> Array:
     """Return an orthonormal basis (n, k) of what a matrix with independent rows takes to zero."""
     return np.linalg.svd(matrix)[2][len(matrix) :].T
 
 
 def _complete(matrix: Array) -> list[tuple[int, int]]:
-    """Return rows and columns in the order of elimination with the largest pivot first."""
+    """Return rows and columns in the order of elimination with the largest pivot first, for all columns."""
     left, found = matrix.copy(), list[tuple[int, int]]()
-    rows, columns = list(range(len(matrix))), list(range(len(matrix)))
-    while rows:
+    rows, columns = list(range(len(matrix))), list(range(matrix.shape[1]))
+    while columns:
         part = np.abs(left[np.ix_(rows, columns)])
         flat = int(np.argmax(part >= part.max() * (1 - 1e-9)))
         r, c = rows[flat // len(columns)], columns[flat % len(columns)]

@@ -13,7 +13,7 @@ from hinge.pipeline import build, in_order
 from hinge.sweeps import Code
 from hinge.targets import Executable, Traced, best_target
 
-__all__ = ["joint_program", "sum_program"]
+__all__ = ["code_program", "joint_program", "sum_program"]
 
 
 def joint_program(
@@ -46,6 +46,11 @@ def joint_program(
 def sum_program(rows: int, length: int, *, target: str | None = None) -> Executable:
     """Return the program of the sum of so many rows of numbers: inputs x0, x1 …, result sum."""
     return _built(summed(rows, length), f"the sum of {rows} rows", target or best_target())
+
+
+def code_program(code: Code, title: str, *, target: str | None = None) -> Executable:
+    """Return the program of code that is there; inputs are taken in the order of `joint_program`."""
+    return _built(in_order(code), title, target or best_target())
 
 
 def _built(code: Code, title: str, target: str) -> Executable:

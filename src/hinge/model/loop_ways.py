@@ -60,6 +60,28 @@ class LoopGeometry:
         """The number of rates of all joints."""
         return self.v_at[-1].stop
 
+    @cached_property
+    def size(self) -> float:
+        """The size of the loop in m, by which lengths are compared with angles."""
+        sizes = [np.linalg.norm(j.inner.r) + np.linalg.norm(j.outer.r) for j in self.joints]
+        return max(float(np.mean([s for s in sizes if s > 0] or [1.0])), 1e-3)
+
+    @cached_property
+    def row_scales(self) -> Array:
+        """What rows are multiplied by (m,), so that lengths count as angles."""
+        lengths = [not name.startswith("w") for w in self.ways for name in w.rows.names]
+        return np.where(lengths, 1.0 / self.size, 1.0)
+
+    @cached_property
+    def rate_scales(self) -> Array:
+        """The rate (n,) of each coordinate that counts as 1 rad/s."""
+        sliding = [u == "m" for j in self.joints for u in j.type.qd_units]
+        return np.where(sliding, self.size, 1.0)
+
+    def scaled(self, q: Array) -> Array:
+        """Return the Jacobian (…, m, n) with lengths as angles, in units of the size of the loop."""
+        return self.jacobian(q) * self.row_scales[:, None] * self.rate_scales
+
     def error(self, q: Array) -> Array:
         """Return the errors (…, m) of all rows."""
         return self.at(q)[0]

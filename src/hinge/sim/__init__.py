@@ -9,7 +9,7 @@ from hinge.sim.linearization import Linearization, linearize
 from hinge.sim.notebook import coordinate_names
 from hinge.sim.one_step import StepCode, step
 from hinge.sim.rollout import Rolled, Rollout
-from hinge.sim.run import Ending, Run
+from hinge.sim.run import ChartChange, Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
 from hinge.sim.stepper import Stepper
@@ -19,6 +19,7 @@ __all__ = [
     "INTEGRATORS",
     "PD",
     "Adaptive",
+    "ChartChange",
     "ComputedTorque",
     "Ending",
     "Event",

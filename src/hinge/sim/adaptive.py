@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hinge.binding import Row
 from hinge.errors import ArgumentError
 from hinge.model.joints import JointType
+from hinge.sim.charts import Charts
 from hinge.sim.events import Event, Indices
 from hinge.sim.integrators import (
     CLOSED,
@@ -55,8 +56,8 @@ STAGES = len(DORMAND_PRINCE) + 1
 SHORTEST, LONGEST, CAUTION = 0.2, 5.0, 0.9
 #: The share of the tolerance allowed for one step, so that many steps meet it together.
 SHARE = 0.1
-#: The shortest step, relative to the time.
-NO_STEP = 1e-14
+#: The shortest step, relative to the time, and the reason of an ending where it is reached.
+NO_STEP, TOO_SHORT = 1e-14, "no step is short enough for the tolerance"
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class Adaptive:
 class AdaptiveLoop:
     """A job with adaptive steps."""
 
+    charts: Charts | None = None
+
     def __init__(self, job: Job, rule: Adaptive, events: tuple[Event, ...]) -> None:
         self.job, self.rule, self.events = job, rule, events
         plant, law = job.moving.plant, job.moving.law
@@ -112,17 +115,24 @@ class AdaptiveLoop:
         self.t = np.full(job.states, job.start)
         self.at = np.ones(job.states, np.int64)  # the next time to record
         self.h = np.zeros(job.states)
+        self.left = np.zeros(job.states, bool)  # states that go on elsewhere
         self.done = 0
 
     def run(self, progress: Progress | None) -> None:
         """Run until every state has reached the end or has ended early."""
+        self.go(progress)
+        self.done = self.job.steps
+        self._ask_at_records()
+
+    def go(self, progress: Progress | None) -> None:
+        """Run until every state has reached the end, has ended early, or has left."""
         job = self.job
         first = self._accelerations(0, {"q": job.q, "qd": job.qd}, self.t, self.h)
-        self.h = self._first_step(first)
-        while (going := job.alive & (self.t < job.stop)).any():
+        self.h = np.where(self.h > 0, self.h, self._first_step(first))
+        while (going := job.alive & ~self.left & (self.t < job.stop)).any():
             h = np.where(going, np.minimum(self.h, job.stop - self.t), 0.0)
             tiny = going & (h <= NO_STEP * np.maximum(1.0, np.abs(self.t))) & (h < job.stop - self.t)
-            job.end(np.flatnonzero(tiny), self.t[tiny], "no step is short enough for the tolerance")
+            self._stuck(np.flatnonzero(tiny))
             found = self._stages(first, h)
             size = self._size(found)
             with np.errstate(all="ignore"):
@@ -132,7 +142,14 @@ class AdaptiveLoop:
             first = self._accept(good, h, found, first)
             if progress is not None:
                 progress(self._share(), 1000)
-        self.done = job.steps
+
+    def _stuck(self, states: Indices) -> None:
+        """End states that no step is short enough for."""
+        self.job.end(states, self.t[states], TOO_SHORT)
+
+    def _ask_at_records(self) -> None:
+        """Evaluate the control function at the recorded states, if there is one."""
+        job = self.job
         if job.moving.ask is not None and job.kept_tau is not None:
             times = np.broadcast_to(job.times, (job.states, len(job.times)))
             for k in range(len(job.times)):

@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from hinge.sim.charts import Charts
 from hinge.sim.events import Event, Indices
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import NOT_FINITE, Job, after
@@ -16,7 +17,7 @@ from hinge.sim.plant import sampled
 from hinge.sim.run import Progress
 from hinge.sim.stepping import start_of
 from hinge.spatial import Array
-from hinge.targets import PlainRunner, Steps, StepSchedule, Stretch, runner
+from hinge.targets import PlainRunner, StepCall, Steps, StepSchedule, Stretch, runner
 
 #: Target duration of a stretch in seconds, and bounds on its tables in bytes and in steps.
 STRETCH_SECONDS, TABLE_BYTES, TABLE_STEPS = 0.5, 64_000_000, 4096
@@ -37,7 +38,7 @@ class Samples:
         nodes: Sequence[float],
         held: Mapping[str, Array],
         rows: int | None = None,
-        states: slice = ALL,
+        states: slice | Indices = ALL,
     ) -> None:
         self.job, self.nodes = job, nodes
         self.signals = {
@@ -86,8 +87,11 @@ class Samples:
 class FixedLoop:
     """A job with fixed steps.
 
-    `held` are arrays with a row for each step, (steps, n) or (states, steps, n), by buffer.
+    `held` are arrays with a row for each step, (steps, n) or (states, steps, n), by buffer. Only a loop of a
+    robot with embedded loops has `charts`.
     """
+
+    charts: Charts | None = None
 
     def __init__(
         self,
@@ -121,13 +125,17 @@ class FixedLoop:
         self.done = 0
         self.safe = 0, [now.copy() for _, now in self.kept]
 
+    def _seen(self) -> list[Array]:
+        """Return what is recorded of the states as they are now: q, qd, and more."""
+        return [now for _, now in self.kept]
+
     def run(self, progress: Progress | None, until: int | None = None) -> None:
         """Run all steps, or those before one, and report progress between stretches."""
         job, length = self.job, self._guess()
         self.until = job.steps if until is None else until
         one_by_one = bool(self.events) or job.moving.ask is not None
         self.prepare(1 if one_by_one else length)
-        values = job.values(self.events, (job.start, job.q, job.qd)) if job.steps else []
+        values = job.values(self.events, (job.start, *self._seen()[:2])) if job.steps else []
         while self.done < self.until and (job.left or not job.states):
             if one_by_one:
                 self._ask()
@@ -135,7 +143,7 @@ class FixedLoop:
                 values = self._look(values)
             else:
                 length = self._timed(length)
-            self.safe = self.done, [now.copy() for _, now in self.kept]
+            self.safe = self.done, [now.copy() for now in self._seen()]
             if progress is not None:
                 progress(self.done, job.steps)
         self._ask()
@@ -198,7 +206,8 @@ class FixedLoop:
         if f is None or job.kept_tau is None:
             return
         tau = job.arrays["tau"]
-        tau[...] = job.asked(f, job.start + job.dt * done, job.q, job.qd)
+        q, qd, *_ = self._seen()
+        tau[...] = job.asked(f, job.start + job.dt * done, q, qd)
         if done % job.every == 0:
             job.kept_tau[:, done // job.every] = tau
         elif done == job.steps:
@@ -216,10 +225,19 @@ class FixedLoop:
         def between(states: Indices, share: Array) -> tuple[Array, Array]:
             return self._step(states, q[states], qd[states], t, share * job.dt)
 
-        start, end = (t, q, qd), (t + job.dt, job.q, job.qd)
+        now, moving, *_ = self._seen()
+        start, end = (t, q, qd), (t + job.dt, now, moving)
         return job.look(self.events, start, end, job.alive, between, earlier)
 
-    def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> tuple[Array, Array]:
+    def _step(
+        self,
+        states: Indices,
+        q: Array,
+        qd: Array,
+        t: float,
+        h: Array,
+        ops: Sequence[StepCall] | None = None,
+    ) -> tuple[Array, Array]:
         """Return the states after a step of length h (m,)."""
         job = self.job
         rows: dict[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in job.arrays.items()}
@@ -229,5 +247,5 @@ class FixedLoop:
         rows |= {"q": q, "qd": qd, "h": h[:, None].astype(job.dtype)}
         if job.moving.plant.stepping:
             rows["pace"] = np.repeat(1.0 / rows["h"], len(job.arrays["pace"]), axis=1)
-        found = after(self.schedule.ops, rows)
+        found = after(list(ops or self.schedule.ops), rows)
         return found[self.last[0]], found[self.last[1]]

@@ -111,7 +111,7 @@ class Job:
     def _make_room(self, q: Array, qd: Array) -> None:
         """Make the arrays of states and of records."""
         self.recorded = np.append(np.arange(0, self.steps, self.every), self.steps)
-        self.q, self.qd = self._own(q), self._own(qd)
+        self.q, self.qd = self.wide(q), self.wide(qd)
         shape, nv = (self.states, len(self.recorded)), self.robot.nv
         self.kept_q, self.kept_qd = (np.empty((*shape, x.shape[1]), self.dtype) for x in (self.q, self.qd))
         self.kept_tau = None if self.moving.ask is None else np.zeros((*shape, nv), self.dtype)
@@ -142,7 +142,11 @@ class Job:
         for joint in units(self.robot):
             q = joint.q_of(states)
             with np.errstate(all="ignore"):
-                wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
+                if isinstance(joint.type, LoopMotion):
+                    off = joint.type.open_by(q)
+                else:
+                    off = np.abs(joint.type.normalized(q) - q).max(-1, initial=0.0)
+                wrong = np.isfinite(q).all(-1) & ~(off <= OPEN)
             if wrong.any() and isinstance(joint.type, LoopMotion):
                 raise ArgumentError(
                     f"q0: expected a configuration that closes {joint.type.loop}, got {q[wrong][0]}; take "
@@ -221,7 +225,8 @@ class Job:
             self.left += 1
         self.ends[states] = inf
 
-    def _own(self, x: Array) -> Array:
+    def wide(self, x: Array) -> Array:
+        """Return numbers (…, n) that broadcast to the batch as rows (states, n)."""
         wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))
         return np.array(wide.reshape(self.states, x.shape[-1]), self.dtype, order="C")
 
@@ -238,7 +243,7 @@ class Job:
                 f"{name}: expected the batch {self.batch} of q0 and qd0, got the batch {x.shape[:-1]}; "
                 f"give q0 that batch: np.broadcast_to(q0, {(*x.shape[:-1], self.robot.nq)})"
             )
-        return self._own(x)
+        return self.wide(x)
 
     def in_batch(self, x: Array) -> Array:
         """Reshape rows (states, …) to the batch."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -171,6 +172,12 @@ class Plant:
             for j in robot.independent:
                 self.numbers["friction_speed"][j.qd_slice] = j.friction_speed
                 self.numbers["rest"][j.q_slice] = j.rest
+
+    def on(self, robot: Robot) -> Plant:
+        """Return the plant of a robot that moves alike, with other independent rates of its loops."""
+        found = copy(self)
+        found.robot, found._tree = robot, opened(robot)
+        return found
 
     def _refuse_limits(self) -> None:
         """Refuse limits where nothing stops at them, and friction that they do not know."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from hinge.dynamics import External
-from hinge.errors import ArgumentError
+from hinge.errors import ArgumentError, ModelWarning
 from hinge.model import (
     Robot,
     as_configuration,
@@ -26,6 +27,7 @@ from hinge.model import (
 from hinge.sim.adaptive import Adaptive
 from hinge.sim.adjoint import Reversal, Tape, given_weight, reversal, weight
 from hinge.sim.backward import FEWEST, ROOM, Backward, ControlPull, part_of
+from hinge.sim.charts import Chart
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import Job, Moving
@@ -34,6 +36,8 @@ from hinge.sim.plant import Parameters, Plant
 from hinge.sim.simulation import Control, checked_flag, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
 
+#: The quality of a chart below which a roll-out warns.
+POOR = 0.01
 #: Gradients in rows: how many numbers they have for each body, or for each degree of freedom.
 _ROWS = {"inertias": 10, "placements": 6, "friction": 3}
 
@@ -64,6 +68,8 @@ class Rollout:
     they are computed, so multiply them with changes that the closures allow. Unless given, `keep` is all
     steps where that takes some 64 MB at most, so that nothing runs twice, else √steps. `memory` tells what it
     takes.
+
+    The independent rates of embedded loops stay what they are; a ModelWarning tells of dead centres.
 
     A function that controls is pulled by its own method `pull(t, q, qd, c)`, which returns the gradients of
     cᵀ tau by q and qd, each (…, nv). Laws of the package need none.
@@ -158,6 +164,7 @@ class Rollout:
         loop = self._loop(given, self.record)
         loop.run(None)
         job = loop.job
+        self._tell(loop)
         q, qd = (job.in_batch(x) for x in (job.kept_q, job.kept_qd))
         return Rolled(q, qd) if self.record else Rolled(q[..., -1, :], qd[..., -1, :])
 
@@ -193,6 +200,7 @@ class Rollout:
             self._control_pull,
         )
         found.run()
+        self._tell(loop)
         return {n: self._gradient(n, found, given) for n in names}
 
     def memory(self, states: int = 1, *, tau: bool = True) -> int:
@@ -212,6 +220,26 @@ class Rollout:
         return 8 * (states * (robot.nq + robot.nv) * rows + part * (table + given))
 
     # The parts of a call.
+
+    def _tell(self, loop: FixedLoop) -> None:
+        """Warn where embedded loops came near a dead centre: a Rollout keeps their independent rates."""
+        if not self.robot.loops:
+            return
+        job = loop.job
+        q = job.kept_q[:, job.recorded <= loop.done].reshape(-1, self.robot.nq)
+        with np.errstate(all="ignore"):
+            quality = Chart(self.robot, job.moving).quality({"q": q})["quality"]
+        poor = (~(quality > POOR)).any(0) & bool(job.states)
+        for one, is_poor in zip(self.robot.loops, poor.tolist(), strict=True):
+            if is_poor:
+                warnings.warn(
+                    f"{one}: states came to a dead centre of its independent rates, those of "
+                    f"{', '.join(one.independent)}, which a Rollout keeps; what follows is wrong. "
+                    "Take others with hinge.embed_loops(robot, independent=…), or hinge.simulate, which "
+                    "changes them",
+                    ModelWarning,
+                    stacklevel=3,
+                )
 
     def _given(
         self, q0: ArrayLike | None, qd0: ArrayLike | None, tau: ArrayLike | None, parameters: Parameters

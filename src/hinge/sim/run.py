@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ from hinge.dynamics import (
     rows_that_hold,
 )
 from hinge.errors import ArgumentError
-from hinge.model import Robot, gravity_of
+from hinge.model import Robot, carry_state, gravity_of, release_loops
 from hinge.sim.events import Hit
 from hinge.sim.notebook import coordinate_names, page
 from hinge.spatial import Array, dot, unskew
@@ -38,6 +38,15 @@ class Ending:
     state: tuple[int, ...]
     t: float
     reason: str
+
+
+@dataclass(frozen=True)
+class ChartChange:
+    """A change of the independent rates of a state: its batch index, the time, and the joints."""
+
+    state: tuple[int, ...]
+    t: float
+    independent: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +69,11 @@ class Run:
 
     After an ending the recorded state is NaN. `events` are ordered by time. `settings` record the arguments
     of the simulation. `contacts` are the forces of contacts, of runs that step over these.
+
+    `changes` tell where states of a robot with embedded loops went on with other independent rates. q, qd and
+    tau are those of `robot` all the same: qd has the rates of its independent joints, which at a dead centre
+    do not tell those of the others. `rates` (…, T, n) has the rates of all joints, as the robot of `released`
+    has them, of runs with changes.
     """
 
     robot: Robot
@@ -71,6 +85,8 @@ class Run:
     events: tuple[Hit, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     contacts: Touched | None = None
+    rates: Array | None = None
+    changes: tuple[ChartChange, ...] = ()
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) or "one"
@@ -91,6 +107,8 @@ class Run:
         }
         if self.endings:
             facts["ended early"] = f"{len(self.endings)}; the first at {min(e.t for e in self.endings):g} s"
+        if self.changes:
+            facts["changes of independent rates"] = len(self.changes)
         if self.events:
             facts["events"] = len(self.events)
         first = self.q.reshape(states, *self.q.shape[-2:])[:1].reshape(-1, self.q.shape[-1])
@@ -105,9 +123,28 @@ class Run:
     @cached_property
     def kinetic_energy(self) -> Array:
         """The kinetic energy (…, T) in J."""
+        if self.rates is not None:
+            return self.released().kinetic_energy
         if not self._parameters:
             return kinetic_energy(self.robot, self.q, self.qd)
         return self._verb("kinetic_energy", qd=self.qd)
+
+    def released(self) -> Run:
+        """Return the run as one of `release_loops(robot)`, with rates of all joints and no charts.
+
+        Forces are at the joints that are independent in `robot`. Its `closure_forces` are those of the loops.
+        """
+        if not self.robot.loops:
+            raise ArgumentError(
+                f"run: expected a robot with embedded loops, got {self.robot.name!r}, which has none"
+            )
+        cut = release_loops(self.robot)
+        rates = carry_state(self.robot, cut, self.q, self.qd)[1] if self.rates is None else self.rates
+        tau = np.zeros((*self.tau.shape[:-1], cut.nv), self.tau.dtype)
+        for j in self.robot.rated:
+            tau[..., cut.joint(j.name).qd_slice] = self.tau[..., j.qd_slice]
+        hits = tuple(replace(h, qd=carry_state(self.robot, cut, h.q, h.qd)[1]) for h in self.events)
+        return replace(self, robot=cut, qd=rates, tau=tau, events=hits, rates=None, changes=())
 
     @property
     def _parameters(self) -> dict[str, Array]:

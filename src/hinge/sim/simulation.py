@@ -10,18 +10,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.dynamics import External, FrictionLaw, Live, is_coulomb
+from hinge.dynamics import External, FrictionLaw, Live, closure_velocity, is_coulomb
 from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot
+from hinge.model import Robot, as_configuration, as_tangent, checked_robot, neutral, release_loops
 from hinge.sim.adaptive import Adaptive, AdaptiveLoop
+from hinge.sim.chart_adaptive import Whole
+from hinge.sim.chart_loop import ChartLoop
 from hinge.sim.events import Event
 from hinge.sim.fixed import FixedLoop
 from hinge.sim.integrators import INTEGRATORS, Integrator
-from hinge.sim.job import Function, Job, Moving, events_of
+from hinge.sim.job import OPEN, OPEN_SINGLE, Function, Job, Moving, events_of
 from hinge.sim.laws import Law, Torque
 from hinge.sim.plant import Parameters, Plant
 from hinge.sim.run import Progress, Run, Touched
-from hinge.spatial import ArrayLike
+from hinge.spatial import Array, ArrayLike
 
 #: A law, constant forces, or any function of (t, q, qd), called once a step for all states.
 Control: TypeAlias = Law | ArrayLike | Function | None
@@ -79,6 +81,11 @@ def simulate(
     that use a model, such as `ComputedTorque`, `GravityCompensation` and `PD` with it, know the robot's own
     numbers only. A `Live` robot moves with what it holds; its frozen joints have no acceleration.
 
+    The states of a robot with embedded loops change the independent rates where these come to an end, at
+    dead centres; `run.changes` tells where. q, qd, forces, and what laws, functions and events see, are those
+    of `robot` all the same. qd0 may also be the rates of all joints, as `release_loops(robot)` has them: at a
+    dead centre only these tell the motion.
+
     A robot with closures must start closed, with velocities that fit: `hinge.assemble` and `hinge.settle`
     give such states. With `project`, the default, each step ends with two Newton steps of q back to where the
     closures hold and with velocities that fit; without it they drift apart. The implicit midpoint rule keeps
@@ -114,6 +121,7 @@ def simulate(
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *drive.arrays()]
     dtype = precision_of([x for x in (q0, qd0) if x is not None], others)
     rule, watched = rule_of(integrator, dtype), events_of(events)
+    qd0, rates = _parted(plain, q0, qd0)
     moving = Moving(drive, ask, plant, project and bool(plain.closures) and not steps)
     job = Job(moving, q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
@@ -123,15 +131,41 @@ def simulate(
     settings |= {name: x for name, x in rare.items() if x is not None}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
-        loop = AdaptiveLoop(job, rule, watched)
+        loop = Whole(job, rule, watched, rates) if plain.loops else AdaptiveLoop(job, rule, watched)
     else:
-        loop = FixedLoop(job, rule, watched)
+        loop = ChartLoop(job, rule, watched, rates) if plain.loops else FixedLoop(job, rule, watched)
     try:
         loop.run(progress)
     except KeyboardInterrupt:
         loop.broken_off()
-        raise Interrupted(job.result(_recorded(job, loop.done), settings)) from None
-    return job.result(_recorded(job, loop.done), settings)
+        raise Interrupted(_result(job, loop, settings)) from None
+    return _result(job, loop, settings)
+
+
+def _parted(
+    robot: Robot, q0: ArrayLike | None, qd0: ArrayLike | None
+) -> tuple[ArrayLike | None, Array | None]:
+    """Return velocities, and the rates of all joints of a robot with embedded loops if these are given."""
+    cut = release_loops(robot)
+    if qd0 is None or not robot.loops or np.shape(qd0)[-1:] != (cut.nv,):
+        return qd0, None
+    q, rates = as_configuration(cut, neutral(robot) if q0 is None else q0, "q0"), as_tangent(cut, qd0, "qd0")
+    with np.errstate(all="ignore"):
+        left = np.abs(closure_velocity(cut, q, rates)).max(initial=0.0, where=np.isfinite(rates).all())
+    most = OPEN if rates.dtype == np.float64 else OPEN_SINGLE
+    if left > most * max(1.0, np.abs(rates).max(initial=0.0)):
+        raise ArgumentError(
+            f"qd0: expected rates of all joints that fit the loops of {robot.name!r}, got {left:.3g} that is "
+            "left across them; hinge.settle(hinge.release_loops(robot), q0, qd0) are the nearest"
+        )
+    at = (cut.joint(j.name).qd_slice for j in robot.rated)
+    return rates[..., [k for s in at for k in range(s.start, s.stop)]], rates
+
+
+def _result(job: Job, loop: FixedLoop | AdaptiveLoop, settings: dict[str, Any]) -> Run:
+    """Return what a loop has recorded."""
+    run = job.result(_recorded(job, loop.done), settings)
+    return run if loop.charts is None else loop.charts.put_into(run, job)
 
 
 def coulomb_of(law: FrictionLaw, steps: bool) -> bool:
@@ -186,7 +220,7 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
     later = simulate(
         run.robot,
         run.q[..., -1, :],
-        run.qd[..., -1, :],
+        (run.qd if run.rates is None else run.rates)[..., -1, :],
         t=t,
         start=float(run.t[-1]),
         control=control,
@@ -204,7 +238,17 @@ def resume(run: Run, *, t: float, control: Control = None, external: External = 
         endings=tuple(sorted((*run.endings, *new), key=lambda e: e.state)),
         events=(*run.events, *later.events),
         contacts=_joined(run.contacts, later.contacts),
+        rates=_joined_rates(run, later),
+        changes=(*run.changes, *later.changes),
     )
+
+
+def _joined_rates(run: Run, later: Run) -> Array | None:
+    """Return the rates of all joints of a run that went on, if either part has them."""
+    if run.rates is None and later.rates is None:
+        return None
+    first, second = (x.released().qd if x.rates is None else x.rates for x in (run, later))
+    return np.concatenate([first, second[..., 1:, :]], axis=-2)
 
 
 def _joined(first: Touched | None, later: Touched | None) -> Touched | None:

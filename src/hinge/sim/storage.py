@@ -17,7 +17,7 @@ import numpy as np
 
 from hinge.errors import ArgumentError, MissingExtraError
 from hinge.io import from_json, to_json
-from hinge.model import Robot, fingerprint
+from hinge.model import Robot, fingerprint, release_loops
 from hinge.sim.notebook import coordinate_names
 from hinge.sim.run import Run, Touched
 from hinge.sim.stored import MOST_HEAD, VERSION, Head, NpzFile, ParquetFile, check_times, sound
@@ -94,12 +94,14 @@ def load_run(path: str | Path, *, robot: Robot | None = None, largest: int | Non
         if robot is not None and fingerprint(robot) != head.fingerprint:
             raise ArgumentError(f"robot: expected the robot of the run {str(path)!r}, got {robot.name!r}")
         found = robot or from_json(head.robot, source=str(path))
-        arrays = stored.arrays(head, _labels(found, head.touched), most)
+        arrays = stored.arrays(head, _labels(found, head.touched, head.charted), most)
         check_times(arrays["t"])
-        endings, events = head.endings(), head.events(found)
+        endings, events, changes = head.endings(), head.events(found), head.changes(found)
         settings = head.settings(found, arrays["q"].dtype)
+    rates = arrays.pop("rates", None)
     t, q, qd, tau, *touched = arrays.values()
-    return Run(found, t, q, qd, tau, endings, events, settings, _touched(*touched) if touched else None)
+    contacts = _touched(*touched) if touched else None
+    return Run(found, t, q, qd, tau, endings, events, settings, contacts, rates, changes)
 
 
 def to_xarray(run: Run) -> Any:
@@ -116,6 +118,9 @@ def to_xarray(run: Run) -> Any:
         data["contact_residual"] = ([*batch, "time"], run.contacts.residual)
         data["joint_forces"] = ([*batch, "time", "dof"], run.contacts.joints)
         names |= {"contact": [c.name for c in run.robot.contacts], "axis": list(AXES)}
+    if run.rates is not None:
+        data["rates"] = ([*batch, "time", "rate"], run.rates)
+        names["rate"] = coordinate_names(release_loops(run.robot))[1]
     return xr.Dataset(
         data,
         coords=names,
@@ -133,6 +138,8 @@ def _head(run: Run) -> dict[str, Any]:
         "batch": run.batch,
         "times": len(run.t) if prod(run.batch) else run.t.tolist(),
         "contacts": run.contacts is not None,
+        "rates": run.rates is not None,
+        "changes": [(c.state, c.t, c.independent) for c in run.changes],
         "settings": {k: _plain(v) for k, v in run.settings.items()},
         "endings": [(e.state, e.t, e.reason) for e in run.endings],
         "events": [(h.name, h.state, h.t, h.q.tolist(), h.qd.tolist()) for h in run.events],
@@ -145,7 +152,7 @@ def _plain(x: Any) -> Any:
     return x.tolist() if isinstance(x, np.ndarray | np.generic) else x
 
 
-def _labels(robot: Robot, touched: bool) -> dict[str, list[str]]:
+def _labels(robot: Robot, touched: bool, charted: bool) -> dict[str, list[str]]:
     """Return the names of the numbers in a row of each array, in the order of `Run` and `Touched`."""
     q, qd = coordinate_names(robot)
     found = {"q": q, "qd": qd, "tau": qd}
@@ -153,6 +160,8 @@ def _labels(robot: Robot, touched: bool) -> dict[str, list[str]]:
         found["forces"] = [f"{c.name}:{axis}" for c in robot.contacts for axis in AXES]
         found["residual"] = ["contacts"]
         found["joints"] = qd
+    if charted:
+        found["rates"] = coordinate_names(release_loops(robot))[1]
     return found
 
 
@@ -164,6 +173,8 @@ def _rows(run: Run) -> dict[str, Array]:
         found["forces"] = forces.reshape(*forces.shape[:-2], 3 * forces.shape[-2])
         found["residual"] = run.contacts.residual[..., None]
         found["joints"] = run.contacts.joints
+    if run.rates is not None:
+        found["rates"] = run.rates
     return found
 
 
@@ -179,7 +190,7 @@ def _columns(run: Run) -> dict[str, Any]:
         "state": np.repeat(np.arange(states), times),
         "t": np.tile(run.t, states),
     }
-    labels = _labels(run.robot, run.contacts is not None)
+    labels = _labels(run.robot, run.contacts is not None, run.rates is not None)
     for name, x in _rows(run).items():
         rows = x.reshape(states * times, len(labels[name]))
         found |= {f"{name}:{label}": rows[:, k] for k, label in enumerate(labels[name])}

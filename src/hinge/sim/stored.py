@@ -21,7 +21,7 @@ from hinge.dynamics import FrictionLaw
 from hinge.errors import ArgumentError, FormatError
 from hinge.model import Robot
 from hinge.sim.events import Hit
-from hinge.sim.run import Ending
+from hinge.sim.run import ChartChange, Ending
 from hinge.sim.stepping import CONTACT_PARAMETERS
 from hinge.spatial import Array
 
@@ -101,6 +101,25 @@ class Head:
         found = self.data.get("contacts", False)
         expect(isinstance(found, bool), "contacts as true or false", found)
         return found
+
+    @property
+    def charted(self) -> bool:
+        """Whether the rates of all joints are recorded; files of old do not say."""
+        found = self.data.get("rates", False)
+        expect(isinstance(found, bool), "rates as true or false", found)
+        return found
+
+    def changes(self, robot: Robot) -> tuple[ChartChange, ...]:
+        """Return the changes of independent rates."""
+        found: list[ChartChange] = []
+        for row in _list(self.data.get("changes", []), "changes as a list"):
+            expect(isinstance(row, list) and len(cast("list[Any]", row)) == 3, "changes of three parts", row)
+            state, t, names = row
+            expect(
+                _is_number(t) and set(_list(names, "names of joints")) <= {*robot.joint_names}, "joints", row
+            )
+            found.append(ChartChange(self._state(state), float(t), tuple(names)))
+        return tuple(found)
 
     def _state(self, x: object) -> tuple[int, ...]:
         found = _list(x, "an index of a state")
