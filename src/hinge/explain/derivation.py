@@ -16,14 +16,23 @@ from hinge.sweeps import Cost
 def derivation_section(derivation: Derivation) -> Html:
     """Return the steps from the given expression to its final form."""
     found = [*derivation.inner, *derivation.computed.values(), derivation]
-    return join([x for d in found for x in _steps(d)] + [tag("p", derivation.reason(), class_="reason")])
+    # Letters that stand for values are written as they are in formulas.
+    names = {x.name: str(x) for x in derivation.computed}
+    return join(
+        [x for d in found for x in _steps(d, names)] + [tag("p", derivation.reason(), class_="reason")]
+    )
 
 
-def _steps(d: Derivation) -> Iterator[Html]:
+def _steps(d: Derivation, names: Mapping[str, str]) -> Iterator[Html]:
+    def named(forms: Mapping[str, Expr]) -> dict[str, Expr]:
+        return {names.get(name, name): e for name, e in forms.items()}
+
     moves = _moves(d)
-    yield _card("given", Html(""), d.given, d.lines[0].cost)
+    yield _card("given", Html(""), named(d.given), d.lines[0].cost)
     for number, (before, line) in enumerate(pairwise(d.lines), 1):
-        yield _card(f"step {number}", _why(before, line, moves.get(line.name)), line.expressions, line.cost)
+        yield _card(
+            f"step {number}", _why(before, line, moves.get(line.name)), named(line.expressions), line.cost
+        )
 
 
 def _moves(d: Derivation) -> dict[str, Move]:
