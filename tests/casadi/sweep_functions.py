@@ -1,8 +1,8 @@
 """CasADi's functions next to the native target on many robots: `python -m tests.casadi.sweep_functions`.
 
 Prints for each robot the largest relative difference of values and of the Jacobian of forward dynamics. Near
-singular closures rounding grows: beside the values stands how far the NumPy target is from the native one, and
-ten times that is allowed.
+singular closures rounding grows: beside the values stands how far the NumPy target is from the native one,
+and ten times that is allowed.
 """
 
 from __future__ import annotations
