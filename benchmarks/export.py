@@ -24,7 +24,7 @@ from benchmarks.tables import Cell, Table, nanoseconds
 from hinge.export import c, objects
 
 NAMES = ("panda", "talos")
-#: Functions of C; derivatives of humanoids are half a million lines, so that they are rolled.
+#: Functions of C.
 VERBS = ("forward_dynamics", "inverse_dynamics", "forward_dynamics_derivatives")
 #: Shapes of the code by name.
 SHAPES = {"written out": False, "rolled": True}
@@ -45,7 +45,7 @@ GRAPH_COLUMNS = (
 )  # fmt: skip
 #: Instructions of the Jacobian of forward dynamics in the prototype that the design was made with.
 EXPECTED = {"panda": (10053, 15489), "talos": (130116, 238294)}
-#: Written-out code of more operations is not compiled here: that takes minutes.
+#: Code of more operations, such as derivatives of humanoids, is not compiled here: that takes minutes.
 MOST = 20000
 CALLS = 2000
 
@@ -61,7 +61,7 @@ def tables(options: Options) -> Iterator[Table]:
         for verb in VERBS
         for shape in SHAPES
         for compiler in (compilers[:1] if verb == VERBS[-1] else compilers)
-        if _is_short(subject(n), verb, shape)
+        if _is_short(subject(n), verb)
     ]
     note = "-O2 -mfma -ffp-contract=off, fused products: the same bits as Hinge's own code; ns for one state."
     yield Table("Exported C: size and time for one state", C_COLUMNS, rows, [note])
@@ -75,9 +75,8 @@ def tables(options: Options) -> Iterator[Table]:
         )
 
 
-def _is_short(on: Subject, verb: str, shape: str) -> bool:
-    given = hinge.export.routines(verb, on.robot, {})[0]
-    return shape == "rolled" or given.code.operations().total <= MOST
+def _is_short(on: Subject, verb: str) -> bool:
+    return hinge.export.routines(verb, on.robot, {})[0].code.operations().total <= MOST
 
 
 def _c_row(on: Subject, verb: str, shape: str, compiler: str, options: Options) -> list[Cell]:

@@ -7,26 +7,12 @@ import pytest
 
 import hinge
 import hinge.casadi as homes
-from tests.casadi.test_functions import near, state
+from tests.casadi.test_functions import near, state, without_rolling
 from tests.export.test_casadi_interface import by_coordinates
 from tests.sweeps.models import every_joint_type
 from tests.tiers import daily
 
 ca = pytest.importorskip("casadi")
-
-
-def without_rolling():
-    """Return a robot with every joint that has ⊕ by a formula."""
-    builder, inertia = hinge.Builder("chain"), hinge.Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.eye(3))
-    from hinge.model.joints import JOINT_TYPES
-
-    parent = None
-    for kind, make in JOINT_TYPES.items():
-        if kind in ("rolling_ball", "wheeled"):
-            continue
-        builder.body(kind, parent=parent, joint=make(), inertia=inertia)
-        parent = kind
-    return builder.build()
 
 
 @pytest.mark.parametrize("make", [hinge.robots.double_pendulum, hinge.robots.quadruped, without_rolling])
