@@ -158,7 +158,7 @@ def test_the_second_use_starts_the_final_code():
 
 
 def test_small_programs_have_final_code_at_once(monkeypatch):
-    monkeypatch.setattr(tiers, "LONGEST_SECONDS", 0.15)
+    monkeypatch.setattr(tiers, "LONGEST_SECONDS", 0.12)
     f = program()
     f(given(f))
     assert not is_quick(f)

@@ -72,11 +72,12 @@ def choose_shape(code: Code) -> Shape:
 
 
 def lines_of(code: Code, shape: Shape) -> int:
-    """Return about how many lines a module has: steps, their loads and stores if any, and solves."""
+    """Return about how many lines a module has: steps, loads and stores, and solves."""
     calls = [c for c in code.calls if isinstance(c, Call)]
     solves = sum(_lines_of_solve(c) for c in code.calls if isinstance(c, DenseCall))
     if shape == "U":
-        return solves + sum(len(fused(c.kernel)) for c in calls)
+        ends = sum(map(len, code.inputs.values())) + sum(r.values.size for r in code.results)
+        return solves + 2 * ends + sum(len(fused(c.kernel)) for c in calls)
     if shape == "H":
         runs = [part for part in segments(code) if isinstance(part, Run)]
         kernels = [c.kernel for run in runs for c in (run.first if run.is_loop else run.calls)]

@@ -22,7 +22,7 @@ QUICK_LEVEL = 0
 #: Final code takes about so long to make, for a line of the module's text.
 SECONDS_A_LINE = 6e-5
 #: Quick code is made where final code would take longer.
-LONGEST_SECONDS = 0.15
+LONGEST_SECONDS = 0.12
 #: Blocks of quick code have about so many lines: level 0 takes longer than in proportion for long ones.
 LONGEST_BLOCK = 400
 _FROM = re.compile(r"%([\w.]+) *\]")
