@@ -42,30 +42,7 @@ class ContactMujoco:
     ) -> None:
         if mujoco is None:
             raise PeerMissing("not installed")
-        root = Et.fromstring(document(robot))
-        option = root.find("option")
-        assert option is not None
-        for name, value in {"timestep": str(step), "integrator": "Euler", **settings}.items():
-            option.set(name, value)
-        bodies: dict[str | None, Et.Element] = {b.get("name"): b for b in root.iter("body")}
-        world = root.find("worldbody")
-        assert world is not None
-        touches = {"condim": "3", "mass": "0"}
-        Et.SubElement(world, "geom", type="plane", size="0 0 1", contype="1", conaffinity="2", condim="3")
-        for c in robot.contacts:
-            (i, place), _ = contact_ends(robot, c)
-            where = " ".join(repr(float(x)) for x in place.position)
-            friction = f"{c.friction} 0 0"
-            Et.SubElement(
-                bodies[robot.bodies[i].name], "geom", type="sphere", size="0.001", pos=where, contype="2",
-                conaffinity="1", friction=friction, **touches,
-            )  # fmt: skip
-        for joint in root.iter("joint"):
-            j = robot.joint(str(joint.get("name")))
-            joint.set("stiffness", repr(float(gains[0][j.qd_slice][0])))
-            joint.set("damping", repr(float(gains[1][j.qd_slice][0])))
-            joint.set("springref", repr(float(pose[j.q_slice][0])))
-        self.model = mujoco.MjModel.from_xml_string(Et.tostring(root, encoding="unicode"))
+        self.model = mujoco.MjModel.from_xml_string(held(robot, pose, gains, step, settings))
         self._map = mujoco_map(robot, self.model)
 
     def states(self, q: Array, qd: Array) -> Array:
@@ -92,3 +69,37 @@ class ContactMujoco:
         mujoco.mj_setState(self.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         mujoco.mj_step(self.model, data)
         return data.ncon, int(data.solver_niter[0])
+
+
+def held(
+    robot: hinge.Robot,
+    pose: Array,
+    gains: tuple[Array, Array],
+    step: float,
+    settings: Mapping[str, str],
+) -> str:
+    """Return a robot with its contacts, held in a pose by springs of its joints, as a document of MuJoCo."""
+    root = Et.fromstring(document(robot))
+    option = root.find("option")
+    assert option is not None
+    for name, value in {"timestep": str(step), "integrator": "Euler", **settings}.items():
+        option.set(name, value)
+    bodies: dict[str | None, Et.Element] = {b.get("name"): b for b in root.iter("body")}
+    world = root.find("worldbody")
+    assert world is not None
+    touches = {"condim": "3", "mass": "0"}
+    Et.SubElement(world, "geom", type="plane", size="0 0 1", contype="1", conaffinity="2", condim="3")
+    for c in robot.contacts:
+        (i, place), _ = contact_ends(robot, c)
+        where = " ".join(repr(float(x)) for x in place.position)
+        friction = f"{c.friction} 0 0"
+        Et.SubElement(
+            bodies[robot.bodies[i].name], "geom", type="sphere", size="0.001", pos=where, contype="2",
+            conaffinity="1", friction=friction, **touches,
+        )  # fmt: skip
+    for joint in root.iter("joint"):
+        j = robot.joint(str(joint.get("name")))
+        joint.set("stiffness", repr(float(gains[0][j.qd_slice][0])))
+        joint.set("damping", repr(float(gains[1][j.qd_slice][0])))
+        joint.set("springref", repr(float(pose[j.q_slice][0])))
+    return Et.tostring(root, encoding="unicode")

@@ -6,10 +6,10 @@
     qdd = hinge.forward_dynamics(robot, q, qd, tau)
 
 Rooms: `algebra` (operators as values), `rules` (identities, proofs, search), `sweeps` and `kernels` (what
-they become), `targets` (what runs that), `dynamics` (the verbs), `sim` (motion), `view` (pictures),
-`binding` (letters bound to a robot); `spatial` (six-dimensional algebra), `tree` (topology), `model` (robots
-as data), `io` (files), `robots` (built-in ones), `reference` (the book's algorithms, as oracles), `testing`
-(laws and random robots).
+they become), `targets` (what runs that), `dynamics` (the verbs), `sim` (motion), `gym` (environments for
+learning), `view` (pictures), `binding` (letters bound to a robot); `spatial` (six-dimensional algebra),
+`tree` (topology), `model` (robots as data), `io` (files), `robots` (built-in ones), `reference` (the book's
+algorithms, as oracles), `testing` (laws and random robots).
 """
 
 from hinge.contents import ROOMS as _ROOMS

@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "binding",
         "dynamics",
     },
+    "gym": {"spatial", "model", "robots", "dynamics", "sim"},
     "export": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "dynamics", "spatial"},
     "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain", "export", "sim", "view"},
     "__main__": {"cli"},
@@ -55,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT_LATE = {"io", "targets", "sim", "view"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
-LOADED_LATE = {"hinge.targets.llvm": "llvmlite"}
+LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}
 
 #: What the core may import from outside the standard library at the top of a module.
 THIRD_PARTY = {"numpy"}

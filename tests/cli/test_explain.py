@@ -171,6 +171,12 @@ def test_the_command_line_itself():
     assert done.returncode == 2 and "Traceback" not in done.stderr
 
 
+def test_a_robot_without_its_option(capsys):
+    with pytest.raises(SystemExit):
+        main(["explain", "forward_dynamics", "panda"])
+    assert "unknown: panda; a robot is given as --robot ROBOT" in capsys.readouterr().err
+
+
 def test_help_has_all_verbs(capsys):
     with pytest.raises(SystemExit):
         main(["explain", "--help"])
@@ -180,9 +186,9 @@ def test_help_has_all_verbs(capsys):
 
 def test_derivatives(capsys):
     assert main(["explain", "gravity_force", "--by", "q", "--robot", "double_pendulum"]) == 0
-    assert "by_q" in capsys.readouterr().out
+    assert "gravity_force_by_q" in capsys.readouterr().out
     found = explained("coriolis_force", "double_pendulum", [], "body", False, by=("q", "qd"))
-    assert set(found.given) == {"by_q", "by_qd"}
+    assert set(found.given) == {"coriolis_force_by_q", "coriolis_force_by_qd"}
 
 
 @pytest.mark.parametrize(

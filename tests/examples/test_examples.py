@@ -31,6 +31,7 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "17_iterative_lqr": ((), "both are there."),
     "18_masses_by_gradients": ((), "the masses are known."),
     "19_swing_up": ((), "it stands upright."),
+    "20_learning": ((), "they reach."),
     "demo": None,  # below
 }
 

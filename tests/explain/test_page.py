@@ -7,8 +7,11 @@ import pytest
 
 import hinge
 from hinge.algebra import leaves
+from hinge.cli.explain import explained as of_verb
 from hinge.dynamics import CATALOGUE, compile
 from hinge.explain import listings, operators, page
+from hinge.explain.markup import tag
+from hinge.explain.typeset import typeset
 from hinge.model.joints import Fixed, Free, Revolute
 from hinge.robots import chain, double_pendulum, quadruped, random_tree
 from hinge.targets import SingularError
@@ -58,6 +61,31 @@ def test_the_native_page_has_the_code_of_this_machine():
     shown = section(root, "code").text()
     assert "define void" in shown and "\nrun:" in shown and "y0 = " in shown
     assert "states at once" in section(root, "machine").text()
+
+
+@pytest.mark.parametrize(
+    ("verb", "robot", "by"),
+    [
+        pytest.param("forward_dynamics", "double_pendulum", "q", marks=pytest.mark.slow),
+        ("inverse_dynamics", "double_pendulum", "inertias"),
+        pytest.param("velocities", "spacecraft", "q", marks=pytest.mark.slow),
+        pytest.param("forward_dynamics", "four_bar", "q", marks=pytest.mark.slow),
+    ],
+)
+def test_pages_of_derivatives_say_what_their_letters_are(verb, robot, by):
+    compiled = of_verb(verb, robot, [], "body", floating=False, by=[by])
+    text = page(compiled)
+    root = read(text)
+    is_harmless(root, text)
+    made = {x for e in compiled.given.values() for x in leaves(e) if x.origin is not None}
+    shown = {row.all("td")[0].text() for row in section(root, "letters").all("tr") if row.all("td")}
+    assert made and {read(f"<!DOCTYPE html>\n{tag('p', typeset(str(x)))}").text() for x in made} <= shown
+    assert f"{verb}_by_{by}" in root.all("h1")[0].text()
+    # What is drawn is what is computed.
+    given, system = operators.numbers(compiled)
+    found = compiled.flat(given["q"], {x: given[x] for x in compiled.vectors if x in given})
+    (e,) = compiled.given.values()
+    np.testing.assert_allclose(found, system.evaluate(e), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(2))

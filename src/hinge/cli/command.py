@@ -38,7 +38,7 @@ COMMANDS = {
     "play": "play a saved run in the browser",
     "convert": "write a robot to another file format",
     "explain": "show the derivation of a verb's algorithm for a robot",
-    "export": "write verbs of a robot as source code of C",
+    "export": "write verbs of a robot as C, or as object files",
     "bench": "time dynamics for a robot on this machine",
     "cache": "show or clear the on-disk cache of compiled code",
     "completion": "print what lets a shell complete these commands",
@@ -76,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments, unknown = parser.parse_known_args(list(map(_as_value, given)))
         if unknown:
             hint = did_you_mean(unknown[0].partition("=")[0], flags_of(arguments.parser))
+            if not hint and not unknown[0].startswith("-") and "--robot" in flags_of(arguments.parser):
+                hint = "a robot is given as --robot ROBOT"
             arguments.parser.error(f"unknown: {' '.join(unknown)}{hint and '; ' + hint}")
         return _run(arguments)
     except KeyboardInterrupt as stop:

@@ -223,7 +223,7 @@ def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
         )
     one = len(parts.expressions) == 1
     found = {
-        f"by_{n}" if one else f"{name}_by_{n}": derivative(e, n)
+        f"{verb if one else name}_by_{n}": derivative(e, n)
         for name, e in parts.expressions.items()
         for n in by
     }

@@ -15,7 +15,7 @@ from hinge.sweeps import Cost
 
 def derivation_section(derivation: Derivation) -> Html:
     """Return the steps from the given expression to its final form."""
-    found = [*derivation.inner, derivation]
+    found = [*derivation.inner, *derivation.computed.values(), derivation]
     return join([x for d in found for x in _steps(d)] + [tag("p", derivation.reason(), class_="reason")])
 
 

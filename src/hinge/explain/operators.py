@@ -7,9 +7,23 @@ from math import sqrt
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hinge.algebra import DEFINITIONS, STANDARD, Body, Expr, Leaf, Mi, One, Structure, leaves, whole
+from hinge.algebra import (
+    DEFINITIONS,
+    STANDARD,
+    Body,
+    Expr,
+    Leaf,
+    Mi,
+    One,
+    Structure,
+    leaves,
+    letters_of,
+    whole,
+)
 from hinge.dynamics import Compiled
+from hinge.errors import UnboundLeafError
 from hinge.explain.bodies import Worked
 from hinge.explain.markup import Html, join, shortened, tag
 from hinge.explain.typeset import typeset
@@ -29,6 +43,7 @@ MOST = 80
 #: The order of the operators.
 ORDER = ("H", "M", "E", "E0", "phi", "B", "Q", "R", "P", "D", "Di", "G", "K", "Es", "psi")
 
+Array: TypeAlias = NDArray[np.float64]
 #: Labels of rows or columns, and their drawn lengths.
 Lines: TypeAlias = Sequence[tuple[str, float]]
 
@@ -39,12 +54,25 @@ def operators_section(c: Compiled, bodies: Sequence[Worked]) -> Html:
         return tag(
             "p", f"{len(bodies)} bodies are too many to draw; there is room for {MOST}.", class_="note"
         )
-    qd, qdd = np.random.default_rng(1).normal(size=(2, c.robot.nv))
-    motion = {"qd": qd, "qdd": qdd, "g": np.array([0.0, 0.0, 0.0, *-c.robot.gravity])}
-    system = system_of(c.binding, {"q": random_configuration(c.robot, 1), **motion})
+    _, system = numbers(c)
     unit = min(LARGEST, WIDTH / max(sum(map(sqrt, system.blocks(Body))), 1.0))
     pictures = [_picture(system, name, e, unit, bodies) for name, e in _shown(c).items()]
     return tag("div", *pictures, class_="pictures")
+
+
+def numbers(c: Compiled) -> tuple[dict[str, Array], System]:
+    """Return one random state, with what calls give beside it, and the matrices there."""
+    rng = np.random.default_rng(1)
+    qd, qdd = rng.normal(size=(2, c.robot.nv))
+    given = {"q": random_configuration(c.robot, 1), "qd": qd, "qdd": qdd}
+    given["g"] = np.array([0.0, 0.0, 0.0, *-c.robot.gravity])
+    # Letters of derivatives are functions of such vectors; operators of dynamics are not.
+    own = [x for x in letters_of(c.given.values()) if x.origin is not None]
+    inside = letters_of(e for x in own for e in x.needs)
+    for x in sorted(inside, key=lambda x: x.name):
+        if x.is_vector and not x.needs and x.name not in given:
+            given[x.name] = rng.normal(size=c.binding.length(x.range))
+    return given, system_of(c.binding, given, own)
 
 
 def _shown(c: Compiled) -> dict[str, Expr]:
@@ -93,6 +121,9 @@ def _picture(system: System, name: str, e: Expr, unit: float, bodies: Sequence[W
         blocks = block_marks(system, e)
     except SingularError:
         return _figure(name, e, tag("p", "does not exist: D is singular for this robot", class_="note"))
+    except UnboundLeafError:
+        said = "does not exist: what it is a function of is singular for this robot"
+        return _figure(name, e, tag("p", said, class_="note"))
     if not any(n for _, n in blocks.rows) or not any(n for _, n in blocks.columns):
         return Html("")
     return _figure(name, e, _drawn(blocks, unit, bodies, _kind(e)))

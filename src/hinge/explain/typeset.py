@@ -16,6 +16,7 @@ LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐⱼₖₘₙₚₓᶜ", "01
 _TOKEN = re.compile(
     r"""
     (?P<source>\[(?:JPL|SOA)[^\]]*\])
+  | (?P<digest>…[0-9a-f]{4})
   | (?P<sum>Σ(?:_(?P<over>c|roots)|ₖ)?)
   | (?P<at>\((?:[kpc0](?:,[kpc0])?|·)\))
   | (?P<word>a\ function\ of|[A-Za-z_][A-Za-z_]+)
@@ -56,6 +57,8 @@ def _token(m: re.Match[str], titles: bool) -> Html:
     match m.lastgroup:
         case "raised":
             return tag("sup", RAISED[text])
+        case "digest":  # of a name that is shortened
+            return html(text)
         case "at" | "source":
             return tag("span", text, class_=m.lastgroup)
         case "sum" | "over":

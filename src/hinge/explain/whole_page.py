@@ -11,13 +11,16 @@ from hinge.explain.closures import closures_section
 from hinge.explain.counts import counts_section, facts_section
 from hinge.explain.derivation import derivation_section
 from hinge.explain.listings import listings_section
-from hinge.explain.markup import Html, join, shortened, table, tag, unfolds
+from hinge.explain.markup import Html, html, join, shortened, table, tag, unfolds
 from hinge.explain.operators import legend, operators_section
 from hinge.explain.sweeps import sweeps_section
 from hinge.explain.typeset import formula, typeset
 
 #: Content security policy: load nothing, run nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+#: What letters are that differentiation makes of one vector, as `hinge.algebra.derived_letters` says.
+MADE = {"ad": "y ↦ x × y, where x is", "bar": "y ↦ y ×* f, where f is", "value": "the value of"}
 
 
 def page(compiled: Compiled) -> str:
@@ -80,23 +83,28 @@ def _expression(c: Compiled) -> Html:
 
 def _letters(c: Compiled) -> Html:
     """Return the letters in use, with their spaces and meanings."""
-    lines = [e for line in c.derivation.lines for e in line.expressions.values()]
+    steps = (*c.derivation.inner, *c.derivation.computed.values(), c.derivation)
+    lines = [e for d in steps for line in d.lines for e in line.expressions.values()]
     used = {x for e in (*c.given.values(), *lines) for x in leaves(e)}
     used |= {
         x for p in c.derivation.program.passes for s in p.statements for e in s.expressions for x in leaves(e)
     }
+    used |= {y for x in used for e in x.needs for y in leaves(e)}
     order = {x: k for k, x in enumerate(STANDARD.values())}
     rows = [
-        [
-            typeset(str(x), titles=False),
-            _spaces(x),
-            x.structure.value,
-            x.meaning or "a variable of the sweeps",
-        ]
-        for x in sorted(used, key=lambda x: (order.get(x, len(order)), x.name))
-        if x in order
+        [typeset(str(x), titles=False), _spaces(x), x.structure.value, _meaning(x)]
+        for x in sorted(used, key=lambda x: (order.get(x, len(order)), str(x)))
+        if x in order or x.origin is not None
     ]
     return table(["letter", "leads", "blocks", "meaning"], rows, class_="letters")
+
+
+def _meaning(x: Leaf) -> Html:
+    """Return what a letter means; one that differentiation made, with all that it is a function of."""
+    if x.origin is None:
+        return html(x.meaning)
+    of = typeset("; ".join(map(str, x.needs)), titles=False)
+    return join([html(f"{MADE[x.origin.kind]} "), of] if x.origin.kind in MADE else [typeset(x.meaning)])
 
 
 def _spaces(e: Expr | Leaf) -> str:

@@ -11,6 +11,7 @@ from hinge.sim.rollout import Rolled, Rollout
 from hinge.sim.run import Ending, Run
 from hinge.sim.signals import Signal
 from hinge.sim.simulation import Interrupted, resume, simulate
+from hinge.sim.stepper import Stepper
 from hinge.sim.storage import load_run, save_run, to_xarray
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "SemiImplicitEuler",
     "Signal",
     "StepCode",
+    "Stepper",
     "Torque",
     "coordinate_names",
     "linearize",

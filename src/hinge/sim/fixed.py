@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hinge.sim.events import Event, Indices
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
@@ -95,7 +96,7 @@ class FixedLoop:
         events: tuple[Event, ...],
         held: Mapping[str, Array] | None = None,
     ) -> None:
-        self.job, self.events = job, events
+        self.job, self.rule, self.events = job, rule, events
         self.nodes, self.held = sorted(set(rule.nodes)), held or {}
         moving = job.moving
         ops, self.last = rule.ops(moving.plant, moving.law, frozenset(job.signals)), NEXT
@@ -125,12 +126,12 @@ class FixedLoop:
         job, length = self.job, self._guess()
         self.until = job.steps if until is None else until
         one_by_one = bool(self.events) or job.moving.ask is not None
-        self.steps = self._prepared(1 if one_by_one else length)
+        self.prepare(1 if one_by_one else length)
         values = job.values(self.events, (job.start, job.q, job.qd)) if job.steps else []
         while self.done < self.until and (job.left or not job.states):
             if one_by_one:
                 self._ask()
-                self._advance(self.done + 1)
+                self.advance(self.done + 1)
                 values = self._look(values)
             else:
                 length = self._timed(length)
@@ -151,6 +152,11 @@ class FixedLoop:
                 job.kept_tau[:, count] = job.arrays["tau"]
             job.recorded = np.append(job.recorded[:count], self.done)
 
+    def revive(self, states: NDArray[np.bool_]) -> None:
+        """Let states go on that have ended, and have been put anew."""
+        self.job.revive(states)
+        self.bad[states] = -1
+
     def _guess(self) -> int:
         """Return the number of steps of a stretch, at 0.5 ns for an operation in native code."""
         if isinstance(self.runner, PlainRunner):
@@ -158,22 +164,22 @@ class FixedLoop:
         work = 0.5e-9 * self.schedule.operations * max(1, self.job.states)
         return max(1, min(self.job.steps, int(STRETCH_SECONDS / 4 / max(work, 1e-9))))
 
-    def _prepared(self, steps: int) -> Steps:
-        """Return the function that runs over steps."""
+    def prepare(self, steps: int) -> None:
+        """Make the function that runs over steps, about so many at a time."""
         job = self.job
         stretch = Stretch(
             job.states, self.bad, self.arrays, self.samples.tables, self.records, every=job.every
         )
-        return self.runner.prepared(stretch, steps)
+        self.steps: Steps = self.runner.prepared(stretch, steps)
 
     def _timed(self, length: int) -> int:
         """Run a stretch, and return how long the next one should be."""
         began, job = perf_counter(), self.job
-        self._advance(min(self.until, self.done + min(length, self.samples.rows)))
+        self.advance(min(self.until, self.done + min(length, self.samples.rows)))
         taken = perf_counter() - began
         return max(1, min(4 * length, job.steps, int(length * STRETCH_SECONDS / max(taken, 1e-9))))
 
-    def _advance(self, stop: int) -> None:
+    def advance(self, stop: int) -> None:
         """Run over steps until this one."""
         job, first = self.job, self.done
         row = self.samples.fill(first, stop)

@@ -93,7 +93,7 @@ class Job:
         self.every = record or max(1, self.steps)
         with self._memory():
             self._make_room(q, qd)
-        self._check_configurations()
+        self.check_configurations(self.q)
         numbers = {**moving.law.numbers(robot), **moving.plant.numbers}
         rows = {name: self._rows(x, name) for name, x in numbers.items()}
         self.signals = {n: x for n, x in rows.items() if isinstance(x, Signal)}
@@ -106,8 +106,7 @@ class Job:
         self.hits: list[tuple[Hit, int]] = []
         finite = np.isfinite(self.q).all(-1) & np.isfinite(self.qd).all(-1)
         self.end(np.flatnonzero(~finite), self.start, NOT_FINITE)
-        if robot.closures:
-            self._check_closures()
+        self.check_closures(self.q, self.qd)
 
     def _make_room(self, q: Array, qd: Array) -> None:
         """Make the arrays of states and of records."""
@@ -138,10 +137,10 @@ class Job:
         except MemoryError:
             raise problem from None
 
-    def _check_configurations(self) -> None:
+    def check_configurations(self, states: Array) -> None:
         """Refuse quaternions that are not normalised, open loops, and warn of joints near their lock."""
         for joint in units(self.robot):
-            q = joint.q_of(self.q)
+            q = joint.q_of(states)
             with np.errstate(all="ignore"):
                 wrong = np.isfinite(q).all(-1) & ~(np.abs(joint.type.normalized(q) - q) <= 1e-6).all(-1)
             if wrong.any() and isinstance(joint.type, LoopMotion):
@@ -155,12 +154,14 @@ class Job:
                     "normalise its four numbers, x / numpy.linalg.norm(x); hinge.neutral(robot) is a "
                     "configuration without rotation"
                 )
-        warn_near_lock(self.robot, self.q, "q0")
+        warn_near_lock(self.robot, states, "q0")
 
-    def _check_closures(self) -> None:
-        """Refuse states in which a closure is open, or moves."""
+    def check_closures(self, q: Array, qd: Array) -> None:
+        """Refuse rows of states, one for each state of the job, in which a closure is open, or moves."""
+        if not self.robot.closures:
+            return
         stage, most = Stage(0, 0.0, "q", "qd"), OPEN if self.dtype == np.float64 else OPEN_SINGLE
-        plant, rows = self.moving.plant, {**self.arrays, "q": self.q, "qd": self.qd}
+        plant, rows = self.moving.plant, {**self.arrays, "q": q, "qd": qd}
         rows = {n: x.astype(np.float64) for n, x in rows.items()}
         quick = np.maximum(1.0, np.abs(rows["qd"]).max(-1, initial=0.0))[:, None]
         for verb, name, scale, wanted, remedy in (
@@ -212,6 +213,13 @@ class Job:
             if int(k) not in self.reasons:
                 self.ends[k], self.reasons[int(k)] = when, reason
                 self.left -= 1
+
+    def revive(self, states: NDArray[np.bool_]) -> None:
+        """Forget the endings of states that have been put anew; those that are not finite end again."""
+        for k in np.flatnonzero(states & ~self.alive).tolist():
+            del self.reasons[k]
+            self.left += 1
+        self.ends[states] = inf
 
     def _own(self, x: Array) -> Array:
         wide = np.broadcast_to(x, (*self.batch, x.shape[-1]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -26,10 +26,17 @@ from hinge.targets import StepCall
 
 #: Gains for all coordinates, or by names of joints: a number, or one for each coordinate of the joint.
 Gains: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
+#: The buffers of what feedback leads to.
+_TARGETS = {"target": "target_q", "velocity": "target_qd"}
 
 
 class Law(ABC):
-    """A control law that can be compiled."""
+    """A control law that can be compiled.
+
+    `commands` are those of its arguments that a `Stepper` may be given anew, with their buffers.
+    """
+
+    commands: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
@@ -63,6 +70,8 @@ class Torque(Law):
 
     tau: Given
 
+    commands: ClassVar[Mapping[str, str]] = {"tau": "tau"}
+
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return the forces."""
         return {"tau": _tangent(self.tau, "tau", robot)}
@@ -91,9 +100,10 @@ class PD(Law):
 
     `target` (nq,) is a configuration and `velocity` (nv,) its velocity, each for all states, for each of
     them, or a `Signal`; `kp` and `kd` are numbers, (nv,), or numbers by names of joints, zero for those not
-    named. target − q is `difference(q, target)`, the
-    velocity that leads there in unit time: for a rotation its angle, at most half a turn, along its axis. The
-    angle of a planar joint does not wrap; a whole turn away from the target its difference has no bound.
+    named; a number holds for all joints, a free base that nothing drives among them. target − q is
+    `difference(q, target)`, the velocity that leads there in unit time: for a rotation its angle, at most
+    half a turn, along its axis. The angle of a planar joint does not wrap; a whole turn away from the target
+    its difference has no bound.
     """
 
     target: Given
@@ -101,6 +111,8 @@ class PD(Law):
     kd: Gains
     velocity: Given = 0.0
     gravity_compensation: bool = False
+
+    commands: ClassVar[Mapping[str, str]] = _TARGETS
 
     def __post_init__(self) -> None:
         _check_gains(self.kp, self.kd)
@@ -131,6 +143,8 @@ class ComputedTorque(Law):
     kd: Gains
     velocity: Given = 0.0
     acceleration: Given = 0.0
+
+    commands: ClassVar[Mapping[str, str]] = _TARGETS | {"acceleration": "target_qdd"}
 
     def __post_init__(self) -> None:
         _check_gains(self.kp, self.kd)

@@ -99,7 +99,7 @@ def simulate(
         if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
     drive, ask = law_of(control)
-    plain, numbers, masks = _subject(robot, parameters)
+    plain, numbers, masks = subject_of(robot, parameters)
     steps = getattr(integrator, "name", integrator) == "stepping"
     plant = Plant(
         plain,
@@ -109,7 +109,7 @@ def simulate(
         parameters=numbers,
         stepping=steps,
         limits=limits,
-        coulomb=_coulomb(law, steps),
+        coulomb=coulomb_of(law, steps),
         **masks,
     )
     others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *drive.arrays()]
@@ -135,7 +135,7 @@ def simulate(
     return job.result(_recorded(job, loop.done), settings)
 
 
-def _coulomb(law: FrictionLaw, steps: bool) -> bool:
+def coulomb_of(law: FrictionLaw, steps: bool) -> bool:
     """Tell whether friction is by Coulomb's law; refuse it where nothing steps over contacts."""
     if (found := is_coulomb(law)) and not steps:
         raise ArgumentError(
@@ -253,7 +253,7 @@ def law_of(control: Control) -> tuple[Law, Function | None]:
     return Torque(0.0 if control is None else control), None
 
 
-def _subject(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
+def subject_of(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
     """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
     if not isinstance(robot, Live):
         return checked_robot(robot), parameters, {}

@@ -9,6 +9,7 @@ from hinge.sweeps.contract import (
     Step,
     block_of,
     has_blocks_at_bodies,
+    is_met_at_world,
     unit_block,
     zeros,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "checks_passes",
     "cost",
     "has_blocks_at_bodies",
+    "is_met_at_world",
     "lower",
     "read_off",
     "symmetric_inverse",

@@ -27,6 +27,7 @@ from hinge.algebra import (
     Placement,
     Resistance,
     Space,
+    Structure,
 )
 from hinge.sweeps.law import ForceLaw
 from hinge.tree import Tree
@@ -180,6 +181,11 @@ _AT_BODIES = frozenset({Body, Joint, Node, Link, Passive, Active, Parameter, Pla
 def has_blocks_at_bodies(space: Space) -> bool:
     """Tell whether a space has a block at each body; else it has one, at the world."""
     return space in _AT_BODIES
+
+
+def is_met_at_world(x: Leaf) -> bool:
+    """Tell whether a letter that is a function of others is so of their values at all bodies together."""
+    return x.structure is Structure.DENSE or not has_blocks_at_bodies(x.range)
 
 
 def unit_block(size: int) -> Block:

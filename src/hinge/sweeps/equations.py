@@ -53,7 +53,7 @@ from hinge.algebra import (
     zero,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.sweeps.contract import has_blocks_at_bodies
+from hinge.sweeps.contract import is_met_at_world
 
 #: Names of states by the propagation that makes them: (plain, Unicode).
 STATE_NAMES = {"phi": ("f", "f"), "psi": ("z", "z"), "phi'": ("alpha", "α"), "psi'": ("alpha", "α")}
@@ -165,7 +165,7 @@ class Equations:
             self.values[x] = self.vector(polynomial(self.forms.get(x, x.needs[0]), no_inverse))
             return
         wholes = [n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs]
-        if x.structure is Structure.DENSE or not has_blocks_at_bodies(x.range):
+        if is_met_at_world(x):
             self.meets[x] = tuple(self.named("end", self.vector(polynomial(w, no_inverse))) for w in wholes)
             return
         self.values[x], self.needs[x] = None, ()

@@ -43,10 +43,11 @@ from hinge.algebra import (
     definition_of,
     in_cross_products,
     leaves,
+    letters_of,
     linear,
 )
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.sweeps import Binding, Site, has_blocks_at_bodies
+from hinge.sweeps import Binding, Site, has_blocks_at_bodies, is_met_at_world
 from hinge.tree import WORLD
 
 Array: TypeAlias = NDArray[Any]
@@ -202,6 +203,8 @@ class System:
             return self._crossed(x, crossed)
         if self.seed is not None:
             return self._random(x)
+        if _held(x):
+            return self.matrix(x.needs[0])
         raise UnboundLeafError(
             f"{x}: {x.range} ← {x.domain} has no value on this system; give an array of shape {shape} in "
             f"`values` (a vector without the second dimension)"
@@ -299,11 +302,12 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
         at = [[k for i in blocks_of[s] for k in binding.positions(s, i)] for s in axes]
         values[known[name]] = np.pad(flat, (0, 1))[np.ix_(*at)]  # place −1 is the padding: zero
     values |= {x: np.asarray(given) for x in known.values() if (given := _own(binding, x)) is not None}
-    for x in known.values():
-        if x.needs and x not in values and x.range in sizes:
+    # What a letter is a function of is a part of what the letters made of it are functions of.
+    for x in sorted(known.values(), key=lambda x: len(letters_of(x.needs))):
+        if x.needs and x not in values and x.range in sizes and not _held(x):
             try:
                 needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
-                if not has_blocks_at_bodies(x.range):
+                if is_met_at_world(x):
                     world = binding.world(binding.constants(WORLD))
                     met = world.formula(x, [need for _, need in needs])
                     values[x] = np.asarray(met, dtype=np.float64)
@@ -315,10 +319,15 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
                     for i in bodies
                     if sizes[x.range][i]
                 }
-            except UnboundLeafError:  # what it needs is not given, or the model was bound without it
+            except (UnboundLeafError, SingularError):  # what it needs is not given, not bound, or not there
                 continue
             values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
+
+
+def _held(x: Leaf) -> bool:
+    """Tell whether a letter stands for the value of an expression."""
+    return x.origin is not None and x.origin.kind == "value"
 
 
 def _knows(binding: Binding, space: Space) -> bool:

@@ -1,0 +1,157 @@
+"""`Stepper` against `simulate`, with commands and states that change between steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hinge
+from hinge import robots
+from hinge.errors import ArgumentError
+from hinge.sim import PD, ComputedTorque, Signal
+from hinge.sim.integrators import INTEGRATORS
+
+STATES = 5
+
+
+def panda_states(seed=1):
+    rng, robot = np.random.default_rng(seed), robots.panda()
+    q = hinge.random_configuration(robot, seed, size=STATES)
+    return robot, q, 0.1 * rng.standard_normal((STATES, 7)), rng
+
+
+def standing():
+    robot = hinge.on_ground(robots.quadruped(), ["FL_foot", "FR_foot", "HL_foot", "HR_foot"], radius=0.019)
+    q = np.tile(robots.quadruped_stance(robot), (STATES, 1))
+    q[:, 6] += np.linspace(0.0, 0.02, STATES)
+    return robot, q
+
+
+@pytest.mark.parametrize("integrator", [n for n in INTEGRATORS if n != "stepping"])
+def test_steps_are_those_of_simulate(integrator):
+    robot, q, qd, rng = panda_states()
+    tau = rng.standard_normal((STATES, 7))
+    s = hinge.Stepper(robot, q, qd, integrator=integrator)
+    s.step(3, tau=tau)
+    s.step(5)
+    run = hinge.simulate(robot, q, qd, t=0.008, control=tau, integrator=integrator)
+    assert np.array_equal(s.q, run.q[:, -1]) and np.array_equal(s.qd, run.qd[:, -1])
+
+
+def test_commands_change_between_steps():
+    robot, q, qd, _ = panda_states()
+    goals = hinge.random_configuration(robot, 2, size=STATES)
+    s = hinge.Stepper(robot, q, qd, control=PD(q[0], 10.0, 1.0))
+    s.step(4)
+    s.step(4, target=goals, velocity=np.zeros(7))
+    first = hinge.simulate(robot, q, qd, t=0.004, control=PD(q[0], 10.0, 1.0))
+    second = hinge.simulate(robot, first.q[:, -1], first.qd[:, -1], t=0.004, control=PD(goals, 10.0, 1.0))
+    assert np.array_equal(s.q, second.q[:, -1])
+    assert hinge.Stepper(robot, control=ComputedTorque(q[0], 1.0, 1.0)).commands == (
+        "acceleration",
+        "target",
+        "velocity",
+    )
+
+
+def test_parameters_gravity_forces_and_single_precision():
+    robot, q, qd, _ = panda_states()
+    spread = hinge.model.inertial_parameters(robot) * np.linspace(1, 2, STATES)[:, None, None]
+    given = {
+        "parameters": {"inertias": spread.astype("f4")},
+        "gravity": np.array([0, 0, -3.7], "f4"),
+        "external": {"tool": np.full(6, 0.5, "f4")},
+    }
+    q, qd = q.astype("f4"), qd.astype("f4")
+    s = hinge.Stepper(robot, q, qd, **given)
+    s.step(6, tau=np.zeros(7))
+    run = hinge.simulate(robot, q, qd, t=0.006, **given)
+    assert s.q.dtype == np.float32 and np.array_equal(s.q, run.q[:, -1])
+
+
+def test_closed_and_embedded_robots():
+    robot = robots.four_bar()
+    q = hinge.assemble(robot, hinge.neutral(robot)).q
+    s = hinge.Stepper(robot, q)
+    s.step(20)
+    assert np.array_equal(s.q, hinge.simulate(robot, q, t=0.02).q[-1])
+    loops = hinge.embed_loops(robot)
+    t = hinge.Stepper(loops)
+    t.step(20)
+    assert np.array_equal(t.q, hinge.simulate(loops, t=0.02).q[-1])
+    with pytest.raises(ArgumentError, match="a configuration that closes"):
+        s.put(True, q + 0.1)
+    assert np.abs(hinge.closure_error(robot, s.q)).max() < 1e-12
+
+
+def test_contacts_and_states_put_anew():
+    robot, q = standing()
+    s = hinge.Stepper(robot, q, integrator="stepping")
+    s.step(80)
+    run = hinge.simulate(robot, q, t=0.08, integrator="stepping")
+    assert np.array_equal(s.q, run.q[:, -1]) and np.array_equal(s.contact_forces, run.contacts.forces[:, -1])
+    some = np.arange(STATES) % 2 == 0
+    s.put(some, q[some])
+    assert not s.contact_forces[some].any() and s.contact_forces[~some].any()
+    s.step(80)
+    assert np.array_equal(s.q[some], run.q[some, -1])
+    on = hinge.simulate(robot, run.q[:, -1], run.qd[:, -1], t=0.08, integrator="stepping")  # without forces
+    np.testing.assert_allclose(s.q[~some], on.q[~some, -1], atol=1e-9)
+
+
+def test_a_state_that_is_not_finite_ends_alone_until_it_is_put_anew():
+    robot, q, qd, _ = panda_states()
+    s, quiet = hinge.Stepper(robot, q, qd), hinge.Stepper(robot, q, qd)
+    tau = np.zeros((STATES, 7))
+    tau[2] = np.nan
+    s.step(2, tau=tau)
+    assert s.ended.tolist() == [False, False, True, False, False]
+    quiet.step(2)
+    assert np.array_equal(s.q[~s.ended], quiet.q[~s.ended])
+    s.step(1, tau=np.zeros(7))
+    s.put(s.ended, q[2], qd[2])
+    assert not s.ended.any()
+    s.step(3)
+    assert np.array_equal(s.q[2], hinge.simulate(robot, q[2], qd[2], t=0.003).q[-1])
+
+
+def test_one_state_and_views():
+    robot, q, qd, _ = panda_states()
+    s = hinge.Stepper(robot, q[0], qd[0])
+    s.step(tau=np.ones(7))
+    assert s.q.shape == (7,) and s.ended.shape == () and "one state" in repr(s)
+    s.put(True, q[1])
+    assert np.array_equal(s.q, q[1]) and not s.qd.any()
+    with pytest.raises(ValueError, match="read-only"):
+        s.q[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s, q: s.step(tau=np.ones(6)), "tau: expected"),
+        (lambda s, q: s.step(tau=np.ones((3, 7))), "tau: expected shape"),
+        (lambda s, q: s.step(target=q), r"target: expected a command of this control \(tau\)"),
+        (lambda s, q: s.step(-1), "count: expected"),
+        (lambda s, q: s.step(1.5), "count: expected"),
+        (lambda s, q: s.put([0, 1], q), "where: expected True or False"),
+        (lambda s, q: s.put(np.ones(STATES, bool), q[:2]), "q: expected shape"),
+        (lambda s, q: s.contact_forces, "integrator: expected 'stepping'"),
+    ],
+)
+def test_bad_input_changes_nothing(call, message):
+    robot, q, qd, _ = panda_states()
+    s = hinge.Stepper(robot, q, qd)
+    with pytest.raises(ArgumentError, match=message):
+        call(s, q)
+    assert np.array_equal(s.q, q) and np.array_equal(s.qd, qd)
+
+
+def test_what_is_not_supported_is_named():
+    robot, q, _, _ = panda_states()
+    with pytest.raises(NotImplementedError, match="adaptive"):
+        hinge.Stepper(robot, integrator="adaptive")
+    with pytest.raises(NotImplementedError, match="Signal"):
+        hinge.Stepper(robot, control=PD(Signal([0.0, 1.0], q[:2]), 1.0, 1.0))
+    with pytest.raises(ArgumentError, match="call it between steps"):
+        hinge.Stepper(robot, control=lambda t, q, qd: q)
