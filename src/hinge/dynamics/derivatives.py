@@ -35,6 +35,7 @@ from hinge.dynamics.derivative_forms import VALUE, Forms
 from hinge.dynamics.expressions import Parts, expression
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.moving import BaseMotion, base_inputs
+from hinge.dynamics.results import filling
 from hinge.dynamics.signatures import ARGUMENTS
 from hinge.dynamics.values import checked_results
 from hinge.errors import ArgumentError, did_you_mean
@@ -68,12 +69,10 @@ class Derivatives:
     The value comes first, by its own name. Only what was asked for by `wrt` is there.
     """
 
-    @classmethod
-    def of(cls, found: dict[str, Array]) -> Derivatives:
+    @staticmethod
+    def of(found: dict[str, Array]) -> Derivatives:
         """Return results by name as attributes."""
-        made = _new(cls)
-        made.__dict__ = found
-        return made
+        return _FILLED(found)
 
     def __getattr__(self, name: str) -> Array:
         there = ", ".join(self.__dict__)
@@ -144,7 +143,7 @@ def _quick(f: Callable[P, R]) -> Callable[P, R]:
     return found.function
 
 
-_new = object.__new__
+_FILLED = filling(Derivatives)
 _DISPATCHERS: dict[str, Dispatcher] = {}
 
 
@@ -340,7 +339,7 @@ def as_derivatives(found: dict[str, Array], robot: Robot) -> Derivatives:
 
 def _finish(robot: Robot, names: tuple[str, ...]) -> Callable[[dict[str, Array]], Derivatives]:
     """Return what finishes calls, the same function for the same robot, so that entries are shared."""
-    return _shown_for(robot) if SHOWN.keys() & set(names) else Derivatives.of
+    return _shown_for(robot) if SHOWN.keys() & set(names) else _FILLED
 
 
 @lru_cache(maxsize=64)

@@ -29,7 +29,6 @@ from hinge.algebra import (
     value,
 )
 from hinge.algebra import derivative as algebraic
-from hinge.algebra import q as configuration
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import shaped
 from hinge.dynamics.cached import compiled, refuse_closures

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, SupportsIndex, TypeVar, cast, overload
+from typing import Any, Generic, SupportsIndex, TypeVar, cast, overload
 
 from hinge.spatial import Array
 
 T = TypeVar("T")
 
 
-def filling(kind: type[T]) -> Callable[[dict[str, Any]], T]:
-    """Return what makes an object of a dict of all its attributes, which becomes its namespace.
+class Filling(Generic[T]):
+    """Makes an object of a dict of all its attributes, which becomes its namespace.
 
     For classes whose objects only hold these, such as plain dataclasses; attributes are not set one by one.
+    Entries of native code do the same for the class `fills` without a call of Python.
     """
-    new: Callable[[type[T]], T] = object.__new__
-    put = object.__setattr__
 
-    def made(attributes: dict[str, Any]) -> T:
-        found = new(kind)
-        put(found, "__dict__", attributes)
+    def __init__(self, kind: type[T]) -> None:
+        self.fills = kind
+
+    def __call__(self, attributes: dict[str, Any]) -> T:
+        """Return the object."""
+        found = _new(self.fills)
+        _put(found, "__dict__", attributes)
         return found
 
-    return made
+
+_new: Any = object.__new__
+_put = object.__setattr__
+
+
+def filling(kind: type[T]) -> Filling[T]:
+    """Return what makes an object of a dict of all its attributes."""
+    return Filling(kind)
 
 
 class OnDemand(list[T]):

@@ -223,6 +223,47 @@ def test_a_finish_makes_what_is_returned(a, b):
     assert several(a, b) == ["c", "d"]
 
 
+class Filled:
+    """Makes objects of its class in Python, which native code does by itself."""
+
+    def __init__(self, fills):
+        self.fills = fills
+
+    def __call__(self, found):
+        raise AssertionError("called")
+
+
+class Holder:
+    """An object that holds results."""
+
+
+def test_a_class_is_filled_without_a_call(a, b):
+    fast = make(outputs=((3,), (3,)), names=("c", "d"), finish=Filled(Holder))
+    for _ in range(2):
+        found = fast(a, b)
+        assert type(found) is Holder and list(vars(found)) == ["c", "d"]
+        found.more = 1.0
+    assert vars(fast(a, b)).keys() == {"c", "d"}
+
+
+def test_an_object_that_cannot_be_made_raises_what_python_says(a, b):
+    fast = make(outputs=((3,), (3,)), names=("c", "d"), finish=Filled(int))
+    with pytest.raises(TypeError, match=r"object.__new__"):
+        fast(a, b)
+
+
+def test_memory_is_flat_over_filled_objects(a, b):
+    good, bad = (make(outputs=((3,), (20,)), names=("c", "d"), finish=Filled(x)) for x in (Holder, int))
+
+    def both():
+        good(a, b)
+        with pytest.raises(TypeError):
+            bad(a, b)
+
+    blocks, memory = growth(both, 20_000)
+    assert blocks < 500 and memory < 20_000_000
+
+
 def test_what_a_finish_raises_comes_through(a, b):
     def refuse(found):
         raise LookupError("no")

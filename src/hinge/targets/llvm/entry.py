@@ -32,6 +32,8 @@ Words = NDArray[np.int64]
 
 #: The keyword for an array to write into.
 _OUT = sys.intern("out")
+#: What makes an object without a call of its class.
+_NEW: Any = object.__new__
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 
 
@@ -109,7 +111,8 @@ def make_entry(
 
     Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
     dictionary of new arrays by name if there is not just one output, or what `finish` makes of either. An
-    array for the only output may come as keyword `out`.
+    array for the only output may come as keyword `out`. A finish with a class as `fills` is not called where
+    there are several outputs: the dictionary becomes the namespace of a new object of that class.
 
     The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of
     native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
@@ -123,10 +126,12 @@ def make_entry(
         return _plain(fallback, name, doc)
     keys = tuple(sys.intern(n) for n in names)
     last = 0 if finish is None else id(finish)
-    head = (id(fallback), last, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT))
+    fills: type | None = getattr(finish, "fills", None) if len(names) > 1 else None
+    made = (0 if fills is None else id(fills), id(_NEW))
+    head = (id(fallback), last, *made, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT))
     words = _describe(head, native.addresses, inputs, outputs, keys)
     method = _method(native.entry, name, doc)
-    return _builtin(method, Owner((words, fallback, keys, kernels, method, finish)))
+    return _builtin(method, Owner((words, fallback, keys, kernels, method, finish, fills)))
 
 
 def _method(function: int, name: str, doc: str) -> _MethodDef:

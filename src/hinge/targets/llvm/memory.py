@@ -29,6 +29,8 @@ from hinge.targets.llvm.text import Writer
 
 #: So many numbers are copied without a loop.
 COPIED_ONE_BY_ONE = 500
+#: Numbers of one state that are worked on at once, in lanes of their own.
+TOGETHER = 8
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
@@ -154,19 +156,39 @@ class InMemory:
         if rows.size < w.lanes.width:
             rows.store(lambda k: self.value(values[k]))
             return
+        if w.lanes.width == 1 and rows.size >= TOGETHER:
+            self._store_one(rows, values)
+            return
         read = self._reader(values)
         with w.squares(rows.size) as k:
             turned = w.transposed([read(w.let(f"add i64 {k}, {n}")) for n in range(w.lanes.width)])
             for row, x in zip(rows.shifted(k), turned, strict=True):
                 w.store(x, row)
 
+    def _store_one(self, rows: Rows, values: Sequence[Slot | float]) -> None:
+        """Write the copy of a result of one state, several numbers at once."""
+        w = self.w
+        where, signs = self._tables(values)
+        with w.squares(rows.size, TOGETHER) as k:
+            there = [self.integer_at(where, w.let(f"add i64 {k}, {n}")) for n in range(TOGETHER)]
+            places = [w.at("%scratch", place) for place in there]
+            (row,) = rows.shifted(k)
+            with w.packed(TOGETHER):
+                x = w.gather(places)
+                if signs is not None:
+                    x = w.binary("fmul", x, w.load(w.at(signs, k, w.lanes.scalar)))
+                w.store(x, row)
+
+    def _tables(self, values: Sequence[Slot | float]) -> tuple[str, str | None]:
+        """Return the addresses of the places of values and of their signs, None if they have none."""
+        where = self.integers([self._place(x) for x in values])
+        signs = [-1.0 if type(x) is Slot and x.negative else 1.0 for x in values]
+        return where, self.numbers(signs) if -1.0 in signs else None
+
     def _reader(self, values: Sequence[Slot | float]) -> Callable[[str], str]:
         """Return a function that writes the load of the n-th of some values, n known at run time."""
         w = self.w
-        of = self.places.of
-        where = self.integers([of[x.index] if isinstance(x, Slot) else self._constant(x) for x in values])
-        signs = [-1.0 if type(x) is Slot and x.negative else 1.0 for x in values]
-        negative = self.numbers(signs) if -1.0 in signs else None
+        where, negative = self._tables(values)
 
         def read(n: str) -> str:
             x = w.load("%scratch", self.integer_at(where, n))

@@ -178,9 +178,9 @@ class Writer:
         self.start(after)
 
     @contextmanager
-    def squares(self, size: int) -> Generator[str]:
-        """Write a loop over the starts of W numbers of a row; the last may overlap the ones before."""
-        width = self.lanes.width
+    def squares(self, size: int, width: int = 0) -> Generator[str]:
+        """Write a loop over the starts of W numbers of a row, or so many; the last may overlap others."""
+        width = width or self.lanes.width
         with self.loop(0, -(-size // width)) as n:
             start = self.let(f"mul i64 {n}, {width}")
             early = self.let(f"icmp slt i64 {start}, {size - width}")

@@ -15,14 +15,15 @@ MOST = 64  # the inputs, and the outputs, that the native functions have room fo
 #: What the native functions call or compare with.
 PYTHON = (
     "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_New", "PyDict_SetItem", "PyMem_RawMalloc",
-    "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GenericSetDict",
 )  # fmt: skip
 ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
 #: Inputs, outputs, the index of the records, and the numbers that one state has in all outputs.
 _NUMBERS = ("wanted", "results", "records", "filled")
 #: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
-#: keyword for an array to write into.
-WORDS = ("fallback", "finish", "kernels", "alone", "out", *_NUMBERS, *ADDRESSES)
+#: keyword for an array to write into. If `fills` is a class, the dictionary becomes the namespace of a `new`
+#: object of it in place of a call of `finish`.
+WORDS = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
 #: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
 #: which the GIL is released, and from which threads share them.
@@ -199,7 +200,7 @@ no:
 define internal ptr @finished(ptr %words, ptr %arrays) {{
 start:
   %given = alloca ptr
-{loads("finish", "PyObject_Vectorcall", "Py_DecRef")}
+{loads("finish", "fills", "new", "PyObject_Vectorcall", "Py_DecRef", "PyObject_GenericSetDict")}
   %found = call ptr @collect(ptr %words, ptr %arrays)
   %as.it.is = icmp eq ptr %finish, null
   %failed = icmp eq ptr %found, null
@@ -210,6 +211,30 @@ end:
   ret ptr %found
 
 more:
+  %is.called = icmp eq ptr %fills, null
+  br i1 %is.called, label %call, label %fill
+
+fill:
+  store ptr %fills, ptr %given
+  %object = call ptr %PyObject_Vectorcall(ptr %new, ptr %given, i64 1, ptr null)
+  %no.object = icmp eq ptr %object, null
+  br i1 %no.object, label %filled, label %put
+
+put:
+  %status = call i32 %PyObject_GenericSetDict(ptr %object, ptr %found, ptr null)
+  %put.there = icmp eq i32 %status, 0
+  br i1 %put.there, label %filled, label %lose
+
+lose:
+  call void %Py_DecRef(ptr %object)
+  br label %filled
+
+filled:
+  %kept = phi ptr [null, %fill], [%object, %put], [null, %lose]
+  call void %Py_DecRef(ptr %found)
+  ret ptr %kept
+
+call:
   store ptr %found, ptr %given
   %value = call ptr %PyObject_Vectorcall(ptr %finish, ptr %given, i64 1, ptr null)
   call void %Py_DecRef(ptr %found)
