@@ -181,7 +181,8 @@ class InMemory:
 
     def _tables(self, values: Sequence[Slot | float]) -> tuple[str, str | None]:
         """Return the addresses of the places of values and of their signs, None if they have none."""
-        where = self.integers([self._place(x) for x in values])
+        of = self.places.of
+        where = self.integers([of[x.index] if isinstance(x, Slot) else self._constant(x) for x in values])
         signs = [-1.0 if type(x) is Slot and x.negative else 1.0 for x in values]
         return where, self.numbers(signs) if -1.0 in signs else None
 
