@@ -123,8 +123,9 @@ def test_blocks_of_quick_code_are_short_and_change_no_bit(monkeypatch):
     monkeypatch.setattr(tiers, "LONGEST_BLOCK", 5)
     code = random_code(4)
     quick, final = program(code, None), program(code, None, wait=True)
-    text = write_module(code, Lanes(1), "T").text
-    assert tiers.in_short_blocks(text).count("br ") > text.count("br ") + text.count("\n") / 10
+    for shape, share in (("T", 0.0), ("U", 0.1)):
+        text = write_module(code, Lanes(1), shape).text
+        assert tiers.in_short_blocks(text).count("br ") > text.count("br ") + share * text.count("\n")
     x = given(quick, 37)
     assert same_bits(quick(x), final(x))
 
