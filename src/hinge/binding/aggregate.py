@@ -372,7 +372,7 @@ class AggregateSite:
         if leaf in (Hp, Ha, Np, Na):
             return self._part(leaf, hinge)
         if leaf is W:
-            return self._mount_map(hinge)
+            return self._mount_map(hinge) if all(s.kind.mounted for s in self.sites) else None
         found = [s.value(leaf, h) for s, h in zip(self.sites, self._hinges(hinge), strict=True)]
         if leaf is M and all(x is not None for x in found):
             return self._diagonal([*found, unit_block(self.locks)])

@@ -24,7 +24,7 @@ class Needs:
 
     own_frames: bool = False
     merged: bool = False
-    asks: frozenset[Ask] = frozenset(Ask)
+    asks: frozenset[Ask] = frozenset(Ask) - {Ask.ROTORS, Ask.ALL_FORCES, Ask.MOUNTS}
     parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -189,7 +189,7 @@ class RobotSite(HingeSite):
         if leaf is M:
             return self.inertia if self._knows_inertias else None
         if leaf is W:
-            return self._mount_map(hinge)
+            return None if self.mount is None else self._mount_map(hinge)
         if leaf in (B, Bc):
             nodes = self.nodes if leaf is B else self.ends
             senses = self._senses(hinge) if leaf is Bc else []
