@@ -8,7 +8,7 @@ from hinge.dynamics import compiled
 from hinge.dynamics.derivatives import derivative_parts
 from hinge.kernels import Instruction, Kernel, Output
 from hinge.targets.llvm.alike import Alike
-from tests.zoo import random_state
+from hinge.testing import random_state
 
 ARM = hinge.robots.panda()
 
