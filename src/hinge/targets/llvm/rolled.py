@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hinge.sweeps import Call, Code, DenseCall
+from hinge.targets.llvm.alike import Alike
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Places, Run, Segment, kernel_of, slots_read, slots_shown
 from hinge.targets.llvm.straight import write_kernel
@@ -97,6 +98,12 @@ class Rolled(InMemory):
         places = np.array([[of[s] for s in (*c.loads, *c.stores)] for c in calls], dtype=np.int64)
         addresses = self.addresses(places, n)
         loads = len(calls[0].loads)
+        alike = None
+        if w.lanes.width == 1:
+            alike = Alike.of(calls[0].kernel, addresses[:loads], addresses[loads:])
+        if alike is not None:
+            alike.write(w)
+            return
         inputs = [w.load(*at) for at in addresses[:loads]]
         outputs = write_kernel(w, calls[0].kernel, inputs + self.params(calls, n))
         for x, at in zip(outputs, addresses[loads:], strict=True):
