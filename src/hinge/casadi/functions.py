@@ -63,10 +63,10 @@ def symbols(lengths: Mapping[str, int]) -> dict[str, Any]:
 
 def routine_of(what: Any, robot: Robot, name: str | None, options: Mapping[str, Any]) -> Routine:
     """Return what is asked for as one routine, under its own name unless another is given."""
-    if name is None:
-        own = getattr(what, "name", "value") if isinstance(what, Coded) else "value"
-        name = what if isinstance(what, str) else own
-    (found,) = routines({name: what}, robot, options)
+    own = getattr(what, "name", "value") if isinstance(what, Coded) else "value"
+    usual: str = what if isinstance(what, str) else own
+    asked: dict[str, Any] = {usual if name is None else name: what}
+    (found,) = routines(asked, robot, options)
     return found
 
 

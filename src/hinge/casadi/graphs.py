@@ -48,7 +48,7 @@ def _operation(name: str) -> Callable[..., Any]:
     if op.symbol:
         return op.floats
     if name == "choose":
-        return lambda x, y, a, b: ca.if_else(x < y, a, b)
+        return _chosen
     found = getattr(ca, NAMES.get(name, name), None)
     if name in TABLES or found is None:
         what = "a table of numbers, such as a height field" if name in TABLES else f"the operation {name!r}"
@@ -56,6 +56,11 @@ def _operation(name: str) -> Callable[..., Any]:
             f"{what} is not supported in CasADi; export C with casadi=True, and load it by casadi.external"
         )
     return found
+
+
+def _chosen(x: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return a where x < y, else b."""
+    return casadi().if_else(x < y, a, b)
 
 
 def _shown(values: Any, numbers: Any) -> Any:
