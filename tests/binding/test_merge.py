@@ -22,6 +22,7 @@ from hinge.algebra import (
     Kp,
     M,
     P,
+    W,
     a,
     a_m,
     b,
@@ -145,7 +146,7 @@ def test_cards_say_what_may_meet():
     assert carriers == {phi, phi.T, psi, psi.T, psip, psip.T, psik, psik.T}
     assert {pair for pair in found if phi in pair or phi.T in pair} - KNOWN == {
         *product((b.T, b_m.T, A.T), (phi.T,)), *product((a.T, a_m.T), (phi,)), (phi, Kp), (Kp.T, phi.T),
-        (phi, Kk), (Kk.T, phi.T), (phi, Bc), (Bc.T, phi.T),
+        (phi, Kk), (Kk.T, phi.T), (phi, Bc), (Bc.T, phi.T), (W, phi), (phi.T, W.T),
     }  # fmt: skip
 
 

@@ -190,6 +190,7 @@ HOMES = {"kernels/ops.py", "targets/llvm/functions.py"}
 CALLERS = {
     "sqrt": {"sweeps/factor.py", "targets/llvm/solve.py", "targets/llvm/arithmetic.py"},
     "log": {"sweeps/tracing.py"},
+    **{name: {"targets/expanded.py"} for name in ("abs", "max", "choose")},
 }
 
 

@@ -325,7 +325,7 @@ PARENTS = np.array([[0, 1, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
 def test_a_random_system_gives_every_letter():
     system = random_system((-1, 0, 0, 1, -1), 7)
     given = [x for x in STANDARD.values() if x.is_vector] + [H, M, E, E0, B, soa.Q, soa.A, Hp, Ha]
-    given += [soa.Np, soa.Na, soa.kappa, soa.Ac, soa.Bc]
+    given += [soa.Np, soa.Na, soa.kappa, soa.Ac, soa.Bc, soa.W]
     assert set(given) == set(system.values)
     equal = one_width(system)
     for x in STANDARD.values():
@@ -437,7 +437,11 @@ class PlanarChain:
     def size(self, space, body):
         sizes = {Joint: (1, 1, 1), Body: (6, 7, 6), Node: (0, 0, 6), Passive: (1, 0, 1), Active: (0, 1, 0)}
         sizes[World] = {-1: 6}
-        sizes[Parameter] = sizes[Placement] = sizes[Resistance] = sizes[soa.Link] = (0, 0, 0)
+        sizes[Parameter] = sizes[Placement] = sizes[soa.Mount] = sizes[Resistance] = sizes[soa.Link] = (
+            0,
+            0,
+            0,
+        )
         if space is Constraint:
             raise UnboundLeafError("this chain has no closures")
         return sizes[space][body]

@@ -29,6 +29,11 @@ def jacobian_of(r: Routine, robot: Robot, options: Mapping[str, Any]) -> Routine
             f"jacobian: {r.name} has no derivative of its own, since it is not one vector expression; give "
             "jacobian=False, and CasADi differentiates it"
         )
+    if "placements" in r.inputs:
+        raise NotImplementedError(
+            f"jacobian: derivatives of {r.name} by placements are along motions of the joints' frames, six "
+            "for each body, not by the seven numbers of a placement; give jacobian=False"
+        )
     parts = jacobian_parts(r.given, list(r.inputs))
     code = compile(parts, robot, target=r.judge.target, **options).code
     (result, shape), whole = next(iter(r.results.items())), Joined()
