@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hinge.kernels import OPS, Kernel, fused
 from hinge.sweeps import Call, Code, DenseCall
 from hinge.targets.llvm.memory import InMemory
-from hinge.targets.llvm.plan import Run
+from hinge.targets.llvm.plan import Run, kernel_of
 from hinge.targets.llvm.rolled import placed
 from hinge.targets.llvm.straight import write_operation
 from hinge.targets.llvm.text import Lanes, Writer, whole_text
@@ -170,11 +170,11 @@ class Tabled(InMemory):
 
     def _rows(self, calls: Sequence[Call]) -> tuple[Integers, list[str]]:
         """Return the rows of calls, with places in bytes, and their kinds."""
-        groups: dict[int, list[int]] = {}
+        groups: dict[tuple[int, int], list[int]] = {}
         for n, c in enumerate(calls):
-            groups.setdefault(id(c.kernel), []).append(n)
+            groups.setdefault(kernel_of(c), []).append(n)
         found: list[Integers] = [np.empty((0, ROW), np.int64)] * len(calls)
-        for key, members in groups.items():
+        for (key, _), members in groups.items():
             rows = self._group([calls[n] for n in members], self.steps[key])
             for n, own in zip(members, rows, strict=True):
                 found[n] = own
@@ -182,7 +182,7 @@ class Tabled(InMemory):
         return np.concatenate(found), kinds
 
     def _group(self, calls: Sequence[Call], steps: Steps) -> Integers:
-        """Return the rows of each of some calls of one kernel."""
+        """Return the rows of each of some calls of one kernel, which take as many loads and parameters."""
         places = np.empty((len(calls), steps.size), np.int64)
         loads, inputs, outputs, after = len(calls[0].loads), steps.inputs, steps.outputs, steps.after
         places[:, :loads] = self._of[_table([c.loads for c in calls])]
