@@ -24,8 +24,8 @@ from .closed_robots import gained, started, two_loops
 SECONDS, STEP = 10.0, 1e-3
 #: Largest drift with projection and with loops embedded, of the energy, and of that with the best integrator.
 DRIFT, ENERGY, LEAST = 1e-12, 1e-3, 1e-7
-#: Robots whose energy both ways keep to LEAST: not delta, which flies through a singular configuration, and not two
-#: loops that fall, which turn too fast for the step.
+#: Robots whose energy both ways keep to LEAST: not delta, which flies through a singular configuration, and
+#: not two loops that fall, which turn too fast for the step.
 KEPT = ("four_bar", "slider_crank", "stewart_platform", "two_pandas")
 SPEEDS = {"four_bar": 1.0, "stewart_platform": 0.1, "two_pandas": 0.2}
 

@@ -9,12 +9,14 @@ import sys
 import threading
 import time
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import hinge
 from hinge.errors import ArgumentError
+from hinge.sweeps import Call
 from hinge.targets import Traced
 from hinge.targets.llvm import cache, pieces, tiers
 from hinge.targets.llvm.background import BACKGROUND, Background, Job
@@ -117,6 +119,21 @@ def test_more_quick_code_gives_the_same_bits(seeds):
         quick, final = program(code, None), program(code, None, wait=True)
         x = given(quick, 3)
         assert same_bits(quick(x), final(x)), seed
+
+
+def with_a_number_for_a_load(code):
+    """Return code in which one of the calls of a kernel has a parameter where the others load."""
+    calls = [c for c in code.calls if isinstance(c, Call) and c.loads]
+    shared = next(c for c in calls if sum(o.kernel is c.kernel for o in calls) > 1)
+    changed = replace(shared, loads=shared.loads[:-1], params=(0.5, *shared.params))
+    return replace(code, calls=tuple(changed if c is shared else c for c in code.calls))
+
+
+def test_calls_of_a_kernel_may_differ_in_what_they_load():
+    code = with_a_number_for_a_load(random_code(3))
+    quick, final = program(code, None), program(code, None, wait=True)
+    x = given(quick, 3)
+    assert same_bits(quick(x), final(x))
 
 
 def test_blocks_of_quick_code_are_short_and_change_no_bit(monkeypatch):
