@@ -29,8 +29,6 @@ class Environments(VectorEnv[Array, Array, Array]):
     which, and zeros are observed there.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
-
     def __init__(
         self,
         task: Task,
@@ -42,7 +40,7 @@ class Environments(VectorEnv[Array, Array, Array]):
             raise ArgumentError(f"num_envs: expected a number of robots, got {num_envs!r}")
         self.task, self.num_envs = _checked(task), num_envs
         self.mode = _mode(autoreset_mode)
-        self.metadata = {**type(self).metadata, "autoreset_mode": self.mode}  # pyright: ignore[reportIncompatibleVariableOverride]
+        self.metadata = {"render_modes": [], "autoreset_mode": self.mode}
         began = task.begin(np.random.default_rng(0), num_envs)
         self._own = {name: np.array(x) for name, x in began.own.items()}
         self._stepper = Stepper(

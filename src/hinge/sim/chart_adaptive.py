@@ -6,7 +6,7 @@ the same rates are a job of their own, with their own times, whose records becom
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -29,22 +29,25 @@ class Part(AdaptiveLoop):
 
     def __init__(self, job: Job, rule: Adaptive, events: tuple[Event, ...], charts: Charts, states: Indices):
         super().__init__(job, rule, events)
-        self.charts, self.states = charts, states
+        self.charts = self.atlas = charts
+        self.states = states
 
     def poor(self) -> Truths:
         """Tell which states have too little quality of their chart; floors that were lowered rise with it."""
-        chart = self.charts.known[int(self.charts.of[self.states[0]])]
+        chart = self.atlas.known[int(self.atlas.of[self.states[0]])]
         with np.errstate(all="ignore"):
             quality = chart.quality({"q": self.job.q})["quality"]
-        floor = self.charts.floor[self.states]
+        floor = self.atlas.floor[self.states]
         risen = np.minimum(FLOOR, np.maximum(floor, RISE * np.nan_to_num(quality)))
-        self.charts.floor[self.states] = risen
-        return ~(quality > floor).all(-1)
+        self.atlas.floor[self.states] = risen
+        return np.asarray(~(quality > floor).all(-1))
 
-    def _accept(self, good: Truths, *more: Any) -> dict[str, Array]:
-        found = super()._accept(good, *more)
+    def _accept(
+        self, good: Truths, h: Array, found: Mapping[str, Array], first: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        going = super()._accept(good, h, found, first)
         self.left |= good & self.job.alive & self.poor()
-        return found
+        return going
 
     def _stuck(self, states: Indices) -> None:
         self.left[states] = True
@@ -79,7 +82,7 @@ class Whole(Part):
 
     def _leavers(self, part: Part, rates: Array | None = None) -> list[tuple[int, Indices]]:
         """Take the states that left a part to other charts; return these, with their states."""
-        job, charts, found = self.job, self.charts, dict[int, list[int]]()
+        job, charts, found = self.job, self.atlas, dict[int, list[int]]()
         for row in np.flatnonzero(part.left & part.job.alive).tolist():
             k, q, qd, t = (int(part.states[row]), part.job.q[row], part.job.qd[row], float(part.t[row]))
             known = charts.known[int(charts.of[k])].all_rates(q[None], qd[None])[0]
@@ -100,9 +103,9 @@ class _Guest(Part):
     """States of a whole that go on in another chart, or again in the first one."""
 
     def __init__(self, whole: Whole, number: int, states: Indices) -> None:
-        self.whole, self.number, self.chart = whole, number, whole.charts.known[number]
+        self.whole, self.number, self.chart = whole, number, whole.atlas.known[number]
         events = tuple(replace(e, function=_in_home(e.function, self.chart)) for e in whole.events)
-        super().__init__(_job_of(whole.job, self.chart, states), whole.rule, events, whole.charts, states)
+        super().__init__(_job_of(whole.job, self.chart, states), whole.rule, events, whole.atlas, states)
         self.t, self.at, self.h = (x[states] for x in (whole.t, whole.at, whole.h))
         self.began = self.at.copy()
 
@@ -117,7 +120,7 @@ class _Guest(Part):
 
     def give_back(self) -> None:
         """Give records, endings and events to the whole."""
-        job, charts, whole = self.job, self.charts, self.whole.job
+        job, charts, whole = self.job, self.atlas, self.whole.job
         for row, k in enumerate(self.states.tolist()):
             part = slice(int(self.began[row]), int(self.at[row]))
             q, qd = job.kept_q[row, part], job.kept_qd[row, part]

@@ -36,10 +36,10 @@ class ChartLoop(FixedLoop):
         self, job: Job, rule: Integrator, events: tuple[Event, ...], rates: Array | None = None
     ) -> None:
         super().__init__(job, rule, events)
-        self.rule, self.charts = rule, Charts(job.moving, job.states, job.dtype)
+        self.charts = self.atlas = Charts(job.moving, job.states, job.dtype)
         self.programs: dict[int, Program] = {}
         self.crews: dict[int, Crew] = {}
-        own = {"floor": self.charts.floor}
+        own = {"floor": self.atlas.floor}
         own |= {n: np.zeros((job.states, 1), job.dtype) for n in ("alive", "wait")}
         own["alive"][job.alive] = 1.0
         self.arrays |= own
@@ -52,7 +52,7 @@ class ChartLoop(FixedLoop):
     def program(self, number: int) -> Program:
         """Return the step in a chart."""
         if number not in self.programs:
-            job, chart = self.job, self.charts.known[number]
+            job, chart = self.job, self.atlas.known[number]
             ops, last = self.rule.ops(chart.plant, chart.law, frozenset(job.signals)), NEXT
             if job.moving.project:
                 ops, last = [*ops, *chart.plant.projection(NEXT, CLOSED)], CLOSED
@@ -70,12 +70,12 @@ class ChartLoop(FixedLoop):
         job = self.job
         if rates is None or not job.states:
             return
-        quality = self.charts.home.quality({"q": job.q})["quality"]
-        poor = np.flatnonzero(~(quality > self.charts.floor).all(-1) & job.alive)
+        quality = self.atlas.home.quality({"q": job.q})["quality"]
+        poor = np.flatnonzero(~(quality > self.atlas.floor).all(-1) & job.alive)
         rows = job.wide(rates)
         for k in poor.tolist():
             if self._changed(k, 0, rows[k]):
-                self.charts.kept_rates(job)[k, 0] = rows[k]
+                self.atlas.kept_rates(job)[k, 0] = rows[k]
 
     # What is seen from outside is in the rates of the robot given.
 
@@ -86,12 +86,12 @@ class ChartLoop(FixedLoop):
 
     def shown(self, states: Indices, q: Array, qd: Array) -> Array:
         """Return velocities of states in the rates of the robot given."""
-        of = self.charts.of[states]
+        of = self.atlas.of[states]
         if not of.any():
             return qd
         found = qd.copy()
         for number in np.unique(of[of > 0]).tolist():
-            found[of == number] = self.charts.known[number].in_home(q[of == number], qd[of == number])
+            found[of == number] = self.atlas.known[number].in_home(q[of == number], qd[of == number])
         return found
 
     # Steps.
@@ -102,10 +102,10 @@ class ChartLoop(FixedLoop):
         if self.events:
             self.before = job.qd.copy()
         going = [
-            (n, np.flatnonzero((self.charts.of == n) & job.alive)) for n in range(1, len(self.charts.known))
+            (n, np.flatnonzero((self.atlas.of == n) & job.alive)) for n in range(1, len(self.atlas.known))
         ]
         pending = [(n, states, np.full(len(states), first)) for n, states in going if len(states)]
-        if (self.charts.of == 0).any() or not job.states:
+        if (self.atlas.of == 0).any() or not job.states:
             pending += self._at_home(first, stop)
         while pending:
             number, states, since = pending.pop(0)
@@ -115,14 +115,14 @@ class ChartLoop(FixedLoop):
         if stop == job.steps:
             for (kept, _), now in zip(self.kept, self._seen(), strict=True):
                 kept[:, -1] = now
-            self._keep_rates(np.flatnonzero(self.charts.of), -1)
+            self._keep_rates(np.flatnonzero(self.atlas.of), -1)
 
     def _at_home(self, first: int, stop: int) -> list[tuple[int, Indices, Indices]]:
         """Run the states in the chart of the robot given, and return those that must go on in another one."""
         row = self.samples.fill(first, stop)
         if not self.steps(first, stop, first // self.job.every + 1, row):
             return []
-        gone = np.flatnonzero((self.bad >= 0) & (self.charts.of == 0) & self.job.alive)
+        gone = np.flatnonzero((self.bad >= 0) & (self.atlas.of == 0) & self.job.alive)
         return self._rechosen(gone, self.bad[gone])
 
     def _crew(self, number: int, states: Indices, steps: int) -> Crew:
@@ -136,16 +136,16 @@ class ChartLoop(FixedLoop):
         """Take states to better charts after so many steps; return charts, states, and their steps."""
         job, found = self.job, dict[int, list[tuple[int, int]]]()
         for k, step in zip(states.tolist(), steps.tolist(), strict=True):
-            old = self.charts.known[int(self.charts.of[k])]
+            old = self.atlas.known[int(self.atlas.of[k])]
             rates = old.all_rates(job.q[k : k + 1], job.qd[k : k + 1])[0]
             if self._changed(k, step, rates):
-                found.setdefault(int(self.charts.of[k]), []).append((k, step))
+                found.setdefault(int(self.atlas.of[k]), []).append((k, step))
         pairs = ((n, np.array(rows).T) for n, rows in found.items())
         return [(n, rows[0], rows[1]) for n, rows in pairs]
 
     def _changed(self, state: int, step: int, rates: Array) -> bool:
         """Take a state to a better chart, and tell whether it goes on."""
-        job, charts, here = self.job, self.charts, int(self.charts.of[state])
+        job, charts, here = self.job, self.atlas, int(self.atlas.of[state])
         when = job.start + job.dt * step
         why = charts.change(state, job.q[state], when, rates)
         there = int(charts.of[state])
@@ -166,20 +166,20 @@ class ChartLoop(FixedLoop):
         for name, x in rows.items():
             self.records[name][states, at] = x
         if number:
-            chart = self.charts.known[number]
-            rates = self.charts.kept_rates(self.job)
+            chart = self.atlas.known[number]
+            rates = self.atlas.kept_rates(self.job)
             rates[states, at] = chart.all_rates(rows["q"], rows["qd"])
             self.records["qd"][states, at] = rates[states, at][:, chart.home_places]
-        elif self.charts.rates is not None:
-            self.charts.rates[states, at] = np.nan
+        elif self.atlas.rates is not None:
+            self.atlas.rates[states, at] = np.nan
 
     def _keep_rates(self, states: Indices, at: int) -> None:
         """Keep the rates of all joints of states as they are now."""
         job = self.job
         for k in states.tolist():
-            chart = self.charts.known[int(self.charts.of[k])]
+            chart = self.atlas.known[int(self.atlas.of[k])]
             rates = chart.all_rates(job.q[k : k + 1], job.qd[k : k + 1])[0]
-            self.charts.kept_rates(job)[k, at] = rates
+            self.atlas.kept_rates(job)[k, at] = rates
 
     def _step(
         self,
@@ -191,7 +191,7 @@ class ChartLoop(FixedLoop):
         ops: Sequence[StepCall] | None = None,
     ) -> tuple[Array, Array]:
         """Return the states after a step of length h (m,), each in the chart that it has."""
-        own, of = self.before[states], self.charts.of[states]
+        own, of = self.before[states], self.atlas.of[states]
         found = q.copy(), qd.copy()
         for number in np.unique(of).tolist():
             among = of == number

@@ -119,7 +119,12 @@ class FixedLoop:
             ]
         self.schedule = StepSchedule(tuple(ops), copies, self.last[1])
         self.runner = runner(self.schedule)
-        self.arrays = {**job.arrays, "q": job.q, "qd": job.qd, "h": np.array([job.dt], job.dtype)}
+        self.arrays: dict[str, Array] = {
+            **job.arrays,
+            "q": job.q,
+            "qd": job.qd,
+            "h": np.array([job.dt], job.dtype),
+        }
         self.samples = Samples(job, self.nodes, self.held)
         self.bad = np.where(job.alive, -1, 0)
         self.done = 0
@@ -135,7 +140,8 @@ class FixedLoop:
         self.until = job.steps if until is None else until
         one_by_one = bool(self.events) or job.moving.ask is not None
         self.prepare(1 if one_by_one else length)
-        values = job.values(self.events, (job.start, *self._seen()[:2])) if job.steps else []
+        q, qd, *_ = self._seen()
+        values = job.values(self.events, (job.start, q, qd)) if job.steps else []
         while self.done < self.until and (job.left or not job.states):
             if one_by_one:
                 self._ask()

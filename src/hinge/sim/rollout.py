@@ -229,8 +229,8 @@ class Rollout:
         q = job.kept_q[:, job.recorded <= loop.done].reshape(-1, self.robot.nq)
         with np.errstate(all="ignore"):
             quality = Chart(self.robot, job.moving).quality({"q": q})["quality"]
-        poor = (~(quality > POOR)).any(0) & bool(job.states)
-        for one, is_poor in zip(self.robot.loops, poor.tolist(), strict=True):
+        poor = np.asarray(~(quality > POOR)).any(0) & bool(job.states)
+        for one, is_poor in zip(self.robot.loops, np.atleast_1d(poor), strict=True):
             if is_poor:
                 warnings.warn(
                     f"{one}: states came to a dead centre of its independent rates, those of "
