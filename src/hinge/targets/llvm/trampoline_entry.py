@@ -22,10 +22,11 @@ ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
 _NUMBERS = ("wanted", "results", "records", "filled")
 #: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
 #: keyword for an array to write into. If `fills` is a class, the dictionary becomes the namespace of a `new`
-#: object of it in place of a call of `finish`. `blank` is a dictionary of the names of several results, of which
-#: each call takes a copy: that is quicker than to fill an empty one. `kept` is null or has room for two arrays for
-#: each result of one state, see `take`.
-WORDS = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", "blank", "kept", *_NUMBERS, *ADDRESSES)
+#: object of it in place of a call of `finish`. `blank` is a dictionary with the names of the results, since a
+#: copy is made sooner than one that grows. `kept` is null, or room for two arrays of each result, see
+#: `trampoline_kept`.
+_OWNED = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", "blank", "kept")
+WORDS = (*_OWNED, *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
 #: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
 #: which the GIL is released, and from which threads share them.

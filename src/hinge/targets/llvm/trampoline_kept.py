@@ -1,10 +1,12 @@
-"""The IR that takes the arrays of earlier results again, when nobody has them any more.
+"""The IR that takes arrays of earlier results again, when nobody has them any more.
 
-Making and freeing fourteen arrays takes longer than all else that a call does beside its kernel. So an entry
-with several results keeps two arrays for each, of one state: the caller may hold the last result while it asks
-for the next, as in `found = f(q)` in a loop. An array is free when the entry has the only reference to it: what
-looks into its memory, a view or a buffer, has another. It is taken if it is what a new one would be: its shape,
-type and flags may be set by whoever had it. A weak reference is as good as another: it may be made a strong one.
+To make and free fourteen arrays takes longer than all else that a call does beside its kernel. So an entry
+with several results keeps the arrays of one state, two for each result: the caller may hold the last result
+while the next is made, as in `found = f(q)` in a loop.
+
+An array is free when the entry has the only reference to it: what looks into its memory, a view or a buffer,
+has another. It is taken if nobody has a weak reference to it, and if it is what a new one would be: whoever
+had it may have set its shape, type or flags.
 """
 
 from __future__ import annotations
