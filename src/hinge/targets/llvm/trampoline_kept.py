@@ -13,6 +13,15 @@ from __future__ import annotations
 
 from hinge.targets.llvm.trampoline_entry import loads
 
+#: The flags of array x, and whether nobody has a weak reference to it.
+_FIELDS = """
+  %flags.at = getelementptr i8, ptr %x, i64 $flags
+  %flags = load i32, ptr %flags.at
+  %weak.at = getelementptr i8, ptr %x, i64 $weakrefs
+  %weak = load ptr, ptr %weak.at
+  %is.unseen = icmp eq ptr %weak, null
+"""
+
 TEXT = f"""
 ; Return a new reference to an array of a pair that is free, or null.
 define internal ptr @take(ptr %words, ptr %pair, i32 %ndim, ptr %shape) {{
@@ -32,13 +41,9 @@ fields:
   %descr.at = getelementptr i8, ptr %x, i64 $descr
   %descr = load ptr, ptr %descr.at
   %is.double = icmp eq ptr %descr, %float64
-  %flags.at = getelementptr i8, ptr %x, i64 $flags
-  %flags = load i32, ptr %flags.at
+{_FIELDS}
   %layout = and i32 %flags, $own
   %is.own = icmp eq i32 %layout, $own
-  %weak.at = getelementptr i8, ptr %x, i64 $weakrefs
-  %weak = load ptr, ptr %weak.at
-  %is.unseen = icmp eq ptr %weak, null
   %nd.at = getelementptr i8, ptr %x, i64 $nd
   %nd = load i32, ptr %nd.at
   %same.nd = icmp eq i32 %nd, %ndim
@@ -86,19 +91,15 @@ start:
 {loads("Py_IncRef", "Py_DecRef")}
   %second.at = getelementptr ptr, ptr %pair, i64 1
   %first = load ptr, ptr %pair
-  %second = load ptr, ptr %second.at
-  %references = load i32, ptr %second
+  %x = load ptr, ptr %second.at
+  %references = load i32, ptr %x
   %is.last = icmp eq i32 %references, 1
   br i1 %is.last, label %look, label %keep
 
 look:
-  %flags.at = getelementptr i8, ptr %second, i64 $flags
-  %flags = load i32, ptr %flags.at
+{_FIELDS}
   %owned = and i32 %flags, $owndata
   %is.own = icmp ne i32 %owned, 0
-  %weak.at = getelementptr i8, ptr %second, i64 $weakrefs
-  %weak = load ptr, ptr %weak.at
-  %is.unseen = icmp eq ptr %weak, null
   %is.quiet = and i1 %is.own, %is.unseen
   br i1 %is.quiet, label %keep, label %end
 
@@ -106,7 +107,7 @@ keep:
   call void %Py_IncRef(ptr %array)
   store ptr %array, ptr %pair
   store ptr %first, ptr %second.at
-  call void %Py_DecRef(ptr %second)
+  call void %Py_DecRef(ptr %x)
   br label %end
 
 end:
