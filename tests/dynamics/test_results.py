@@ -178,6 +178,23 @@ def test_results_have_their_fields_and_arrays_of_their_own(verb, batch):
     assert all(np.array_equal(getattr(back, n), getattr(found, n)) for n in names)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_parts_of_results_stay_while_others_are_made(dtype):
+    states = [random_state(TREE, k) for k in range(5)]
+    given = [[x.astype(dtype) for x in (s.q, s.qd, s.tau)] for s in states]
+    found = [dynamics.filter_quantities(TREE, *x) for x in given]
+    names = [f.name for f in fields(found[0])]
+    wanted = [{n: getattr(x, n).copy() for n in names} for x in found]
+    for n in names:
+        rows = [getattr(dynamics.filter_quantities(TREE, *x), n)[..., 1:] for x in given]
+        assert all(np.array_equal(x, w[n][..., 1:]) for x, w in zip(rows, wanted, strict=True))
+    batch = dynamics.filter_quantities(TREE, *map(np.stack, zip(*given, strict=True)))
+    for k, (x, w) in enumerate(zip(found, wanted, strict=True)):
+        assert all(np.array_equal(getattr(x, n), w[n]) for n in names)
+        tolerance = {"rtol": 1e-3, "atol": 1e-3} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-9}
+        assert np.allclose(batch.qdd[k], w["qdd"], **tolerance)
+
+
 # The loads of hinges, which are split in the code.
 
 

@@ -207,15 +207,25 @@ class Live:
         Frozen coordinates have no acceleration, or that of `qdd`; what stands for them in `tau` does not
         count. `external` and `gravity` as in `hinge.inverse_dynamics`, at any frames.
         """
+        found = self._completed(q, qd, tau, qdd, external, gravity)
+        return found["accelerations"], found["forces"]
+
+    def _completed(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        qdd: ArrayLike | None,
+        external: External,
+        gravity: ArrayLike | None,
+    ) -> dict[str, Array]:
         driven = self._split(tau, "tau", free=True)
         moved = self._still(driven.dtype) if qdd is None else self._split(qdd, "qdd")
         if external is None and gravity is None:
-            found = self._quickly("hybrid_dynamics", q, qd, moved, driven)
-        else:
-            found = self.call(
-                "hybrid_dynamics", q, qd=qd, qdd=moved, tau=driven, external=external, gravity=gravity
-            )
-        return found["accelerations"], found["forces"]
+            return self._quickly("hybrid_dynamics", q, qd, moved, driven)
+        return self.call(
+            "hybrid_dynamics", q, qd=qd, qdd=moved, tau=driven, external=external, gravity=gravity
+        )
 
     def forward_dynamics(
         self,
@@ -232,7 +242,7 @@ class Live:
             if external is None and gravity is None:
                 return self._quickly("forward_dynamics", q, qd, tau)
             return self.call("forward_dynamics", q, qd=qd, tau=tau, external=external, gravity=gravity)
-        return self.hybrid_dynamics(q, qd, tau, external=external, gravity=gravity)[0]
+        return self._completed(q, qd, tau, None, external, gravity)["accelerations"]
 
     def closed_dynamics(
         self,
@@ -369,22 +379,18 @@ class Live:
 
     def _split(self, x: ArrayLike, name: str, *, free: bool = False) -> Array:
         """Return a vector with zeros for the free, or for the frozen, coordinates."""
-        kept = self._kept[free]
-        if type(x) is np.ndarray and x.dtype == _FLOAT64 and x.shape == kept.shape:
-            return x if self._keeps_all[free] else np.where(kept, x, 0.0)
+        kept, shape, keeps_all = self._kept[free]
+        if type(x) is np.ndarray and x.dtype == _FLOAT64 and x.shape == shape:
+            return x if keeps_all else np.where(kept, x, 0.0)
         why = f"nv = {self.robot.nv} of robot {self.robot.name!r}"
         given = as_vector(x, name, self.robot.nv, why, dtype=precision(x))
         common_batch({name: given, "held": self.held})
         return np.where(kept, given, given.dtype.type(0))
 
     @cached_property
-    def _kept(self) -> tuple[Mask, Mask]:
-        """The coordinates that are frozen, and those that are free."""
-        return self.held, ~self.held
-
-    @cached_property
-    def _keeps_all(self) -> tuple[bool, bool]:
-        return bool(self._kept[0].all()), bool(self._kept[1].all())
+    def _kept(self) -> tuple[tuple[Mask, tuple[int, ...], bool], ...]:
+        """The frozen and the free coordinates, each with their shape, and whether all are of them."""
+        return tuple((x, x.shape, bool(x.all())) for x in (self.held, ~self.held))
 
     @cached_property
     def _zero(self) -> Array:

@@ -34,6 +34,8 @@ Words = NDArray[np.int64]
 _OUT = sys.intern("out")
 #: What makes an object without a call of its class.
 _NEW: Any = object.__new__
+#: Numbers of the results of one state, if several, up to which their arrays are kept to be taken again.
+_MOST_KEPT = 1 << 15
 _FASTCALL_KEYWORDS = 0x80 | 0x02  # METH_FASTCALL | METH_KEYWORDS
 
 
@@ -127,11 +129,19 @@ def make_entry(
     keys = tuple(sys.intern(n) for n in names)
     last = 0 if finish is None else id(finish)
     fills: type | None = getattr(finish, "fills", None) if len(names) > 1 else None
+    blank, kept = dict.fromkeys(keys), _room(outputs)
     made = (0 if fills is None else id(fills), id(_NEW))
-    head = (id(fallback), last, *made, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT))
+    again = (id(blank), kept.ctypes.data if kept.size else 0)
+    head = (id(fallback), last, *made, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT), *again)
     words = _describe(head, native.addresses, inputs, outputs, keys)
     method = _method(native.entry, name, doc)
-    return _builtin(method, Owner((words, fallback, keys, kernels, method, finish, fills)))
+    return _builtin(method, Owner((words, fallback, keys, kernels, method, finish, fills, blank, kept)))
+
+
+def _room(outputs: Sequence[tuple[int, ...]]) -> NDArray[np.object_]:
+    """Return room for the arrays of earlier results, two for each (see `trampoline_kept`)."""
+    is_small = len(outputs) > 1 and sum(map(prod, outputs)) <= _MOST_KEPT
+    return np.full(2 * len(outputs) if is_small else 0, None, object)
 
 
 def _method(function: int, name: str, doc: str) -> _MethodDef:

@@ -14,16 +14,24 @@ from functools import cache as remember
 from importlib import import_module
 from string import Template
 from typing import Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.targets.llvm import trampoline_batch, trampoline_dispatch, trampoline_entry, trampoline_out
+from hinge.targets.llvm import (
+    trampoline_batch,
+    trampoline_dispatch,
+    trampoline_entry,
+    trampoline_kept,
+    trampoline_out,
+)
 from hinge.targets.llvm.machine import kept_or_assembled, loaded
 
-_PARTS = trampoline_entry, trampoline_batch, trampoline_out, trampoline_dispatch
+_PARTS = trampoline_entry, trampoline_kept, trampoline_batch, trampoline_out, trampoline_dispatch
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 _WRITABLE = _PLAIN | 0x400  # NPY_ARRAY_WRITEABLE
+_OWNDATA = 0x4  # NPY_ARRAY_OWNDATA
 _NDARRAY, _NEW_FROM_DESCR = 2, 94  # places in NumPy's table of functions, the same in all its versions
 _SIZE = tuple.__basicsize__ - ctypes.sizeof(ctypes.c_ssize_t)  # where a tuple has its length
 
@@ -49,6 +57,7 @@ class _ArrayFields(ctypes.Structure):
         ("base", ctypes.c_void_p),
         ("descr", ctypes.c_void_p),
         ("flags", ctypes.c_int),
+        ("weakrefs", ctypes.c_void_p),
     )
 
 
@@ -93,7 +102,24 @@ def layout_is_known() -> bool:
     pair = _Owner(("first", "second"))
     item = ctypes.c_void_p.from_address(id(pair) + tuple.__basicsize__).value
     size = ctypes.c_ssize_t.from_address(id(pair) + _SIZE).value
-    return item == id(pair[0]) and size == len(pair) and all(map(_reads_well, _samples()))
+    known = item == id(pair[0]) and size == len(pair) and _counts_references()
+    return known and all(map(_reads_well, _samples()))
+
+
+def _counts_references() -> bool:
+    """Return whether an array that only an array of objects has is known by its count, as `take` reads it."""
+    owner = np.full(1, None, object)
+    owner[0] = np.empty(3)
+    count = ctypes.c_int32.from_address(ctypes.c_void_p.from_address(owner.ctypes.data).value or 0)
+    alone = count.value
+    also = owner[0]
+    return alone == 1 and count.value == 2 and _sees_weak_references(also)
+
+
+def _sees_weak_references(x: NDArray[Any]) -> bool:
+    fields = _ArrayFields.from_address(id(x))
+    before, seen = fields.weakrefs, ref(x)
+    return before is None and fields.weakrefs == id(seen)
 
 
 def _samples() -> list[NDArray[Any]]:
@@ -129,7 +155,7 @@ def _numpy_table() -> Any:
 
 def _text() -> str:
     """Return the native functions as LLVM IR, with the offsets of this interpreter and NumPy filled in."""
-    fields = ("type", "data", "nd", "dimensions", "descr", "flags")
+    fields = ("type", "data", "nd", "dimensions", "descr", "flags", "weakrefs")
     offsets = {n: getattr(_ArrayFields, n).offset for n in fields} | {"item": tuple.__basicsize__}
     text = "\n".join(part.TEXT for part in _PARTS)
     return Template(text).substitute(
@@ -139,6 +165,8 @@ def _text() -> str:
         head=trampoline_entry.HEAD,
         plain=_PLAIN,
         writable=_WRITABLE,
+        owndata=_OWNDATA,
+        own=_WRITABLE | _OWNDATA,
         most=trampoline_entry.MOST,
         twice=2 * trampoline_entry.MOST,
         rows=trampoline_dispatch.ROWS,

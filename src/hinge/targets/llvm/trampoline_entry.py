@@ -14,7 +14,7 @@ MOST = 64  # the inputs, and the outputs, that the native functions have room fo
 
 #: What the native functions call or compare with.
 PYTHON = (
-    "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_New", "PyDict_SetItem", "PyMem_RawMalloc",
+    "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_Copy", "PyDict_SetItem", "PyMem_RawMalloc",
     "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GenericSetDict",
 )  # fmt: skip
 ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
@@ -22,8 +22,11 @@ ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
 _NUMBERS = ("wanted", "results", "records", "filled")
 #: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
 #: keyword for an array to write into. If `fills` is a class, the dictionary becomes the namespace of a `new`
-#: object of it in place of a call of `finish`.
-WORDS = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", *_NUMBERS, *ADDRESSES)
+#: object of it in place of a call of `finish`. `blank` is a dictionary with the names of the results, since a
+#: copy is made sooner than one that grows. `kept` is null, or room for two arrays of each result, see
+#: `trampoline_kept`.
+_OWNED = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", "blank", "kept")
+WORDS = (*_OWNED, *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
 #: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
 #: which the GIL is released, and from which threads share them.
@@ -150,8 +153,11 @@ fail:
 ; Make the arrays for the results, with one more dimension of a size in front if `more` is 1.
 define internal i1 @make(ptr %words, ptr %arrays, ptr %outputs, i64 %more, i64 %size) {{
 start:
-{loads("results", "records", "Py_IncRef", "PyArray_NewFromDescr", "ndarray", "float64")}
+{loads("results", "records", "kept", "Py_IncRef", "PyArray_NewFromDescr", "ndarray", "float64")}
   %first = getelementptr i64, ptr %words, i64 %records
+  %are.kept = icmp ne ptr %kept, null
+  %is.state = icmp eq i64 %more, 0
+  %again = and i1 %are.kept, %is.state
   br label %next
 
 next:
@@ -172,13 +178,31 @@ one:
   store i64 %size, ptr %room
   %shape.index = sub i64 %own.index, %more
   %shape = getelementptr i64, ptr %words, i64 %shape.index
+  %pair.index = mul i64 %k, 2
+  %pair = getelementptr ptr, ptr %kept, i64 %pair.index
+  br i1 %again, label %old, label %new
+
+old:
+  %taken = call ptr @take(ptr %words, ptr %pair, i32 %ndim, ptr %shape)
+  %is.taken = icmp ne ptr %taken, null
+  br i1 %is.taken, label %keep, label %new
+
+new:
   call void %Py_IncRef(ptr %float64)
-  %array = call ptr %PyArray_NewFromDescr(ptr %ndarray, ptr %float64, i32 %ndim, ptr %shape,
+  %made = call ptr %PyArray_NewFromDescr(ptr %ndarray, ptr %float64, i32 %ndim, ptr %shape,
                                           ptr null, ptr null, i32 0, ptr null)
-  %no.array = icmp eq ptr %array, null
-  br i1 %no.array, label %no, label %keep
+  %no.array = icmp eq ptr %made, null
+  br i1 %no.array, label %no, label %is.new
+
+is.new:
+  br i1 %again, label %put, label %keep
+
+put:
+  call void @put(ptr %words, ptr %pair, ptr %made)
+  br label %keep
 
 keep:
+  %array = phi ptr [%taken, %old], [%made, %is.new], [%made, %put]
   %array.at = getelementptr ptr, ptr %arrays, i64 %k
   store ptr %array, ptr %array.at
   %data.at = getelementptr i8, ptr %array, i64 $data
@@ -244,7 +268,7 @@ call:
 ; Return the only result or a dictionary of all, or null; the arrays are given away or dropped.
 define internal ptr @collect(ptr %words, ptr %arrays) {{
 start:
-{loads("results", "records", "Py_DecRef", "PyDict_New", "PyDict_SetItem")}
+{loads("results", "records", "blank", "Py_DecRef", "PyDict_Copy", "PyDict_SetItem")}
   %alone = icmp eq i64 %results, 1
   br i1 %alone, label %single, label %several
 
@@ -254,7 +278,7 @@ single:
 
 several:
   %first = getelementptr i64, ptr %words, i64 %records
-  %dictionary = call ptr %PyDict_New()
+  %dictionary = call ptr %PyDict_Copy(ptr %blank)
   %none = icmp eq ptr %dictionary, null
   br i1 %none, label %fail, label %fill
 
