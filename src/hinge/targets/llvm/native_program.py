@@ -46,9 +46,9 @@ from hinge.targets.tally import note_code
 
 Array = NDArray[Any]
 
-#: A thread gets at least this many floating-point operations, some 300 µs of work: to get to the threads
+#: A thread gets at least this many floating-point operations, some 500 µs of work: to get to the threads
 #: through Python, to wake them and to wait for them takes 50 to 250 µs.
-LEAST_WORK = 6_000_000
+LEAST_WORK = 10_000_000
 #: The GIL is released from so many operations on: to reacquire it may take long if other threads wait for it.
 LONG_WORK = 100_000
 
