@@ -126,6 +126,11 @@ class _Differential:
         return dict(zip(self.arrays, arrays, strict=True))
 
 
+def _is_known(name: str) -> bool:
+    """Tell whether all expressions may vary with it."""
+    return name == "q" or name in NUMBERS
+
+
 #: The order of arrays in a call; others follow by name.
 _ORDER = ("qd", "qdd", "tau")
 
@@ -271,6 +276,50 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
             part = algebraic(e, thing(n)).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
+
+
+def is_number(e: Expr) -> bool:
+    """Tell whether an expression is a number."""
+    return (e.range, e.domain) == (One, One)
+
+
+def push_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
+    """Return the changes of vectors along d_<name>, those that are not zero, and the gradients of numbers.
+
+    A change has the name of its vector, a gradient is <number>_by_<name>.
+    """
+    found: dict[str, Expr] = {}
+    for name, e in given.items():
+        for n, D in _derivatives(e, by).items():
+            if is_number(e):
+                found[f"{name}_by_{n}"] = D.T
+                continue
+            part = D @ leaf(f"d_{n}", D.domain, One, unicode=f"δ{n}", meaning=f"a change of {n}")
+            found[name] = found[name] + part if name in found else part
+    return Parts({n: x for n, x in found.items() if not isinstance(x, Zero)})
+
+
+def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
+    """Return gradients of Σ cᵀ vector, by_<name>, with weights c_<vector>, and those of numbers.
+
+    What is zero is left out; the gradient of a number is <number>_by_<name>.
+    """
+    found: dict[str, Expr] = {}
+    for name, e in given.items():
+        c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
+        for n, D in _derivatives(e, by).items():
+            if is_number(e):
+                found[f"{name}_by_{n}"] = D.T
+                continue
+            part = D.T @ c
+            found[f"by_{n}"] = found[f"by_{n}"] + part if f"by_{n}" in found else part
+    return Parts({n: x for n, x in found.items() if not isinstance(x, Zero)})
+
+
+def _derivatives(e: Expr, by: tuple[str, ...]) -> dict[str, Expr]:
+    """Return the derivatives of an expression by q and by letters of its own, or numbers of the model."""
+    own = {x.name: x for x in letters_of([e]) if x.domain is One and not x.needs}
+    return {n: algebraic(e, own[n] if n in own else thing(n)) for n in by if n in own or _is_known(n)}
 
 
 def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[str] = ()) -> Compiled:

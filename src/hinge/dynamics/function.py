@@ -279,6 +279,11 @@ class Compiled:
         results = self.signature.results
         return {n: self._shaped(n, np.empty(shape)).shape for n, shape in results.items()}
 
+    @property
+    def result_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the results of one state."""
+        return self._shapes
+
     def _shaped(self, name: str, x: Array) -> Array:
         return x if self.readout is not None else shaped(x, self._spaces[name])
 

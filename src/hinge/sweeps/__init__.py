@@ -37,6 +37,7 @@ from hinge.sweeps.program import (
     verify_program,
 )
 from hinge.sweeps.readout import Readout
+from hinge.sweeps.reversing import pulled_code, pushed_code
 from hinge.sweeps.tracing import trace, without_garbage
 
 __all__ = [
@@ -77,6 +78,8 @@ __all__ = [
     "has_blocks_at_bodies",
     "is_met_at_world",
     "lower",
+    "pulled_code",
+    "pushed_code",
     "read_off",
     "symmetric_inverse",
     "trace",
