@@ -69,16 +69,22 @@ class HomeSource:
         return HomeSource(make, identity, f"{how} of {self.label}")
 
 
+#: Results that tell how well others hold.
+_STILL = ("residual",)
+
+
 class Home:
     """A program from arrays to arrays that can be pushed and pulled.
 
     `inputs` and `results` have the shapes of one state, in the order of the program; `varying` names the
-    inputs that it can be differentiated by.
+    inputs that it can be differentiated by, `moving` the results that have derivatives: all but residuals,
+    which are zero, where a length has none.
     """
 
     def __init__(self, source: HomeSource, inputs: Shapes, results: Shapes, varying: Sequence[str]) -> None:
         self.source, self.inputs, self.results = source, dict(inputs), dict(results)
         self.varying = tuple(varying)
+        self.moving = tuple(n for n in results if n not in _STILL)
         self._made: dict[tuple[str, tuple[str, ...]], Home] = {}
 
     def __repr__(self) -> str:
@@ -90,15 +96,15 @@ class Home:
         return build(self.source, target=best_target())
 
     def push(self, by: Sequence[str]) -> Home:
-        """Return the changes of all results: it takes the inputs, and d_<name> for each of these."""
+        """Return the changes of moving results: it takes the inputs, and d_<name> for each of these."""
         names = self._checked(by)
         inputs = {**self.inputs, **{f"d_{n}": self.inputs[n] for n in names}}
-        return self._home("push", names, inputs, self.results)
+        return self._home("push", names, inputs, {n: self.results[n] for n in self.moving})
 
     def pull(self, by: Sequence[str]) -> Home:
         """Return gradients of Σ c · result by these inputs, by_<name>: it takes the inputs, and c_<result>."""
         names = self._checked(by)
-        inputs = {**self.inputs, **{f"c_{n}": shape for n, shape in self.results.items()}}
+        inputs = {**self.inputs, **{f"c_{n}": self.results[n] for n in self.moving}}
         return self._home("pull", names, inputs, {f"by_{n}": self.inputs[n] for n in names})
 
     def _home(self, mode: str, by: tuple[str, ...], inputs: Shapes, results: Shapes) -> Home:
@@ -111,7 +117,7 @@ class Home:
 
     def _code(self, mode: str, by: tuple[str, ...], inputs: Shapes) -> Code:
         """Return code that pushes or pulls; `inputs` are those that it takes."""
-        return (pushed_code if mode == "push" else pulled_code)(self.source.code, by)
+        return (pushed_code if mode == "push" else pulled_code)(self.source.code, by, self.moving)
 
     def _checked(self, by: Sequence[str]) -> tuple[str, ...]:
         refuse_text("by", by)

@@ -26,8 +26,8 @@ _Given: TypeAlias = Callable[[Hashable], Any]
 _Formula: TypeAlias = Callable[[_Given], Mapping[Hashable, Any]]
 
 
-def pushed_code(code: Code, along: Sequence[str]) -> Code:
-    """Return the changes of the results of code, under their names.
+def pushed_code(code: Code, along: Sequence[str], of: Sequence[str]) -> Code:
+    """Return the changes of these results of code, under their names.
 
     It takes the inputs of the code and, for each of the inputs `along`, its change as d_<name>.
     """
@@ -40,19 +40,19 @@ def pushed_code(code: Code, along: Sequence[str]) -> Code:
             _push_solve(whole, c, rates)
         else:
             _push_call(whole, c, rates)
-    return whole.code({r.name: _each(r.values, rates) for r in code.results})
+    return whole.code({r.name: _each(r.values, rates) for r in code.results if r.name in of})
 
 
-def pulled_code(code: Code, by: Sequence[str]) -> Code:
-    """Return the gradients of Σ c · result by these inputs of code, as by_<name>.
+def pulled_code(code: Code, by: Sequence[str], of: Sequence[str]) -> Code:
+    """Return the gradients of Σ c · result over results `of` code, by these inputs, as by_<name>.
 
-    It takes the inputs of the code and, for each result, its weights in one row as c_<name>.
+    It takes the inputs of the code and, for each of these results, its weights in one row as c_<name>.
     """
     whole = _Grown(code)
     whole.calls += code.calls
     active = _active(code, by)
     weights: dict[int, list[Slot]] = {}
-    for r in code.results:
+    for r in (r for r in code.results if r.name in of):
         given = whole.input(f"c_{r.name}", r.values.size)
         for x, w in zip(r.values.flat, given, strict=True):
             if isinstance(x, Slot) and x.index in active:
