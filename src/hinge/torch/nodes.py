@@ -89,7 +89,7 @@ class Node:
         batch = x.ndim - len(shape)
         if batch < 0 or x.shape[batch:] != shape:
             raise self._misshapen(k, x)
-        return x.reshape(*x.shape[:batch], prod(shape))
+        return x.reshape((*x.shape[:batch], prod(shape)))
 
     def _slowly(self, *arrays: Array) -> Any:
         """Return the results for arrays in rows, of single precision, or with any leading dimensions."""
@@ -107,7 +107,7 @@ class Node:
         shown: dict[str, Array] = {}
         for n, shape in self.home.results.items():
             batch = found[n].ndim - len(program.signature.results[n])
-            shown[n] = found[n].reshape(*found[n].shape[:batch], *shape)
+            shown[n] = found[n].reshape((*found[n].shape[:batch], *shape))
         return shown if len(shown) > 1 else shown[self.results[0]]
 
     def _misshapen(self, k: int, x: Array) -> ArgumentError:
