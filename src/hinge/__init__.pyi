@@ -287,6 +287,7 @@ from hinge import (
     sweeps as sweeps,
     targets as targets,
     testing as testing,
+    torch as torch,
     tree as tree,
     view as view,
 )

@@ -46,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gym": {"spatial", "model", "robots", "dynamics", "sim"},
     "export": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "dynamics", "spatial"},
     "casadi": {"model", "kernels", "sweeps", "targets", "binding", "dynamics", "export"},
+    "torch": {"spatial", "model", "binding", "dynamics", "sim"},
     "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain", "export", "sim", "view"},
     "__main__": {"cli"},
     "testing": {"spatial", "tree", "model", "io", "robots", "reference"},
@@ -54,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Rooms that may import an optional package inside a function.
-MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "torch"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}
