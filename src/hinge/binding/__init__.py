@@ -3,7 +3,7 @@
 from hinge.binding.binder import bind
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
-from hinge.binding.coordinates import Coordinates, placed, placed_displaced, placed_gradient
+from hinge.binding.varying import Coordinates, placed, placed_displaced, placed_gradient
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
