@@ -3,6 +3,14 @@
 from hinge.binding.binder import bind
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
+from hinge.binding.coordinates import (
+    from_velocity,
+    gradient_along_velocities,
+    gradient_by_coordinates,
+    is_vector,
+    velocities,
+    velocity,
+)
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
@@ -37,6 +45,10 @@ __all__ = [
     "bind",
     "carried_forces",
     "choose_frames",
+    "from_velocity",
+    "gradient_along_velocities",
+    "gradient_by_coordinates",
+    "is_vector",
     "jointwise",
     "largest",
     "move_change",
@@ -47,5 +59,7 @@ __all__ = [
     "qualities",
     "shown_rates",
     "summed",
+    "velocities",
+    "velocity",
     "watched_step",
 ]

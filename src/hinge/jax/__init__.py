@@ -3,6 +3,6 @@
 JAX is an extra and loaded by the first call.
 """
 
-from hinge.jax.functions import Function, function
+from hinge.jax.functions import Function, function, plus, step
 
-__all__ = ["Function", "function"]
+__all__ = ["Function", "function", "plus", "step"]

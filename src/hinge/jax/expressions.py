@@ -11,6 +11,7 @@ from typing import Any
 from hinge.algebra import Expr, Leaf, One, Space, Zero, leaf
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
+from hinge.binding import gradient_by_coordinates, velocities
 from hinge.dynamics import Compiled, Parts, compiled
 from hinge.jax.charts import Chart
 from hinge.jax.extras import jax
@@ -104,6 +105,7 @@ class OfExpressions(Varying):
     def _directed(self, wrt: Names) -> tuple[OfExpressions, dict[str, str]]:
         """Return the changes as expressions, and the names of directions."""
         if ("push", wrt) not in self._derived:
+            self._refuse(wrt)
             names = self.fresh("d", wrt)
             total: dict[str, Expr] = {}
             letters: dict[str, Leaf] = {}
@@ -122,6 +124,7 @@ class OfExpressions(Varying):
     def _weighed(self, wrt: Names, of: Names) -> tuple[OfExpressions, dict[str, str]]:
         """Return the gradients as expressions, and the names of weights."""
         if (wrt, of) not in self._derived:
+            self._refuse(wrt)
             names = self.fresh("c", of)
             total: dict[str, Expr] = {}
             letters: dict[str, Leaf] = {}
@@ -134,6 +137,12 @@ class OfExpressions(Varying):
             found = {n: e for n, e in total.items() if not isinstance(e, Zero)}
             self._derived[wrt, of] = self._with(found, letters), names
         return self._derived[wrt, of]
+
+    def _refuse(self, wrt: Names) -> None:
+        """Refuse changes of coordinates that no velocities go with."""
+        for n in wrt:
+            if n in self.charts:
+                self.charts[n].refuse()
 
     def _by(self, e: Expr, n: str) -> Expr:
         return algebraic(e, configuration if n == "q" else self.letters[n])
@@ -225,10 +234,10 @@ class _InCoordinates:
         sizes = {n: len(slots) for n, slots in own.inputs.items()}
         sizes |= {n: self.lengths[n] for n in needed} | {d: c.size for d, (_, c) in self.into.items()}
         given: dict[str, KnownBlock] = {n: whole.input(n, sizes[n]) for n in names}
-        tangent = {d: c.code_to_tangent(whole, given[n], given[d]) for d, (n, c) in self.into.items()}
+        tangent = {d: velocities(whole, c.pieces, given[n], given[d]) for d, (n, c) in self.into.items()}
         found = whole.add(own, {n: tangent.get(n, given[n]) for n in own.inputs})
         for by, (n, chart) in self.out.items():
-            found[by] = chart.code_to_coordinates(whole, given[n], found[by])
+            found[by] = gradient_by_coordinates(whole, chart.pieces, given[n], found[by])
         return in_order(whole.code(found))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hinge.jax.extras import jax
 
@@ -60,8 +61,15 @@ def _bare(x: Any) -> Any:
     return x.array if isinstance(x, Element) else float(x)
 
 
-def elements(x: Any, indices: Sequence[int]) -> Any:
-    """Return numbers (…, n) at indices as a vector of scalars."""
-    found = np.empty(len(indices), dtype=object)
-    found[:] = [Element(x[..., k]) for k in indices]
+def elements(x: Any, indices: NDArray[np.int64]) -> NDArray[Any]:
+    """Return numbers (…, n) at indices (k, m) as a vector of m scalars, arrays (…, k) each."""
+    found = np.empty(indices.shape[1], dtype=object)
+    found[:] = [Element(taken(x, column)) for column in indices.T.tolist()]
     return found
+
+
+def taken(x: Any, indices: Sequence[int]) -> Any:
+    """Return numbers of an array (…, n) at indices, as a slice if they follow each other."""
+    if not indices or list(indices) == list(range(indices[0], indices[0] + len(indices))):
+        return x[..., indices[0] : indices[0] + len(indices)] if indices else x[..., :0]
+    return x[..., np.array(indices)]
