@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from hashlib import sha256
 from itertools import count
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,9 +66,21 @@ def _prepare(program: Executable, ctx: Any) -> None:
 
 
 @cache
-def interface_is_known() -> bool:
-    """Tell whether XLA's interface for foreign functions is one that handlers are written for."""
-    return jax().ffi is not None and hasattr(jax().ffi, "ffi_lowering")
+def interface() -> int | None:
+    """Return the minor version of XLA's interface for foreign functions, None if it is not one that we know.
+
+    Fields that handlers read are where they are in all versions 0.n so far. A handler of a version that XLA does not
+    take would leave JAX without a CPU, so it is asked before.
+    """
+    ffi = jax().ffi
+    if not hasattr(ffi, "ffi_lowering"):
+        return None
+    try:
+        text = Path(ffi.include_dir(), "xla", "ffi", "api", "c_api.h").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    found = dict(re.findall(r"#define XLA_FFI_API_(MAJOR|MINOR) (\d+)", text))
+    return int(found["MINOR"]) if found.get("MAJOR") == "0" and "MINOR" in found else None
 
 
 @cache
@@ -77,16 +91,15 @@ def target_of(program: Executable) -> str | None:
     names of their own.
     """
     j = jax()
-    handler = xla_handler(program) if interface_is_known() else None
-    if handler is None:
+    minor = interface()
+    handler = None if minor is None else xla_handler(program)
+    if handler is None or minor is None:
         return None
+    handler.says(minor)
     identity = getattr(program, "identity", None) or f"{os.getpid()} {next(_OWN)} {os.urandom(8).hex()}"
     name = f"hinge_{sha256(identity.encode()).hexdigest()[:32]}"
     if name not in _NAMES:
-        try:
-            j.ffi.register_ffi_target(name, j.ffi.pycapsule(handler.address), platform="cpu")
-        except Exception:  # a version of the interface that XLA does not take from us
-            return None
+        j.ffi.register_ffi_target(name, j.ffi.pycapsule(handler.address), platform="cpu")
         _NAMES[name] = handler
     return name
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hinge.forks import hold_in_forks
-from hinge.targets.llvm.ffi_text import BLOCK, DTYPES, LENGTHS, MOST, TEXT, WORDS
+from hinge.targets.llvm.ffi_text import BLOCK, DTYPES, LENGTHS, MINOR, MOST, TEXT, WORDS
 from hinge.targets.llvm.machine import assembled, kept_or_assembled, loaded
 from hinge.targets.llvm.native_program import LEAST_WORK, NativeProgram
 from hinge.targets.llvm.text import Dtype
@@ -56,7 +56,8 @@ class Handler:
             number = len(_HANDLERS)
             _HANDLERS.append(self)
         self._put(WORDS, 0, inputs=self.inputs, outputs=len(s.results), number=number)
-        self._put(WORDS, 0, alone=ALONE.ctypes.data, callback=_callback(), malloc=_raw("Malloc"), free=_raw("Free"))
+        self._put(WORDS, 0, alone=ALONE.ctypes.data, callback=_callback(), minor=MINOR)
+        self._put(WORDS, 0, malloc=_raw("Malloc"), free=_raw("Free"))
         for dtype in _PRECISIONS:
             width = program.width(dtype)
             self._put(BLOCK, _block(dtype), width=width, most=2 * max(self.least, width))
@@ -66,6 +67,10 @@ class Handler:
     def _put(self, names: tuple[str, ...], start: int, **words: int) -> None:
         for name, value in words.items():
             self.words[start + names.index(name)] = value
+
+    def says(self, minor: int) -> None:
+        """Let the handler say that it is for this minor version of the interface."""
+        self._put(WORDS, 0, minor=minor)
 
     def prepare(self, dtype: str, states: int) -> None:
         """Make the code for so many states, so that the first call finds it."""

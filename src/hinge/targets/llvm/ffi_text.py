@@ -8,18 +8,20 @@ input and output.
 
 from __future__ import annotations
 
-#: The number of inputs and of outputs, the handler's own number, where it says whether there is one thread, and
-#: functions: Python's way, and those of work space.
-WORDS = ("inputs", "outputs", "number", "alone", "callback", "malloc", "free")
-#: Code and bytes of scratch for one state and for W states, W, from how many states on threads share them, and
-#: whether Python asks for better code with each call.
-BLOCK = ("one", "one_bytes", "wide", "wide_bytes", "width", "most", "asks")
+#: The number of inputs and of outputs, the handler's own number, where it says whether there is one thread,
+#: functions (Python's way, and those of work space), and the minor version that the handler says it is for.
+WORDS = ("inputs", "outputs", "number", "alone", "callback", "malloc", "free", "minor")
+#: Code and bytes of scratch for one state and for W states, null where Python is asked, W, and from how many states
+#: on threads share them.
+BLOCK = ("one", "one_bytes", "wide", "wide_bytes", "width", "most")
 #: The precisions, and XLA's numbers for them.
 DTYPES = {"float64": 12, "float32": 11}
 LENGTHS = len(WORDS) + len(DTYPES) * len(BLOCK)
 MOST = 64  # the inputs, and the outputs, that a handler has room for
-#: The version of the interface that handlers are written for.
+#: The version of the interface that handlers are written for, and the first minor one.
 MAJOR, MINOR = 0, 1
+#: The sizes of structures up to the last field that is read.
+FRAME, API, BUFFER = 120, 56, 48
 _POINTERS = ("alone", "callback", "malloc", "free", "one", "wide")
 
 
@@ -42,14 +44,17 @@ def _message(name: str, text: str) -> str:
 
 
 _MESSAGES = {
+    "version": "hinge: expected version 0 of XLA's interface for foreign functions, got another one",
     "few": "hinge: expected as many buffers as the program has arrays, got others",
     "types": "hinge: expected buffers that are all float64, or all float32, got others",
     "shapes": "hinge: expected buffers (batch..., length) of one batch, or (length), got others",
     "room": "hinge: no memory for work space",
 }
 
+_CONSTANTS = "\n".join(_message(n, t) for n, t in _MESSAGES.items())
+
 TEXT = f"""
-{chr(10).join(_message(n, t) for n, t in _MESSAGES.items())}
+{_CONSTANTS}
 
 define ptr @serve(ptr %frame, ptr %words) {{
 start:
@@ -61,10 +66,26 @@ start:
   br i1 %is.question, label %answer, label %stages
 
 answer:
-  call void @answer(ptr %extension)
+  call void @answer(ptr %extension, ptr %words)
   ret ptr null
 
 stages:
+{_field("frame.size", "%frame", 0, "i64")}
+{_field("api", "%frame", 16, "ptr")}
+{_field("api.size", "%api", 0, "i64")}
+{_field("api.major", "%api", 32, "i32")}
+  %frame.known = icmp uge i64 %frame.size, {FRAME}
+  %api.known = icmp uge i64 %api.size, {API}
+  %major.known = icmp eq i32 %api.major, {MAJOR}
+  %both.known = and i1 %frame.known, %api.known
+  %known = and i1 %both.known, %major.known
+  br i1 %known, label %stage.of, label %unknown
+
+unknown:
+  %e.version = call ptr @refuse(ptr %frame, ptr @version)
+  ret ptr %e.version
+
+stage.of:
 {_field("stage", "%frame", 32, "i32")}
   %is.run = icmp eq i32 %stage, 3
   br i1 %is.run, label %counts, label %done
@@ -173,16 +194,15 @@ choose:
   %run = select i1 %is.wide, ptr %wide, ptr %one
   %bytes = select i1 %is.wide, i64 %wide_bytes, i64 %one_bytes
   %is.made = icmp ne ptr %run, null
-  %no.question = icmp eq i64 %asks, 0
   %is.alone = load i64, ptr %alone
   %one.thread = icmp ne i64 %is.alone, 0
   %is.small = icmp slt i64 %states, %most
   %is.ours = or i1 %one.thread, %is.small
-  %ready = and i1 %is.made, %no.question
-  %here = and i1 %ready, %is.ours
+  %here = and i1 %is.made, %is.ours
   br i1 %here, label %room.for, label %python
 
 python:
+  %is.single.number = zext i1 %is.single to i64
   %said = call ptr %callback(i64 %number, i64 %is.single.number, ptr %sources, ptr %strides, ptr %targets,
                              i64 %states)
   %is.well = icmp eq ptr %said, null
@@ -212,8 +232,10 @@ go:
 }}
 
 ; Answer the question for the version.
-define internal void @answer(ptr %first) {{
+define internal void @answer(ptr %first, ptr %words) {{
 start:
+{_loads(WORDS, "%words", ("minor",))}
+  %minor.known = trunc i64 %minor to i32
   br label %next
 
 next:
@@ -239,7 +261,7 @@ write:
   %major.at = getelementptr i8, ptr %metadata, i64 24
   store i32 {MAJOR}, ptr %major.at
   %minor.at = getelementptr i8, ptr %metadata, i64 28
-  store i32 {MINOR}, ptr %minor.at
+  store i32 %minor.known, ptr %minor.at
   %traits.at = getelementptr i8, ptr %metadata, i64 32
   store i32 0, ptr %traits.at
   ret void
@@ -279,7 +301,7 @@ start:
 {_field("size", "%buffer", 0, "i64")}
 {_field("rank", "%buffer", 32, "i64")}
 {_field("dims", "%buffer", 40, "ptr")}
-  %is.known = icmp uge i64 %size, 48
+  %is.known = icmp uge i64 %size, {BUFFER}
   %is.row = icmp sge i64 %rank, 1
   %can = and i1 %is.known, %is.row
   br i1 %can, label %look, label %bad
@@ -322,7 +344,4 @@ start:
   %error = call ptr %create(ptr %args)
   ret ptr %error
 }}
-""".replace(
-    "  %said = call",
-    "  %is.single.number = zext i1 %is.single to i64\n  %said = call",
-)
+"""
