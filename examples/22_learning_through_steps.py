@@ -7,15 +7,9 @@ half is differentiated through all steps and all calls of the network, and Adam 
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import Any
-
 import numpy as np
-import torch
 
 import hinge
-from hinge.torch import step
 
 DT, STEPS, MANY, ROUNDS = 0.05, 40, 64, 150
 MASS, LENGTH, STRONGEST = 1.0, 1.0, 4.0  # the torque that holds it level is 9.8 Nm

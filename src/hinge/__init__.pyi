@@ -276,6 +276,7 @@ from hinge import (
     export as export,
     gym as gym,
     io as io,
+    jax as jax,
     kernels as kernels,
     model as model,
     pipeline as pipeline,

@@ -53,7 +53,9 @@ def tensors(*arrays, grad=False, dtype=None):
 
 
 def near(found, wanted, bound=1e-12):
-    found, wanted = (x.detach().numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in (found, wanted))
+    found, wanted = (
+        x.detach().numpy() if isinstance(x, torch.Tensor) else np.asarray(x) for x in (found, wanted)
+    )
     assert found.shape == wanted.shape
     assert np.abs(found - wanted).max(initial=0.0) <= bound * max(1.0, np.abs(wanted).max(initial=0.0))
 
@@ -163,7 +165,9 @@ def test_transforms_of_torch_func():
     both = vmap(f, in_dims=(0, None, 0))(x[0].reshape(2, 2, 7), one[1], x[2][:2])
     near(both, hinge.forward_dynamics(robot, q.reshape(2, 2, 7), v[0], u[:2, None]))
     value, change = jvp(f, tuple(one), tuple(torch.ones_like(y) for y in one))
-    wanted = hinge.jvp("forward_dynamics", robot)(q[0], v[0], u[0], d_q=np.ones(7), d_qd=np.ones(7), d_tau=np.ones(7))
+    wanted = hinge.jvp("forward_dynamics", robot)(
+        q[0], v[0], u[0], d_q=np.ones(7), d_qd=np.ones(7), d_tau=np.ones(7)
+    )
     near(value, wanted[0])
     near(change, wanted[1], 1e-10)
     _, back = vjp(f, *one)
@@ -286,7 +290,9 @@ def f_of(q, *others):
 
 
 def with_masses(x):
-    return homes.function("mass_matrix", hinge.robots.panda(), parameters=["inertias"])(torch.zeros(7).double(), x)
+    return homes.function("mass_matrix", hinge.robots.panda(), parameters=["inertias"])(
+        torch.zeros(7).double(), x
+    )
 
 
 def batched(q):

@@ -3,7 +3,14 @@
 from hinge.binding.binder import bind
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
-from hinge.binding.varying import Coordinates, placed, placed_displaced, placed_gradient
+from hinge.binding.coordinates import (
+    from_velocity,
+    gradient_along_velocities,
+    gradient_by_coordinates,
+    is_vector,
+    velocities,
+    velocity,
+)
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
@@ -14,6 +21,7 @@ from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, sh
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
+from hinge.binding.varying import Coordinates, placed, placed_displaced, placed_gradient
 
 __all__ = [
     "FLOOR",
@@ -39,6 +47,10 @@ __all__ = [
     "bind",
     "carried_forces",
     "choose_frames",
+    "from_velocity",
+    "gradient_along_velocities",
+    "gradient_by_coordinates",
+    "is_vector",
     "jointwise",
     "largest",
     "move_change",
@@ -52,5 +64,7 @@ __all__ = [
     "qualities",
     "shown_rates",
     "summed",
+    "velocities",
+    "velocity",
     "watched_step",
 ]

@@ -76,20 +76,20 @@ def pulled(
             found = _block([shown[name, k] for k in range(_size(kind, row))])
             rows = [x[weight] for weight in weights.get(name, ())]
             weight = sum(rows[1:], rows[0]) if rows else np.zeros(kind.nv)
-            coordinates = _transposed(kind.unrate, kind.nq, found, weight) if row == "q" else weight
+            coordinates = transposed(kind.unrate, kind.nq, found, weight) if row == "q" else weight
             given |= {("weight", (name, k)): c for k, c in enumerate(coordinates)}
         wanted = [(name, k) for name in by for k in range(_size(kind, inputs[name]))]
         whole = adjoint_of(kernel, wanted).evaluate(given)
         blocks = {name: _block([x for key, x in whole.items() if key[0] == name]) for name in by}
         return {
-            name: _transposed(kind.rate, kind.nv, x[name], g) if inputs[name] == "q" else g
+            name: transposed(kind.rate, kind.nv, x[name], g) if inputs[name] == "q" else g
             for name, g in blocks.items()
         }
 
     return gradients
 
 
-def _transposed(linear: Callable[[Block, Block], Any], size: int, q: Block, weight: Block) -> Block:
+def transposed(linear: Callable[[Block, Block], Any], size: int, q: Block, weight: Block) -> Block:
     """Return the adjoint of a linear function of `size` numbers at q, applied to weights."""
     columns = (linear(q, e) for e in np.eye(size))
     return _block([(column * weight).sum() for column in columns])

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from hinge.binding.coordinates import velocity
+from hinge.binding.joint_code import transposed
 from hinge.kernels import Dual, duals, fresh_level, rates
 from hinge.model import Robot, Unit, units
 from hinge.model.joints import Free, JointType, VectorJoint
@@ -50,7 +52,9 @@ class Coordinates:
             found[list(u.q)] = whole.apply(partial(_at, u.type), given)
         return found
 
-    def displaced(self, whole: Joined, change: KnownBlock, q: KnownBlock, dq: KnownBlock | None = None) -> Any:
+    def displaced(
+        self, whole: Joined, change: KnownBlock, q: KnownBlock, dq: KnownBlock | None = None
+    ) -> Any:
         """Return the displacement (nv) of that configuration along a change of what varies."""
         found = np.zeros(self.robot.nv, dtype=object)
         for u, given, own in self._units(q, dq):
@@ -58,11 +62,13 @@ class Coordinates:
             found[list(u.qd)] = whole.apply(_split(along, len(given)), np.append(given, change[own]))
         return found
 
-    def gradient(self, whole: Joined, weights: KnownBlock, q: KnownBlock, dq: KnownBlock | None = None) -> Any:
+    def gradient(
+        self, whole: Joined, weights: KnownBlock, q: KnownBlock, dq: KnownBlock | None = None
+    ) -> Any:
         """Return the gradient by what varies, given that in the tangent space."""
         found = np.zeros(self.robot.nv if self.tangent else self.robot.nq, dtype=object)
         for u, given, own in self._units(q, dq):
-            back = partial(_gradient, partial(_displaced, u), len(own))
+            back = partial(transposed, partial(_displaced, u), len(own))
             found[own] = whole.apply(_split(back, len(given)), np.append(given, weights[list(u.qd)]))
         return found
 
@@ -90,7 +96,7 @@ def placed_displaced(whole: Joined, change: KnownBlock, placements: KnownBlock) 
 def placed_gradient(whole: Joined, weights: KnownBlock, placements: KnownBlock) -> KnownBlock:
     """Return the gradient by the numbers of placements, given that by these motions."""
     pairs = zip(placements.reshape(-1, 7), weights.reshape(-1, 6), strict=True)
-    back = _split(partial(_gradient, _of_pose, 7), 7)
+    back = _split(partial(transposed, _of_pose, 7), 7)
     return np.concatenate([*(whole.apply(back, np.append(x, w)) for x, w in pairs), placements[:0]])
 
 
@@ -111,25 +117,13 @@ def _displaced(u: Unit, given: Block, change: Block) -> Any:
     moving = kind.nq if len(given) > kind.nq else 0
     there = _at(kind, np.append(given[:moving], duals(given[moving:], change, level)))
     values = _values(there, level)
-    found = kind.unrate(values, rates(there, level))
-    if found is None:
-        raise NotImplementedError(
-            f"joint {u.name!r}: derivatives by coordinates are not supported for {kind.kind} joints"
-        )
-    return found
+    return velocity(u, values, rates(there, level))
 
 
 def _of_pose(given: Block, change: Block) -> Any:
     level = fresh_level()
     there = _POSE.normalized(duals(given, change, level))
     return _POSE.unrate(_values(there, level), rates(there, level))
-
-
-def _gradient(displaced: Callable[[Block, Block], Any], size: int, given: Block, weights: Block) -> Any:
-    """Return the adjoint of a displacement, which is linear in `size` numbers, applied to weights."""
-    found = np.empty(size, dtype=object)
-    found[:] = [(np.asarray(displaced(given, e), dtype=object) * weights).sum() for e in np.eye(size)]
-    return found
 
 
 def _values(x: Block, level: int) -> Block:

@@ -161,7 +161,9 @@ class _OfVectors(Home):
             terms = [(found.get(f"{r}_by_{m}"), raw[f"c_{r}"]) for r in numbers]
             total = _scaled_sum(whole, found.get(f"by_{m}"), terms)
             results[f"by_{n}"] = (
-                _or_zero(None, self.inputs[n]) if total is None else self._around.gradient(whole, n, total, raw)
+                _or_zero(None, self.inputs[n])
+                if total is None
+                else self._around.gradient(whole, n, total, raw)
             )
         return whole.code(results)
 
@@ -191,7 +193,9 @@ def _scaled_sum(
         if g is not None:
             part = whole.apply(lambda x: x[1:] * x[0], np.append(c, g.ravel()))
             both = part if found is None else np.append(found, part)
-            found = part if found is None else whole.apply(lambda x: x[: len(x) // 2] + x[len(x) // 2 :], both)
+            found = (
+                part if found is None else whole.apply(lambda x: x[: len(x) // 2] + x[len(x) // 2 :], both)
+            )
     return found
 
 
@@ -249,7 +253,9 @@ def home(
         return _of_code(what, robot, coordinates)
     if isinstance(what, Compiled):
         if what.robot is not robot:
-            raise ArgumentError(f"what: expected code of robot {robot.name!r}, got that of {what.robot.name!r}")
+            raise ArgumentError(
+                f"what: expected code of robot {robot.name!r}, got that of {what.robot.name!r}"
+            )
         return Home(*_described(what, _Around(coordinates, placed=_has_placements(what))))
     parts = _parts(what)
     options = {"nodes": tuple(nodes), "expressed": expressed, "parameters": tuple(parameters)}
@@ -329,7 +335,9 @@ def _of_code(what: HasCode, robot: Robot, coordinates: Coordinates) -> Home:
     def make() -> Code:
         whole = Joined()
         raw = {n: whole.input(n, prod(shape)) for n, shape in inputs.items()}
-        return whole.code(whole.add(code, {n: {**raw, **around.given(whole, raw)}.get(n, _NONE) for n in code.inputs}))
+        return whole.code(
+            whole.add(code, {n: {**raw, **around.given(whole, raw)}.get(n, _NONE) for n in code.inputs})
+        )
 
     base = HomeSource(lambda: code, code.identity(), str(getattr(what, "name", "code")))
     return Home(base if around.is_plain else base.made(around.name, make), inputs, results, varying)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from hinge.torch.extras import pytorch
 from hinge.torch.nodes import NODES, Node
 
+
 class Ways(NamedTuple):
     """Functions of a node and tensors."""
 
@@ -110,9 +111,7 @@ def pulled(
         like.new_zeros(home.results[n]) if w is None else w for n, w in zip(home.moving, moving, strict=True)
     ]
     found = dict(zip(by, apply(node.pull(by), [*tensors, *given]), strict=True))
-    return [
-        _summed(found[n], x) if n in found else None for n, x in zip(node.names, tensors, strict=True)
-    ]
+    return [_summed(found[n], x) if n in found else None for n, x in zip(node.names, tensors, strict=True)]
 
 
 def _summed(gradient: Any, x: Any) -> Any:
@@ -130,8 +129,7 @@ def pushed(node: Node, tensors: Sequence[Any], changes: Sequence[Any]) -> tuple[
 def in_front(node: Node, dims: Sequence[int | None], tensors: Sequence[Any]) -> list[Any]:
     """Return tensors with the dimension that is mapped over as the first of the leading ones."""
     ranks = [
-        x.dim() - len(shape) - (d is not None)
-        for x, shape, d in zip(tensors, node.shapes, dims, strict=True)
+        x.dim() - len(shape) - (d is not None) for x, shape, d in zip(tensors, node.shapes, dims, strict=True)
     ]
     most, found = max(ranks), list[Any]()
     for x, d, rank in zip(tensors, dims, ranks, strict=True):

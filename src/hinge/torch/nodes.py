@@ -16,7 +16,6 @@ from hinge.errors import ArgumentError
 from hinge.spatial import Array
 from hinge.torch.extras import pytorch
 
-
 #: Nodes by their numbers.
 NODES: WeakValueDictionary[int, Node] = WeakValueDictionary()
 _numbers = count()
