@@ -1,14 +1,14 @@
 """Configurations as arrays of numbers: changes of coordinates as changes in the tangent space, and back.
 
 Elsewhere q is an array of nq numbers, each of which has a derivative. A function of such arrays is
-q ↦ f(q / |q|) where q has quaternions; or, with a change dq of length nv beside q, dq ↦ f(q ⊕ dq). Derivatives
-of f are in the tangent space. N⁺ takes changes of numbers to displacements there, and its adjoint gradients
-back.
+q ↦ f(q / |q|) where q has quaternions; or, with a change dq of length nv beside q, dq ↦ f(q ⊕ dq).
+Derivatives of f are in the tangent space: changes of numbers become displacements there by N⁺, and gradients
+come back by its adjoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -72,7 +72,7 @@ class Coordinates:
             found[own] = whole.apply(_split(back, len(given)), np.append(given, weights[list(u.qd)]))
         return found
 
-    def _units(self, q: KnownBlock, dq: KnownBlock | None) -> Any:
+    def _units(self, q: KnownBlock, dq: KnownBlock | None) -> Iterator[tuple[Unit, KnownBlock, list[int]]]:
         """Yield joints, what their configuration is made of, and the places of what varies."""
         for u in units(self.robot):
             if u.type.nv:

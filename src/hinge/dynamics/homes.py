@@ -58,9 +58,13 @@ class HomeSource:
     def __init__(self, make: Callable[[], Code], identity: str | None, label: str) -> None:
         self._make, self.identity, self.label = make, identity, label
 
-    @cached_property
+    @property
     def code(self) -> Code:
         """The code, its inputs in the order of a call."""
+        return self._code
+
+    @cached_property
+    def _code(self) -> Code:
         return in_order(self._make())
 
     def made(self, how: str, make: Callable[[], Code]) -> HomeSource:
@@ -102,7 +106,7 @@ class Home:
         return self._home("push", names, inputs, {n: self.results[n] for n in self.moving})
 
     def pull(self, by: Sequence[str]) -> Home:
-        """Return gradients of Σ c · result by these inputs, by_<name>: it takes the inputs, and c_<result>."""
+        """Return gradients of Σ c · result by these inputs, by_<name>, given the inputs and c_<result>."""
         names = self._checked(by)
         inputs = {**self.inputs, **{f"c_{n}": self.results[n] for n in self.moving}}
         return self._home("pull", names, inputs, {f"by_{n}": self.inputs[n] for n in names})
@@ -137,42 +141,54 @@ class _OfVectors(Home):
         self._f, self._options, self._around = f, options, around
 
     def _code(self, mode: str, by: tuple[str, ...], inputs: Shapes) -> Code:
-        given, names = dict(self._f.given), tuple(n.removeprefix("d") if n == "dq" else n for n in by)
-        numbers = [n for n, e in given.items() if is_number(e)]
-        whole = Joined()
-        raw = {n: whole.input(n, prod(shape)) for n, shape in inputs.items()}
+        make = push_parts if mode == "push" else gradient_parts
         try:
-            parts = push_parts(given, names) if mode == "push" else gradient_parts(given, names)
+            parts = make(self._f.given, tuple(map(_letter, by)))
         except (ArgumentError, NotImplementedError):  # letters that are not differentiated
             return super()._code(mode, by, inputs)
-        more = {f"d_{m}": self._around.displaced(whole, n, raw) for n, m in zip(by, names, strict=True)}             if mode == "push" else {}  # fmt: skip
-        values = {**raw, **self._around.given(whole, raw), **more}
+        whole = Joined()
+        raw = {n: whole.input(n, prod(shape)) for n, shape in inputs.items()}
+        values = {**raw, **self._around.given(whole, raw)}
+        if mode == "push":
+            values |= {f"d_{_letter(n)}": self._around.displaced(whole, n, raw) for n in by}
         found: _Blocks = {}
         if parts.expressions:
             code = compiled(self._f.robot, parts, **self._options).code
             found = whole.add(code, {n: values.get(n, _NONE) for n in code.inputs})
         if mode == "push":
-            slopes = {r: {n: found.get(f"{r}_by_{n}") for n in names} for r in numbers}
-            shown = {r: _sum(whole, [(g, more[f"d_{n}"]) for n, g in slopes[r].items()]) for r in numbers}
-            shown |= {r: _or_zero(found.get(r), self.results[r]) for r in given if r not in numbers}
-            return whole.code({r: shown[r] for r in given})
-        results: _Blocks = {}
-        for n, m in zip(by, names, strict=True):
-            terms = [(found.get(f"{r}_by_{m}"), raw[f"c_{r}"]) for r in numbers]
-            total = _scaled_sum(whole, found.get(f"by_{m}"), terms)
-            results[f"by_{n}"] = (
-                _or_zero(None, self.inputs[n])
-                if total is None
-                else self._around.gradient(whole, n, total, raw)
-            )
-        return whole.code(results)
+            return whole.code(self._changes(whole, by, found, values))
+        return whole.code(self._gradients(whole, by, found, raw))
+
+    def _changes(self, whole: Joined, by: Sequence[str], found: _Blocks, values: _Blocks) -> _Blocks:
+        """Return the changes of results: those of numbers are gradients times directions."""
+        shown: _Blocks = {}
+        for r, e in self._f.given.items():
+            if is_number(e):
+                slopes = [(found.get(f"{r}_by_{n}"), values[f"d_{n}"]) for n in map(_letter, by)]
+                shown[r] = _sum(whole, slopes)
+            else:
+                shown[r] = found[r] if r in found else np.zeros(prod(self.results[r]), dtype=object)
+        return shown
+
+    def _gradients(self, whole: Joined, by: Sequence[str], found: _Blocks, raw: _Blocks) -> _Blocks:
+        """Return the gradients by inputs: those of numbers have one weight."""
+        numbers, shown = [r for r, e in self._f.given.items() if is_number(e)], dict[str, KnownBlock]()
+        for n in by:
+            terms = [(found.get(f"{r}_by_{_letter(n)}"), raw[f"c_{r}"]) for r in numbers]
+            total = _scaled_sum(whole, found.get(f"by_{_letter(n)}"), terms)
+            if total is None:
+                shown[f"by_{n}"] = np.zeros(prod(self.inputs[n]), dtype=object)
+            else:
+                shown[f"by_{n}"] = self._around.gradient(whole, n, total, raw)
+        return shown
+
+
+def _letter(name: str) -> str:
+    """Return what expressions are differentiated by where an input of this name varies."""
+    return "q" if name == "dq" else name
 
 
 _NONE = np.zeros(0, dtype=object)
-
-
-def _or_zero(x: KnownBlock | None, shape: tuple[int, ...]) -> KnownBlock:
-    return np.zeros(prod(shape), dtype=object) if x is None else x.ravel()
 
 
 def _sum(whole: Joined, pairs: Sequence[tuple[KnownBlock | None, KnownBlock]]) -> KnownBlock:
@@ -249,16 +265,16 @@ def home(
     """
     robot = checked_robot(robot)
     coordinates = Coordinates(robot, tangent=tangent)
-    if isinstance(what, HasCode) and not isinstance(what, Compiled):
-        return _of_code(what, robot, coordinates)
-    if isinstance(what, Compiled):
+    if isinstance(what, HasCode):
         if what.robot is not robot:
             raise ArgumentError(
                 f"what: expected code of robot {robot.name!r}, got that of {what.robot.name!r}"
             )
-        return Home(*_described(what, _Around(coordinates, placed=_has_placements(what))))
+        if isinstance(what, Compiled):
+            return Home(*_described(what, _Around(coordinates, placed=_has_placements(what))))
+        return _of_code(what, coordinates)
     parts = _parts(what)
-    options = {"nodes": tuple(nodes), "expressed": expressed, "parameters": tuple(parameters)}
+    options: dict[str, Any] = {"nodes": tuple(nodes), "expressed": expressed, "parameters": tuple(parameters)}
     f = compiled(robot, parts, **options)
     around = _Around(coordinates, placed=_has_placements(f))
     if _has_expressions(parts, f):
@@ -295,20 +311,9 @@ def _described(f: Compiled, around: _Around) -> tuple[HomeSource, Shapes, Shapes
     compilation = f.compilation()
     flat = {n: size for n, size in f.signature.inputs.items() if size or n == "q"}
     inputs = {n: (size,) if n == "q" else _shape(f, n, size) for n, size in flat.items()}
-    if around.coordinates.tangent:
-        inputs["dq"] = (f.robot.nv,)
-    varying = [n for n in inputs if n != closed.name and not (n == "q" and "dq" in inputs)]
-
-    def make() -> Code:
-        code, whole = compilation.code, Joined()
-        raw = {n: whole.input(n, prod(shape)) for n, shape in inputs.items()}
-        values = {**raw, **around.given(whole, raw)}
-        found = whole.add(code, {n: values.get(n, _NONE) for n in code.inputs})
-        return whole.code(found)
-
     base = HomeSource(lambda: compilation.code, compilation.identity, str(f))
-    source = base if around.is_plain else base.made(around.name, make)
-    return source, inputs, dict(f.result_shapes), varying
+    source, inputs, varying = _with_coordinates(base, inputs, around)
+    return source, inputs, f.result_shapes, varying
 
 
 def _shape(f: Compiled, name: str, size: int) -> tuple[int, ...]:
@@ -319,25 +324,32 @@ def _shape(f: Compiled, name: str, size: int) -> tuple[int, ...]:
     return shaped(np.empty(size), (x.range, One)).shape
 
 
-def _of_code(what: HasCode, robot: Robot, coordinates: Coordinates) -> Home:
+def _of_code(what: HasCode, coordinates: Coordinates) -> Home:
     """Return what has code of its own as a home."""
-    if what.robot is not robot:
-        raise ArgumentError(f"what: expected code of robot {robot.name!r}, got that of {what.robot.name!r}")
-    code, around = what.code, _Around(coordinates, placed=placements.name in what.code.inputs)
-    inputs = {n: (len(slots),) for n, slots in code.inputs.items() if slots or n == "q"}
+    code = what.code
+    inputs: dict[str, tuple[int, ...]] = {n: (len(s),) for n, s in code.inputs.items() if s or n == "q"}
     if placements.name in inputs:
-        inputs[placements.name] = (len(robot.bodies), 7)
-    if coordinates.tangent:
-        inputs["dq"] = (robot.nv,)
-    results = {r.name: r.values.shape for r in code.results}
-    varying = [n for n in inputs if not (n == "q" and "dq" in inputs)]
+        inputs[placements.name] = (len(what.robot.bodies), 7)
+    around = _Around(coordinates, placed=placements.name in inputs)
+    base = HomeSource(lambda: code, code.identity(), str(getattr(what, "name", "code")))
+    source, inputs, varying = _with_coordinates(base, inputs, around)
+    return Home(source, inputs, {r.name: r.values.shape for r in code.results}, varying)
+
+
+def _with_coordinates(
+    base: HomeSource, inputs: dict[str, tuple[int, ...]], around: _Around
+) -> tuple[HomeSource, dict[str, tuple[int, ...]], list[str]]:
+    """Return the source of code of the numbers of calls, its inputs, and what it varies with."""
+    if around.coordinates.tangent:
+        inputs = {**inputs, "dq": (around.coordinates.robot.nv,)}
+    varying = [n for n in inputs if n != closed.name and not (n == "q" and "dq" in inputs)]
+    if around.is_plain:
+        return base, inputs, varying
 
     def make() -> Code:
-        whole = Joined()
+        code, whole = base.code, Joined()
         raw = {n: whole.input(n, prod(shape)) for n, shape in inputs.items()}
-        return whole.code(
-            whole.add(code, {n: {**raw, **around.given(whole, raw)}.get(n, _NONE) for n in code.inputs})
-        )
+        values = {**raw, **around.given(whole, raw)}
+        return whole.code(whole.add(code, {n: values.get(n, _NONE) for n in code.inputs}))
 
-    base = HomeSource(lambda: code, code.identity(), str(getattr(what, "name", "code")))
-    return Home(base if around.is_plain else base.made(around.name, make), inputs, results, varying)
+    return base.made(around.name, make), inputs, varying

@@ -97,7 +97,9 @@ class _Grown:
         `loads` are the slots of the numbers, in order; parameters of the call `like` another come as
         ("param", k). Formulas with equal keys are traced once. What is zero, or passed on, is not computed.
         """
-        params = {("param", k): x for k, x in enumerate(() if like is None else like.params)}
+        params: dict[Hashable, float] = {
+            ("param", k): x for k, x in enumerate(() if like is None else like.params)
+        }
         known = self._traced.get(key)
         if known is None:
             self._traced[key] = known = _traced(formula, [*loads, *params])
@@ -148,7 +150,7 @@ class _Grown:
         if len(terms) < 2:
             return terms[0] if terms else 0.0
         signs = tuple(x.negative for x in terms)
-        loads = {k: x.index for k, x in enumerate(terms)}
+        loads: dict[Hashable, int] = {k: x.index for k, x in enumerate(terms)}
         return self.call(("sum", signs), lambda x: {0: _sum(x, list(enumerate(signs)))}, loads)[0]
 
     def code(self, results: Mapping[str, KnownBlock]) -> Code:
@@ -159,8 +161,8 @@ class _Grown:
         return whole.code(whole.add(found, given))
 
 
-#: A kernel, or None if nothing is computed, and by key the number of its output, a constant, or what is passed
-#: on with its sign.
+#: A kernel, or None if nothing is computed, and by key the number of its output, a constant, or what is
+#: passed on, with its sign.
 _Traced: TypeAlias = tuple[Kernel | None, Mapping[Hashable, "int | float | tuple[Hashable, bool]"]]
 
 
@@ -225,7 +227,8 @@ def _push_solve(whole: _Grown, c: DenseCall, rates: dict[int, Known]) -> None:
         return
     for i, k in np.ndindex(*right.shape):
         terms = [(a, x) for a, x in zip(by_matrix[i], c.result[:, k], strict=True)]
-        right[i, k] = whole.products(right[i, k], terms)
+        first: Any = right[i, k]
+        right[i, k] = whole.products(first, terms)
     _add_solve(whole, c, c.matrix, right, rates)
 
 
@@ -290,8 +293,8 @@ def _gradients(
     """Return the gradients by some loads of a call; the weights of its outputs are sums with these signs."""
     keys = [o.key for o in c.kernel.outputs]
     kernel = c.kernel.restricted([keys[k] for k, _ in signs])
-    names = dict(zip(c.kernel.inputs, [*[("x", k) for k in range(len(c.loads))],
-                                       *[("param", k) for k in range(len(c.params))]], strict=True))  # fmt: skip
+    sources = [*(("x", k) for k in range(len(c.loads))), *(("param", k) for k in range(len(c.params)))]
+    names = dict(zip(c.kernel.inputs, sources, strict=True))
     given: dict[Hashable, Any] = {key: x(names[key]) for key in kernel.inputs}
     for k, own in signs:
         given["weight", keys[k]] = _sum(x, [(("w", k, n), sign) for n, sign in enumerate(own)])

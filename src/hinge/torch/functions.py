@@ -30,7 +30,7 @@ class Function:
         self.robot = checked_robot(robot)
         self._torch, self._ways = pytorch(), ways()
         self._node = Node(home(what, robot, **options))
-        self.inputs, self.results = dict(self._node.home.inputs), dict(self._node.home.results)
+        self.inputs, self.results = _shown(self._node.home.inputs), dict(self._node.home.results)
         self._is_step, self._names = is_step, self._node.results
 
     def __repr__(self) -> str:
@@ -53,6 +53,8 @@ class Function:
         torch, device = self._torch, None
         if not _are_doubles(torch, tensors):
             tensors, device = self._converted(tensors)
+        if "dq" in self.inputs:
+            tensors = (tensors[0], *tensors[2:], tensors[1])  # as the program takes them
         apply = self._ways.operator if torch.compiler.is_compiling() else self._ways.apply
         found = apply(self._node, tensors)
         if device is not None:
@@ -105,17 +107,24 @@ class Function:
             )
         if x.dtype not in (torch.float64, torch.float32):
             raise ArgumentError(
-                f"{name}: expected float64 or float32, got {x.dtype}; {name}.double() or {name}.float() is one"
+                f"{name}: expected float64 or float32, got {x.dtype}; {name}.double() or {name}.float() is "
+                "one"
             )
         if x.layout is not torch.strided:
             raise ArgumentError(f"{name}: expected a dense tensor, got {x.layout}; {name}.to_dense() is one")
         return x
 
 
+def _shown(inputs: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """Return inputs in the order of a call: dq stands beside q."""
+    found = {n: inputs[n] for n in ("q", "dq") if n in inputs}
+    return {**found, **inputs}
+
+
 def _are_doubles(torch: Any, tensors: Sequence[Any]) -> bool:
     """Tell whether all are plain tensors of the CPU in double precision."""
     plain, double, dense = torch.Tensor, torch.float64, torch.strided
-    for x in tensors:
+    for x in tensors:  # noqa: SIM110 (quicker than all)
         if not (isinstance(x, plain) and x.dtype is double and x.is_cpu and x.layout is dense):
             return False
     return True
@@ -140,7 +149,7 @@ def function(
     or single precision, contiguous ones without a copy, and has gradients of any order, backward and forward,
     by all inputs. Derivatives by q are by its coordinates (nq), and its quaternions are normalised first.
 
-    With `tangent` it takes one more tensor dq (…, nv), the last, and is f(q ⊕ dq), along `hinge.integrate`:
+    With `tangent` it takes one more tensor after q, dq (…, nv), and is f(q ⊕ dq), along `hinge.integrate`:
     give zeros, and the gradient by dq is that by q in the tangent space.
     """
     options = {"nodes": tuple(nodes), "expressed": expressed, "parameters": tuple(parameters)}

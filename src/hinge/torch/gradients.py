@@ -34,7 +34,7 @@ def ways() -> Ways:
         if transforms():
             return transformed.apply(node, *tensors)
         if forward_ad._current_level < 0 and not (
-            torch.is_grad_enabled() and any([x.requires_grad for x in tensors])
+            torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
         ):
             return node.evaluate(tensors)
         return quick.apply(node, *tensors)
@@ -156,7 +156,7 @@ def _operator(torch: Any) -> Callable[[Node, Sequence[Any]], tuple[Any, ...]]:
         batch = torch.broadcast_shapes(*(x.shape[: x.dim() - len(shape)] for x, shape in pairs))
         return [tensors[0].new_empty((*batch, *shape)) for shape in node.home.results.values()]
 
-    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001 (names that torch gives)
         ctx.number = inputs[0]
         ctx.save_for_backward(*inputs[1])
 

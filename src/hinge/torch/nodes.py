@@ -103,11 +103,11 @@ class Node:
             raise ArgumentError(f"leading dimensions: expected shapes that broadcast, got {shown}") from None
         program = self.home.executable
         found = program(dict(zip(self.names, arrays, strict=True)))
-        shown: dict[str, Array] = {}
+        results: dict[str, Array] = {}
         for n, shape in self.home.results.items():
             batch = found[n].ndim - len(program.signature.results[n])
-            shown[n] = found[n].reshape((*found[n].shape[:batch], *shape))
-        return shown if len(shown) > 1 else shown[self.results[0]]
+            results[n] = found[n].reshape((*found[n].shape[:batch], *shape))
+        return results if len(results) > 1 else results[self.results[0]]
 
     def _misshapen(self, k: int, x: Array) -> ArgumentError:
         shape = ", ".join(map(str, self.shapes[k]))
