@@ -18,7 +18,7 @@ demo: $(VENV)/view.stamp
 test: $(VENV)/dev.stamp
 	HINGE_LEVEL=0 $(PYTEST) -m "not slow"
 
-test-all: $(VENV)/dev.stamp
+test-all: $(VENV)/homes.stamp
 	$(PYTEST)
 
 lint: $(VENV)/dev.stamp
@@ -67,6 +67,12 @@ $(VENV)/view.stamp: pyproject.toml | $(VENV)/bin/python
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	touch $(VENV)/view.stamp $(VENV)/docs.stamp $@
+
+# PyTorch for the CPU, some 0.2 GB; where it cannot be had its tests are skipped. TORCH= takes the usual index.
+TORCH ?= --index-url https://download.pytorch.org/whl/cpu
+$(VENV)/homes.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -c "import torch" 2>/dev/null || $(PIP) $(TORCH) torch || echo "no PyTorch: its tests are skipped"
+	touch $@
 
 $(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[view,docs]'

@@ -24,6 +24,7 @@ from benchmarks import (
     simulate,
     single,
     threads,
+    torch,
     verbs,
 )
 
@@ -48,6 +49,7 @@ QUESTIONS: dict[str, command.Question] = {
     "operations": operations.tables,
     "rollout": rollout.tables,
     "simulate": simulate.tables,
+    "torch": torch.tables,
     "verbs": verbs.tables,
 }
 
