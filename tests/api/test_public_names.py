@@ -41,6 +41,8 @@ HOMONYMS = {
     frozenset({"reference", "dynamics"}): None,
     frozenset({"algebra", "model"}): {"Body", "Joint"},
     frozenset({"algebra", "dynamics"}): {"derivative"},
+    frozenset({"casadi", "torch"}): {"function"},
+    frozenset({"sim", "torch"}): {"step"},
 }
 
 

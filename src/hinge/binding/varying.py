@@ -17,12 +17,9 @@ import numpy as np
 from hinge.binding.coordinates import velocity
 from hinge.binding.joint_code import transposed
 from hinge.kernels import Dual, duals, fresh_level, rates
-from hinge.model import Robot, Unit, units
-from hinge.model.joints import Free, JointType, VectorJoint
+from hinge.model import PLACEMENT, Robot, Unit, units
+from hinge.model.joints import JointType, VectorJoint
 from hinge.sweeps import Block, Joined, KnownBlock
-
-#: The type whose coordinates the placement of a joint is.
-_POSE = Free()
 
 
 class Coordinates:
@@ -82,7 +79,7 @@ class Coordinates:
 
 def placed(whole: Joined, placements: KnownBlock) -> KnownBlock:
     """Return placements (7 n) with quaternions of length one."""
-    rows = [whole.apply(_POSE.normalized, row) for row in placements.reshape(-1, 7)]
+    rows = [whole.apply(PLACEMENT.normalized, row) for row in placements.reshape(-1, 7)]
     return np.concatenate([*rows, placements[:0]])
 
 
@@ -122,8 +119,8 @@ def _displaced(u: Unit, given: Block, change: Block) -> Any:
 
 def _of_pose(given: Block, change: Block) -> Any:
     level = fresh_level()
-    there = _POSE.normalized(duals(given, change, level))
-    return _POSE.unrate(_values(there, level), rates(there, level))
+    there = PLACEMENT.normalized(duals(given, change, level))
+    return PLACEMENT.unrate(_values(there, level), rates(there, level))
 
 
 def _values(x: Block, level: int) -> Block:

@@ -39,6 +39,7 @@ from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
 from hinge.model.loops import Loop
 from hinge.model.moving_parts import Unit, release_loops, units, with_loops, without_loops
 from hinge.model.parameters import (
+    PLACEMENT,
     check_parameters,
     friction_parameters,
     placement_parameters,
@@ -81,6 +82,7 @@ from hinge.model.vectors import (
 
 __all__ = [
     "PARTS",
+    "PLACEMENT",
     "STANDARD_GRAVITY",
     "Body",
     "Box",
