@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -148,11 +149,22 @@ class _BlockProgram:
         sizes = np.array([*(self.binding.size(space, i) for i in range(self.count)), 0, 0])
         return np.stack([np.diag((np.arange(width) >= s).astype(float)) for s in sizes])
 
+    def crossed(self, x: Leaf) -> np.ndarray[Any, Any]:
+        """Return a cross product as a table: its block is Σ table[:, :, k] x[k], the same at all bodies."""
+        width, body = self.width(Body), int(self.kinds[0][0])
+        site, size = self.binding.site(body, self.binding.constants(body)), self.binding.size(Body, body)
+        hinge = site.hinge(np.zeros(len(self.binding.coordinates(body))))
+        found = np.zeros((width, width, width))
+        for k in range(6):
+            unit = np.eye(size)[k].astype(object)
+            found[:6, :6, k] = site.formula(x, hinge, [unit])[:6, :6].astype(float)
+        return found
+
     def traced(self, k: int, formula: Callable[[Any, Block, list[Block]], Any], sizes: Sequence[tuple[int, ...]]) -> tuple[Kernel, tuple[int, ...]]:
         """Return a formula of site, hinge and other blocks at bodies of a kind as a kernel, and its shape."""
         graph, numbers, body = Graph(), self.numbers[k], int(self.kinds[k][0])
         given = [
-            float(column[0]) if np.ptp(column) == 0.0 else graph.input(("number", n))
+            float(column[0]) if not np.ptp(column) and abs(column[0]) in (0.0, 1.0) else graph.input(("number", n))
             for n, column in enumerate(numbers.T)
         ]
         site = self.binding.site(body, given)
@@ -192,35 +204,51 @@ class _Run:
 
     # Formulas, by kinds.
 
-    def _formula(self, formula: Any, others: Sequence[tuple[Any, Sequence[Space]]], shape: tuple[int, ...]) -> Any:
-        """Return the blocks of a formula at all bodies; `others` are blocks that it takes, with their spaces."""
+    def _formula(
+        self, formula: Any, others: Sequence[tuple[Any, Sequence[Space]]], shape: tuple[int, ...]
+    ) -> Any:
+        """Return the blocks of a formula at all bodies; `others` are blocks that it takes, with their spaces.
+
+        Kinds whose formula is the same code run it together.
+        """
         jnp = self.jnp
-        found = jnp.zeros((self.of.count, *shape), self.dtype)
+        alike: dict[Hashable, list[tuple[int, Kernel]]] = {}
         for k, own in enumerate(self.of.kinds):
-            body = int(own[0])
-            sizes = [tuple(self.of.binding.size(s, body) for s in spaces) for _, spaces in others]
+            sizes = [tuple(self.of.binding.size(s, int(own[0])) for s in spaces) for _, spaces in others]
             kernel, cut = self.of.traced(k, formula, sizes)
-            values = self._evaluated(kernel, k, [x for x, _ in others], sizes)
-            if values:
-                block = jnp.stack([jnp.broadcast_to(jnp.asarray(x, self.dtype), (len(own),)) for x in values], -1)
-                where = (own[:, None], np.arange(cut[0])[None]) if len(cut) == 1 else (own[:, None, None], np.arange(cut[0])[None, :, None], np.arange(cut[1])[None, None])
-                found = found.at[where].set(block.reshape(len(own), *cut))
+            sources = tuple(name if isinstance(name, str) else (name[1], n) for name, n in kernel.inputs)  # type: ignore[misc]
+            code = replace(kernel, inputs=tuple(range(len(kernel.inputs))))
+            alike.setdefault((code, cut, sources, tuple(sizes)), []).append((k, kernel))
+        found = jnp.zeros((self.of.count, *shape), self.dtype)
+        for (code, cut, sources, sizes), kinds in alike.items():  # type: ignore[misc]
+            bodies = np.concatenate([self.of.kinds[k] for k, _ in kinds])
+            places = [np.concatenate([self._places(k, kernel.inputs[n]) for k, kernel in kinds]) for n in range(len(sources))]
+            taken = [self._taken(source, at, [x for x, _ in others], sizes) for source, at in zip(sources, places, strict=True)]
+            values = code.runner(_operation)(taken)
+            if values and len(bodies):
+                block = jnp.stack([jnp.broadcast_to(jnp.asarray(x, self.dtype), (len(bodies),)) for x in values], -1)
+                whole = jnp.zeros((len(bodies), *shape), self.dtype)
+                whole = whole.at[(slice(None), *(slice(n) for n in cut))].set(block.reshape(len(bodies), *cut))
+                found = found.at[bodies].set(whole)
         return found
 
-    def _evaluated(self, kernel: Kernel, k: int, others: Sequence[Any], sizes: Sequence[tuple[int, ...]]) -> list[Any]:
-        own, numbers = self.of.kinds[k], self.of.numbers[k]
-        places = np.array([list(self.of.binding.coordinates(i)) for i in own.tolist()], dtype=int)
+    def _places(self, k: int, key: Any) -> np.ndarray[Any, Any]:
+        """Return where an input of a kernel is for each body of a kind: its numbers, or places of them."""
+        own, (name, n) = self.of.kinds[k], key
+        if name == "number":
+            return self.of.numbers[k][:, n]
+        if name == "q":
+            return np.array([self.of.binding.coordinates(i)[n] for i in own.tolist()])
+        return own
 
-        def value(key: Any) -> Any:
-            name, n = key
-            if name == "number":
-                return self.jnp.asarray(numbers[:, n], self.dtype)
-            if name == "q":
-                return self.given["q"][places[:, n]]
-            at = np.unravel_index(n, sizes[name[1]])
-            return others[name[1]][(own, *at)]
-
-        return kernel.runner(_operation)([value(key) for key in kernel.inputs])
+    def _taken(self, source: Any, at: np.ndarray[Any, Any], others: Sequence[Any], sizes: Any) -> Any:
+        """Return an input for each body."""
+        if source == "number":
+            return self.jnp.asarray(at, self.dtype)
+        if source == "q":
+            return self.given["q"][at]
+        which, n = source
+        return others[which][(at, *np.unravel_index(n, sizes[which]))]
 
     # Sweeps.
 
@@ -239,6 +267,9 @@ class _Run:
         if s.value is not None:
             return _Lanes(self, self._all, self._edge).value(s.value)
         lanes, target = _Lanes(self, self._all, self._edge), s.target
+        if target.origin is not None and target.origin.kind in ("ad", "bar"):
+            (x,) = map(lanes.value, s.needs)
+            return self.jnp.einsum("ijk,wk->wij", self.jnp.asarray(self.of.crossed(target), self.dtype), x)
         others = [(lanes.value(n), _spaces(n)) for n in s.needs]
         shape = tuple(self.of.width(x) for x in _spaces(target))
         return self._formula(lambda site, hinge, blocks: site.formula(target, hinge, blocks), others, shape)
