@@ -1,73 +1,114 @@
 """Programs of sweeps as functions of JAX: statements on blocks of all bodies, for backends without our code.
 
-Scalars are never lowered to XLA: it would compile for minutes. A statement without a recursion is evaluated at all
-bodies at once, with blocks padded to the widest. Statements that depend on each other along the tree are one
-`lax.scan` over its levels, each as wide as the widest level: E x and E X Eᵀ are added up at the parents, Eᵀ x is
-gathered from them. Formulas, such as bias forces, are traced once for each kind of body, and run on all of a kind.
+Scalars are never lowered to XLA: it would compile for minutes. A statement without a recursion is evaluated
+at all bodies at once, with blocks padded to the widest. Statements that depend on each other along the tree
+are one `lax.scan` over its levels, each as wide as the widest level: E x and E X Eᵀ are added up at the
+parents, Eᵀ x is gathered from them. Formulas, such as bias forces, are traced once for each kind of body;
+kinds whose code is the same run it together.
 
 What is differentiated is not the program: changes and gradients are programs of their own, D x and Dᵀ c.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from hinge.algebra import (
-    E0,
-    Adjoint,
     Body,
-    E,
-    Expr,
-    Identity,
-    Inverse,
     Joint,
     Leaf,
     One,
-    Product,
-    Root,
     Space,
-    Sum,
-    World,
-    Zero,
-    leaves,
-    product,
 )
-from hinge.dynamics import Compiled
+from hinge.binding import Expressed
+from hinge.dynamics import Compiled, Parts, compiled, expression, gradient_parts
+from hinge.jax.block_run import BlockRun
+from hinge.jax.charts import Chart
 from hinge.jax.extras import jax
-from hinge.kernels import OPS, Graph, Kernel, finish
+from hinge.kernels import Graph, Kernel, finish
+from hinge.model import Robot, checked_robot
+from hinge.pipeline import named
 from hinge.sweeps import (
     Block,
-    Direction,
     Pass,
     ScalarOutput,
-    Statement,
     VectorOutput,
-    edges,
     has_blocks_at_bodies,
-    is_congruence,
-    operand,
-    unit_block,
 )
 
-#: Blocks of all bodies by what they are the value of: (n, rows), or (n, rows, columns).
-Env = dict[Expr, Any]
-#: The block of E at each body, and what makes padded blocks invertible.
-_STEP, _WORLD = E, -1
+_WORLD = -1
 
 
 def block_function(f: Compiled) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
     """Return compiled vectors and numbers as a function of flat arrays (n,) of one state, by name.
 
-    `jax.jit` compiles it, `jax.vmap` is for batches. What has no blocks by bodies is refused by name: matrices,
-    closures, parameters of the model, letters of the user's own that are operators.
+    `jax.jit` compiles it, `jax.vmap` is for batches. What has no blocks by bodies is refused by name:
+    matrices, closures, parameters of the model, letters of the user's own that are operators.
     """
     return _BlockProgram(f)
+
+
+def blocks(
+    what: Any, robot: Robot, *, nodes: Sequence[str] = (), expressed: Expressed = "body"
+) -> Callable[..., dict[str, Any]]:
+    """Return vectors and numbers of a tree as a function of JAX of blocks: f(q, *arrays), a dict by name.
+
+    Leading dimensions are batches, and arrays broadcast. Reverse mode is a program of its own, by all arrays; by
+    q in its coordinates, of q ↦ f(q / |q|).
+    """
+    from_home = what if isinstance(what, str) else named(what)
+    options: dict[str, Any] = {"nodes": tuple(nodes), "expressed": expressed}
+    parts = expression(from_home) if isinstance(from_home, str) else Parts(dict(from_home))
+    f = compiled(checked_robot(robot), parts, **options)
+    value, names, chart = block_function(f), ("q", *f.vectors), Chart.of(f.robot, "q")
+    jnp = jax().numpy
+
+    def one(arrays: Mapping[str, Any]) -> dict[str, Any]:
+        q = arrays["q"] if chart is None else chart.normalized(arrays["q"])
+        return value({**arrays, "q": q})
+
+    @cache
+    def pull() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        given = compiled(f.robot, gradient_parts(dict(f.given), names), **options)
+        return block_function(given)
+
+    def back(arrays: Mapping[str, Any], weights: Mapping[str, Any]) -> dict[str, Any]:
+        raw = arrays["q"]
+        q = raw if chart is None else chart.normalized(raw)
+        found = pull()({**arrays, "q": q, **{f"c_{n}": c for n, c in weights.items()}})
+        total = {}
+        for n in names:
+            parts = [c * found[f"{r}_by_{n}"] for r, c in weights.items() if f"{r}_by_{n}" in found]
+            parts += [found[f"by_{n}"]] if f"by_{n}" in found else []
+            total[n] = sum(parts[1:], parts[0]) if parts else jnp.zeros(arrays[n].shape, raw.dtype)
+        if chart is not None:
+            _, project = jax().jax.vjp(chart.normalized, raw)
+            (total["q"],) = project(chart.to_coordinates(q, total["q"]))
+        return total
+
+    differentiable = jax().jax.custom_vjp(one)
+    differentiable.defvjp(lambda arrays: (one(arrays), arrays), lambda arrays, c: (back(arrays, c),))
+
+    def call(*arrays: Any) -> dict[str, Any]:
+        if len(arrays) != len(names):
+            raise TypeError(f"expected the arrays {', '.join(names)}, got {len(arrays)}")
+        given = [jnp.asarray(x) for x in arrays]
+        dtype = jnp.result_type(*given)
+        batch = jnp.broadcast_shapes(*(x.shape[:-1] for x in given))
+        wide = {
+            n: jnp.broadcast_to(x.astype(dtype), (*batch, x.shape[-1]))
+            for n, x in zip(names, given, strict=True)
+        }
+        run: Callable[..., Any] = differentiable
+        for _ in batch:
+            run = jax().jax.vmap(run)
+        return run(wide)
+
+    return call
 
 
 class _BlockProgram:
@@ -86,14 +127,14 @@ class _BlockProgram:
         missing += ["results that are formulas"] if has_readout else []
         if missing:
             raise NotImplementedError(
-                f"{self.name}: {', '.join(dict.fromkeys(missing))} are not supported as blocks of XLA; give vectors of "
-                "trees, such as forward_dynamics, or backend='native'"
+                f"{self.name}: {', '.join(dict.fromkeys(missing))} are not supported as blocks of XLA; give "
+                "vectors of trees, such as forward_dynamics, or backend='native'"
             )
 
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return results by name, flat."""
         dtype = jax().numpy.asarray(given["q"]).dtype
-        run = _Run(self, {n: jax().numpy.asarray(x, dtype) for n, x in given.items()}, dtype)
+        run = BlockRun(self, {n: jax().numpy.asarray(x, dtype) for n, x in given.items()}, dtype)
         for stage in self.program.passes:
             run.sweep(stage)
         return {o.name: run.output(o) for o in self.program.outputs}
@@ -160,11 +201,15 @@ class _BlockProgram:
             found[:6, :6, k] = site.formula(x, hinge, [unit])[:6, :6].astype(float)
         return found
 
-    def traced(self, k: int, formula: Callable[[Any, Block, list[Block]], Any], sizes: Sequence[tuple[int, ...]]) -> tuple[Kernel, tuple[int, ...]]:
+    def traced(
+        self, k: int, formula: Callable[[Any, Block, list[Block]], Any], sizes: Sequence[tuple[int, ...]]
+    ) -> tuple[Kernel, tuple[int, ...]]:
         """Return a formula of site, hinge and other blocks at bodies of a kind as a kernel, and its shape."""
         graph, numbers, body = Graph(), self.numbers[k], int(self.kinds[k][0])
         given = [
-            float(column[0]) if not np.ptp(column) and abs(column[0]) in (0.0, 1.0) else graph.input(("number", n))
+            float(column[0])
+            if not np.ptp(column) and abs(column[0]) in (0.0, 1.0)
+            else graph.input(("number", n))
             for n, column in enumerate(numbers.T)
         ]
         site = self.binding.site(body, given)
@@ -177,350 +222,4 @@ class _BlockProgram:
 def _inputs(graph: Graph, name: Hashable, shape: tuple[int, ...]) -> Block:
     found = np.empty(shape, dtype=object)
     found.flat[:] = [graph.input((name, n)) for n in range(found.size)]
-    return found
-
-
-class _Run:
-    """The evaluation of a program for one state."""
-
-    def __init__(self, of: _BlockProgram, given: Mapping[str, Any], dtype: Any) -> None:
-        self.of, self.given, self.dtype, self.env = of, given, dtype, Env()
-        self.jnp, binding = jax().numpy, of.binding
-        self.padded: dict[Space, Any] = {}
-        for x in of.program.inputs:
-            known = binding.known(x)
-            flat = self.jnp.asarray(known or (), dtype) if known is not None or not binding.length(x.range) else given[x.name]
-            if has_blocks_at_bodies(x.range):
-                self.env[x] = self._spread(flat, of.places(x.range))
-            else:
-                self.env[x] = self._spread(flat, np.array(list(binding.positions(x.range, _WORLD))))
-        width = of.width(Body)
-        self.env[_STEP] = self._formula(lambda site, hinge, _: site.step(hinge).to_parent(unit_block(site.size)), (), (width, width))
-
-    def _spread(self, flat: Any, places: np.ndarray[Any, Any]) -> Any:
-        """Return entries of a vector at places, zero where there is none."""
-        longer = self.jnp.concatenate([flat, self.jnp.zeros(1, self.dtype)])
-        return longer[np.where(places < 0, len(flat), places)]
-
-    # Formulas, by kinds.
-
-    def _formula(
-        self, formula: Any, others: Sequence[tuple[Any, Sequence[Space]]], shape: tuple[int, ...]
-    ) -> Any:
-        """Return the blocks of a formula at all bodies; `others` are blocks that it takes, with their spaces.
-
-        Kinds whose formula is the same code run it together.
-        """
-        jnp = self.jnp
-        alike: dict[Hashable, list[tuple[int, Kernel]]] = {}
-        for k, own in enumerate(self.of.kinds):
-            sizes = [tuple(self.of.binding.size(s, int(own[0])) for s in spaces) for _, spaces in others]
-            kernel, cut = self.of.traced(k, formula, sizes)
-            sources = tuple(name if isinstance(name, str) else (name[1], n) for name, n in kernel.inputs)  # type: ignore[misc]
-            code = replace(kernel, inputs=tuple(range(len(kernel.inputs))))
-            alike.setdefault((code, cut, sources, tuple(sizes)), []).append((k, kernel))
-        found = jnp.zeros((self.of.count, *shape), self.dtype)
-        for (code, cut, sources, sizes), kinds in alike.items():  # type: ignore[misc]
-            bodies = np.concatenate([self.of.kinds[k] for k, _ in kinds])
-            places = [np.concatenate([self._places(k, kernel.inputs[n]) for k, kernel in kinds]) for n in range(len(sources))]
-            taken = [self._taken(source, at, [x for x, _ in others], sizes) for source, at in zip(sources, places, strict=True)]
-            values = code.runner(_operation)(taken)
-            if values and len(bodies):
-                block = jnp.stack([jnp.broadcast_to(jnp.asarray(x, self.dtype), (len(bodies),)) for x in values], -1)
-                whole = jnp.zeros((len(bodies), *shape), self.dtype)
-                whole = whole.at[(slice(None), *(slice(n) for n in cut))].set(block.reshape(len(bodies), *cut))
-                found = found.at[bodies].set(whole)
-        return found
-
-    def _places(self, k: int, key: Any) -> np.ndarray[Any, Any]:
-        """Return where an input of a kernel is for each body of a kind: its numbers, or places of them."""
-        own, (name, n) = self.of.kinds[k], key
-        if name == "number":
-            return self.of.numbers[k][:, n]
-        if name == "q":
-            return np.array([self.of.binding.coordinates(i)[n] for i in own.tolist()])
-        return own
-
-    def _taken(self, source: Any, at: np.ndarray[Any, Any], others: Sequence[Any], sizes: Any) -> Any:
-        """Return an input for each body."""
-        if source == "number":
-            return self.jnp.asarray(at, self.dtype)
-        if source == "q":
-            return self.given["q"][at]
-        which, n = source
-        return others[which][(at, *np.unravel_index(n, sizes[which]))]
-
-    # Sweeps.
-
-    def sweep(self, stage: Pass) -> None:
-        """Evaluate the statements of a pass, those that depend on each other together."""
-        for group in _groups(stage.statements):
-            inside = {s.target for s in group}
-            recursive = [x for s in group for e in s.expressions for x in edges(e) if inside & leaves(x)]
-            if recursive:
-                self._scan(group, list(dict.fromkeys(recursive)), stage.direction)
-            else:
-                (s,) = group
-                self.env[s.target] = self._at_all(s)
-
-    def _at_all(self, s: Statement) -> Any:
-        if s.value is not None:
-            return _Lanes(self, self._all, self._edge).value(s.value)
-        lanes, target = _Lanes(self, self._all, self._edge), s.target
-        if target.origin is not None and target.origin.kind in ("ad", "bar"):
-            (x,) = map(lanes.value, s.needs)
-            return self.jnp.einsum("ijk,wk->wij", self.jnp.asarray(self.of.crossed(target), self.dtype), x)
-        others = [(lanes.value(n), _spaces(n)) for n in s.needs]
-        shape = tuple(self.of.width(x) for x in _spaces(target))
-        return self._formula(lambda site, hinge, blocks: site.formula(target, hinge, blocks), others, shape)
-
-    def _all(self, x: Leaf) -> Any:
-        """Return a letter at all bodies, from the model if no statement made it."""
-        if x not in self.env:
-            shape = tuple(self.of.width(s) for s in _spaces(x))
-
-            def given(site: Any, hinge: Block, _: Any) -> Any:
-                found = site.value(x, hinge)
-                if found is None:
-                    raise NotImplementedError(f"{x}: is not supported as blocks of XLA; give backend='native'")
-                return found
-
-            self.env[x] = self._formula(given, (), shape)
-        return self.env[x]
-
-    def pads(self, space: Space) -> Any:
-        """Return what makes padded blocks of a space invertible."""
-        if space not in self.padded:
-            self.padded[space] = self.jnp.asarray(self.of.padding(space), self.dtype)
-        return self.padded[space]
-
-    def _edge(self, e: Product) -> Any:
-        """Return an edge at all bodies, of values that are known at all."""
-        first, x = e.factors[0], operand(e)
-        step, parents = self.env[_STEP], np.array(self.of.binding.tree.parents)
-        if first is E0.T or first is E.T:
-            hangs = parents < 0
-            if first is E0.T:
-                above = self.env[x] if isinstance(x, Leaf) and x.range is World else _refused(e)
-                above = self.jnp.where(hangs[:, None], self.jnp.broadcast_to(above, (len(parents), *above.shape)), 0.0)
-            else:
-                value = _Lanes(self, self._all, self._edge).value(x)
-                longer = self.jnp.concatenate([value, self.jnp.zeros((1, *value.shape[1:]), self.dtype)])
-                above = longer[np.where(hangs, len(parents), parents)]
-            return _down(step, above, is_congruence(e))
-        if first is not E:
-            _refused(e)
-        up = _up(step, _Lanes(self, self._all, self._edge).value(x), is_congruence(e))
-        longer = self.jnp.zeros((len(parents) + 1, *up.shape[1:]), self.dtype)
-        return longer.at[np.where(parents < 0, len(parents), parents)].add(up)[:-1]
-
-    def _scan(self, group: Sequence[Statement], recursive: Sequence[Product], direction: Direction) -> None:
-        """Evaluate statements level by level."""
-        jnp, inside = self.jnp, {s.target for s in group}
-        for s in group:
-            if s.value is None:
-                raise NotImplementedError(f"{s.target}: a formula in a recursion is not supported as blocks of XLA")
-        here, above = self.of.levels
-        gathers = direction is Direction.GATHER
-        if gathers:
-            here, above = here[::-1], above[::-1]
-        fixed = self._around(group, inside, recursive)
-        rows = self.of.count + 2
-        shapes = {s.target: tuple(self.of.width(x) for x in _spaces(s.target)) for s in group}
-        kept: list[Any] = list(recursive) if gathers else [s.target for s in group]
-        start = [jnp.zeros((rows, *(self._edge_shape(x) if gathers else shapes[x])), self.dtype) for x in kept]
-        longer = {x: jnp.concatenate([v, jnp.zeros((2, *v.shape[1:]), self.dtype)]) for x, v in fixed.items()}
-
-        def level(carry: Any, at: Any) -> Any:
-            now, up, given = at
-            own, past, made = dict(zip(longer, given, strict=True)), dict(zip(kept, carry, strict=True)), Env()
-
-            def read(x: Leaf) -> Any:
-                return made[x] if x in made else own[x]
-
-            def edge(e: Product) -> Any:
-                if e not in recursive:
-                    return own[e]
-                if gathers:
-                    return past[e][now]
-                return _down(own[_STEP], past[operand(e)][up], is_congruence(e))
-
-            lanes = _Lanes(self, read, edge, now)
-            for s in group:
-                assert s.value is not None
-                made[s.target] = lanes.value(s.value)
-            if gathers:
-                after = [past[e].at[up].add(_up(own[_STEP], lanes.value(operand(e)), is_congruence(e))) for e in recursive]
-            else:
-                after = [past[x].at[now].set(made[x]) for x in kept]
-            return after, [made[s.target] for s in group]
-
-        given = [v[here] for v in longer.values()]
-        _, found = jax().jax.lax.scan(level, start, (jnp.asarray(here), jnp.asarray(above), given))
-        for s, v in zip(group, found, strict=True):
-            whole = jnp.zeros((rows, *v.shape[2:]), self.dtype)
-            self.env[s.target] = whole.at[here.ravel()].set(v.reshape(-1, *v.shape[2:]))[: self.of.count]
-
-    def _around(self, group: Sequence[Statement], inside: set[Leaf], recursive: Sequence[Product]) -> Env:
-        """Return what statements of a recursion read that is known before it."""
-        found: Env = {_STEP: self.env[_STEP]}
-        for s in group:
-            for e in s.expressions:
-                for x in edges(e):
-                    if x not in recursive:
-                        found[x] = self._edge(x)
-                for x in _read(e, recursive):
-                    if x not in inside:
-                        found[x] = self._all(x)
-        return found
-
-    def _edge_shape(self, e: Expr) -> tuple[int, ...]:
-        width = self.of.width(Body)
-        return (width, width) if is_congruence(e) or e.domain is not One else (width,)  # type: ignore[arg-type]
-
-    # Results.
-
-    def output(self, o: Any) -> Any:
-        """Return a result as a flat vector, or a number."""
-        if isinstance(o, VectorOutput):
-            space = o.variable.range
-            if not has_blocks_at_bodies(space):
-                raise NotImplementedError(f"{o.name}: vectors of {space} are not supported as blocks of XLA")
-            places, size = self.of.places(space), self.of.binding.length(space)
-            blocks = self._all(o.variable)
-            longer = self.jnp.zeros(size + 1, self.dtype)
-            return longer.at[np.where(places < 0, size, places)].set(blocks)[:size]
-        total = self.jnp.zeros((), self.dtype)
-        for c, x, y in o.products:
-            total = total + c * (self._all(x) * self._all(y)).sum()
-        for c, x in o.determinants:
-            total = total + c * self.jnp.linalg.slogdet(self._all(x) + self.pads(x.range)[: self.of.count])[1].sum()
-        return total
-
-
-class _Lanes:
-    """Expressions on blocks of several bodies at once."""
-
-    def __init__(self, run: _Run, read: Callable[[Leaf], Any], edge: Callable[[Product], Any], at: Any = None) -> None:
-        self.run, self.read, self.edge, self.at = run, read, edge, at
-        self.jnp, self._memo = run.jnp, Env()
-
-    def value(self, e: Expr) -> Any:
-        """Return the blocks of an expression; each is evaluated once, after what it is made of."""
-        if not isinstance(e, Leaf) and e in self._memo:
-            return self._memo[e]
-        found = self._value(e)
-        self._memo[e] = found
-        return found
-
-    def _value(self, e: Expr) -> Any:
-        match e:
-            case Leaf():
-                return self.read(e)
-            case Adjoint():
-                return self.jnp.swapaxes(self.read(e.leaf), -1, -2)
-            case Sum():
-                terms = [self.value(t) if c == 1 else float(c) * self.value(t) for c, t in e.terms]
-                return sum(terms[1:], terms[0])
-            case Product() if e.factors[0] in (E, E0, E.T, E0.T):
-                return self.edge(e)
-            case Product():
-                left, right = self.value(e.factors[0]), self.value(product(*e.factors[1:]))
-                vector = right.ndim < left.ndim
-                return self.jnp.einsum("wij,wj->wi" if vector else "wij,wjk->wik", left, right)
-            case Inverse():
-                return self._inverse(self._regular(e.argument))
-            case Root():
-                return self.jnp.linalg.cholesky(self._regular(e.argument))
-            case Identity():
-                return self.jnp.eye(self.run.of.width(e.range), dtype=self.run.dtype)[None]
-            case Zero():
-                return self.jnp.zeros((1, *(self.run.of.width(s) for s in _spaces(e))), self.run.dtype)
-            case _:
-                raise NotImplementedError(f"{e}: is not supported as blocks of XLA; give backend='native'")
-
-    def _regular(self, e: Expr) -> Any:
-        """Return blocks with ones beside them on their diagonals."""
-        pads = self.run.pads(e.range)
-        return self.value(e) + (pads[: self.run.of.count] if self.at is None else pads[self.at])
-
-    def _inverse(self, x: Any) -> Any:
-        return 1.0 / x if x.shape[-1] == 1 else self.jnp.linalg.inv(x)
-
-
-def _up(step: Any, x: Any, both: bool) -> Any:
-    """Return E x, or E X Eᵀ."""
-    jnp = jax().numpy
-    if both:
-        return jnp.einsum("wij,wjk,wlk->wil", step, x, step)
-    return jnp.einsum("wij,wj->wi" if x.ndim == 2 else "wij,wjk->wik", step, x)
-
-
-def _down(step: Any, x: Any, both: bool) -> Any:
-    """Return Eᵀ x, or Eᵀ X E."""
-    return _up(jax().numpy.swapaxes(step, -1, -2), x, both)
-
-
-def _spaces(e: Expr) -> tuple[Space, ...]:
-    return (e.range,) if e.domain is One else (e.range, e.domain)
-
-
-def _read(e: Expr, recursive: Sequence[Product]) -> Iterable[Leaf]:
-    """Return the letters that are read at a body itself, those under its own recursions among them."""
-    if isinstance(e, Product) and e.factors[0] in (E, E0, E.T, E0.T):
-        return _read(operand(e), recursive) if e in recursive else ()
-    if isinstance(e, Leaf):
-        return (e,)
-    parts: Iterable[Expr]
-    match e:
-        case Adjoint():
-            parts = (e.leaf,)
-        case Sum():
-            parts = [t for _, t in e.terms]
-        case Product():
-            parts = [e.factors[0], product(*e.factors[1:])]
-        case Inverse() | Root():
-            parts = (e.argument,)
-        case _:
-            parts = ()
-    return [x for part in parts for x in _read(part, recursive)]
-
-
-def _groups(statements: Sequence[Statement]) -> list[list[Statement]]:
-    """Return statements in groups that depend on each other, each after what it needs."""
-    needs = {s.target: {x for e in s.expressions for x in leaves(e)} for s in statements}
-    reach = {x: {y for y in needs[x] if y in needs} for x in needs}
-    changed = True
-    while changed:
-        changed = False
-        for x, own in reach.items():
-            more = own.union(*(reach[y] for y in own))
-            changed |= len(more) > len(own)
-            reach[x] = more
-    groups: list[list[Statement]] = []
-    placed: set[Leaf] = set()
-    left = list(statements)
-    while left:
-        first = next(s for s in left if all(y in placed or s.target in reach[y] for y in reach[s.target]))
-        group = [s for s in left if s is first or (s.target in reach[first.target] and first.target in reach[s.target])]
-        groups.append(group)
-        placed |= {s.target for s in group}
-        left = [s for s in left if s not in group]
-    return groups
-
-
-def _refused(e: Expr) -> Any:
-    raise NotImplementedError(f"{e}: is not supported as blocks of XLA; give backend='native'")
-
-
-def _operation(name: str) -> Callable[..., Any]:
-    """Return what an operation of kernels is in JAX."""
-    if OPS[name].symbol:
-        return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}[OPS[name].symbol]
-    jnp = jax().numpy
-    if name == "choose":
-        return lambda x, y, a, b: jnp.where(x < y, a, b)
-    found = getattr(jnp, {"max": "maximum"}.get(name, name), None)
-    if found is None:
-        raise NotImplementedError(f"the operation {name!r} is not supported as blocks of XLA; give backend='native'")
     return found
