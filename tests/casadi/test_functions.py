@@ -12,26 +12,13 @@ import hinge
 import hinge.casadi as homes
 from hinge.algebra import H, M, phi, qd
 from hinge.errors import ArgumentError, MissingExtraError
-from hinge.model.joints import JOINT_TYPES
 from hinge.targets import TARGETS
 from tests.dynamics.zoo import REAL
 from tests.export.test_casadi_interface import by_coordinates
-from tests.sweeps.models import every_joint_type
+from tests.sweeps.models import every_joint_type, without_rolling
 from tests.tiers import daily
 
 ca = pytest.importorskip("casadi")
-
-
-def without_rolling():
-    """Return a robot with every joint that has ⊕ by a formula."""
-    builder, inertia = hinge.Builder("chain"), hinge.Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.eye(3))
-    parent = None
-    for kind, make in JOINT_TYPES.items():
-        if kind in ("rolling_ball", "wheeled"):
-            continue
-        builder.body(kind, parent=parent, joint=make(), inertia=inertia)
-        parent = kind
-    return builder.build()
 
 
 ROBOTS = {
