@@ -9,6 +9,8 @@ jax = pytest.importorskip("jax")
 
 @pytest.fixture(autouse=True)
 def double_precision():
-    jax.config.update("jax_enable_x64", True)  # a context would not reach callbacks, which have threads of their own
+    jax.config.update(
+        "jax_enable_x64", True
+    )  # a context would not reach callbacks, which have threads of their own
     yield
     jax.config.update("jax_enable_x64", False)

@@ -14,7 +14,14 @@ def small():
     """Return a free body, a ball joint and a hinge."""
     b, inertia = hinge.Builder("small"), hinge.Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.eye(3))
     b.body("trunk", joint=joints.Free(), inertia=inertia)
-    b.body("arm", parent="trunk", joint=joints.Spherical(), inertia=inertia, position=(0, 0.1, 0.2), rotor_inertia=0.1)
+    b.body(
+        "arm",
+        parent="trunk",
+        joint=joints.Spherical(),
+        inertia=inertia,
+        position=(0, 0.1, 0.2),
+        rotor_inertia=0.1,
+    )
     b.body("tip", parent="arm", joint=joints.Revolute((0, 0.6, 0.8)), inertia=inertia, position=(0.3, 0, 0))
     return b.build()
 

@@ -25,10 +25,22 @@ def call(*args, **named):
 
 
 CASES = {
-    "integers": (lambda: call(np.zeros(2, int), X, X), ArgumentError, "q: expected float32 or float64, got int64"),
-    "half": (lambda: call(X.astype(np.float16), X, X), ArgumentError, "q: expected float32 or float64, got float16"),
+    "integers": (
+        lambda: call(np.zeros(2, int), X, X),
+        ArgumentError,
+        "q: expected float32 or float64, got int64",
+    ),
+    "half": (
+        lambda: call(X.astype(np.float16), X, X),
+        ArgumentError,
+        "q: expected float32 or float64, got float16",
+    ),
     "complex": (lambda: call(X, X + 0j, X), ArgumentError, "qd: expected float32 or float64, got complex128"),
-    "mixed": (lambda: call(X.astype(np.float32), X, X), ArgumentError, r"qd: expected float32, as q has.*astype"),
+    "mixed": (
+        lambda: call(X.astype(np.float32), X, X),
+        ArgumentError,
+        r"qd: expected float32, as q has.*astype",
+    ),
     "text": (lambda: call({}, X, X), ArgumentError, "q: expected an array of float32 or float64, got dict"),
     "shape": (lambda: call(X[:1], X, X), ArgumentError, r"q: expected shape \(…, 2\), got \(1,\)"),
     "traced shape": (
@@ -51,7 +63,11 @@ CASES = {
         ArgumentError,
         "backend: expected one of 'auto', 'native', 'xla', got 'cuda'",
     ),
-    "tangent": (lambda: homes.function("mass_matrix", ROBOT, tangent=1), ArgumentError, "tangent: expected True"),
+    "tangent": (
+        lambda: homes.function("mass_matrix", ROBOT, tangent=1),
+        ArgumentError,
+        "tangent: expected True",
+    ),
     "parameter": (
         lambda: homes.function("mass_matrix", ROBOT, parameters=["mass"]),
         ArgumentError,

@@ -52,9 +52,7 @@ def velocities(whole: Joined, units: Sequence[Unit], q: KnownBlock, dq: KnownBlo
     return _each(whole, units, velocity, (q, dq), lambda u: (u.q, u.qd))
 
 
-def gradient_by_coordinates(
-    whole: Joined, units: Sequence[Unit], q: KnownBlock, g: KnownBlock
-) -> KnownBlock:
+def gradient_by_coordinates(whole: Joined, units: Sequence[Unit], q: KnownBlock, g: KnownBlock) -> KnownBlock:
     """Return N⁺ᵀ g as a part of code."""
     return _each(whole, units, from_velocity, (q, g), lambda u: (u.qd, u.q))
 

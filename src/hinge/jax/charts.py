@@ -81,10 +81,18 @@ class Chart:
         for pieces in self._alike:
             order += [k for p in pieces for k in there(p)]
             if pieces[0] not in self.curved:
-                blocks.append(jnp.broadcast_to(taken(x, [k for p in pieces for k in here(p)]), (*batch, sum(len(here(p)) for p in pieces))))
+                blocks.append(
+                    jnp.broadcast_to(
+                        taken(x, [k for p in pieces for k in here(p)]),
+                        (*batch, sum(len(here(p)) for p in pieces)),
+                    )
+                )
                 continue
             at, given = (elements(y, np.array([i(p) for p in pieces])) for y, i in ((q, _Q), (x, here)))
-            columns = [y.array if isinstance(y, Element) else jnp.asarray(y, x.dtype) for y in formula(pieces[0], at, given)]
+            columns = [
+                y.array if isinstance(y, Element) else jnp.asarray(y, x.dtype)
+                for y in formula(pieces[0], at, given)
+            ]
             wide = jnp.stack([jnp.broadcast_to(c, (*batch, len(pieces))) for c in columns], axis=-1)
             blocks.append(wide.reshape((*batch, -1)))
         whole = jnp.concatenate(blocks, axis=-1)

@@ -164,7 +164,9 @@ class OfExpressions(Varying):
     def pull_program(self, wrt: Names, of: Names) -> Executable:
         """Return the program of gradients."""
         inner, _ = self._weighed(wrt, of)
-        charts = {f"by_{n}": (n, self.charts[n]) for n in wrt if n in self.charts and f"by_{n}" in inner.results}
+        charts = {
+            f"by_{n}": (n, self.charts[n]) for n in wrt if n in self.charts and f"by_{n}" in inner.results
+        }
         if not charts:
             return inner.program
         return build(_InCoordinates(inner.compiled, self.inputs, {}, charts), target=inner.program.target)
@@ -172,7 +174,9 @@ class OfExpressions(Varying):
     def push_plain(self, wrt: Names, xs: Arrays, ds: Arrays) -> Arrays:
         """Return the changes, charts on arrays of JAX."""
         inner, names = self._directed(wrt)
-        moved = {names[n]: self.charts[n].to_tangent(xs[n], d) if n in self.charts else d for n, d in ds.items()}
+        moved = {
+            names[n]: self.charts[n].to_tangent(xs[n], d) if n in self.charts else d for n, d in ds.items()
+        }
         return call(inner, {n: moved[n] if n in moved else xs[n] for n in inner.inputs})
 
     def pull_plain(self, wrt: Names, of: Names, xs: Arrays, cs: Arrays) -> Arrays:
@@ -239,5 +243,3 @@ class _InCoordinates:
         for by, (n, chart) in self.out.items():
             found[by] = gradient_by_coordinates(whole, chart.pieces, given[n], found[by])
         return in_order(whole.code(found))
-
-

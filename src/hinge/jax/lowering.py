@@ -42,7 +42,9 @@ def lower_to_native(ctx: Any, *xs: Any, routine: Routine) -> Any:
     order = [results.index(n) for n in routine.results]
     target = target_of(program)
     if target is None:
-        return j.mlir.lower_fun(lambda *ys: _called_back(program, routine, ys), multiple_results=True)(ctx, *xs)
+        return j.mlir.lower_fun(lambda *ys: _called_back(program, routine, ys), multiple_results=True)(
+            ctx, *xs
+        )
     _prepare(program, ctx)
     avals = [ctx.avals_out[list(routine.results).index(n)] for n in results]
     own = ctx.replace(avals_in=[ctx.avals_in[k] for k in taken], avals_out=avals)
@@ -114,7 +116,9 @@ def _called_back(program: Executable, routine: Routine, ys: Any) -> list[Any]:
         given = {n: np.asarray(z) for n, z in zip(routine.inputs, zs, strict=True)}
         found = program({n: given[n] for n in program.signature.inputs})
         return [
-            np.broadcast_to(found[n].reshape(-1), shape.shape) if found[n].size == prod(shape.shape[-1:]) else found[n].reshape(shape.shape)
+            np.broadcast_to(found[n].reshape(-1), shape.shape)
+            if found[n].size == prod(shape.shape[-1:])
+            else found[n].reshape(shape.shape)
             for n, shape in zip(routine.results, shapes, strict=True)
         ]
 

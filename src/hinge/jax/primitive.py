@@ -100,10 +100,10 @@ def _other_changes(routine: Routine, xs: Arrays, ds: Arrays) -> Mapping[str, Any
 def _transpose(cotangents: Sequence[Any], *primals: Any, routine: Routine) -> list[Any]:
     """Return the gradients by the inputs in which the routine is linear."""
     ad = jax().ad
-    linear = {
-        n: x.aval for n, x in zip(routine.inputs, primals, strict=True) if ad.is_undefined_primal(x)
-    }
-    assert set(linear) <= set(routine.linear), f"{routine} is not linear in {set(linear) - set(routine.linear)}"
+    linear = {n: x.aval for n, x in zip(routine.inputs, primals, strict=True) if ad.is_undefined_primal(x)}
+    assert set(linear) <= set(routine.linear), (
+        f"{routine} is not linear in {set(linear) - set(routine.linear)}"
+    )
     cs = {n: c for n, c in zip(routine.results, cotangents, strict=True) if type(c) is not ad.Zero}
     found: dict[str, Any] = {}
     if cs:

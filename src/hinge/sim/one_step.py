@@ -184,9 +184,7 @@ class _Made:
         buffers, joints = self.start(whole), units(robot)
         _run(whole, self.ops, buffers)
         c = whole.input("c_q", robot.nq if coordinates else robot.nv)
-        buffers[weight("q")] = (
-            gradient_along_velocities(whole, joints, buffers[q], c) if coordinates else c
-        )
+        buffers[weight("q")] = gradient_along_velocities(whole, joints, buffers[q], c) if coordinates else c
         buffers[weight("qd")] = whole.input("c_qd", robot.nv)
         _run(whole, tape.ops, buffers)
         found = {n: buffers[b] if b else np.zeros(sizes[n], dtype=object) for n, b in ends.items()}
