@@ -1,4 +1,4 @@
-"""What do functions of JAX cost: time to the first gradient, time for a batch beside NumPy's arrays, and MJX?"""
+"""What do functions of JAX cost: to the first gradient, for a batch, and next to MJX?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-import hinge
 from benchmarks import command
 from benchmarks.agreement import BOUND, wrong
 from benchmarks.fresh import fresh, least
@@ -130,7 +129,7 @@ def _made(name: str) -> str:
 def _batches(names: tuple[str, ...], options: Options) -> Table:
     columns = ("robot", "quantity", "precision", "threads", "Hinge", "JAX", "share")
     notes = [
-        "ns for a state; share: Hinge's time by JAX's. Arrays are on the device before; Hinge makes new arrays, too.",
+        "ns for a state; share: Hinge's time by JAX's. Arrays are JAX's before; Hinge makes new ones, too.",
         "gradient: of cᵀ forward_dynamics by q, qd and tau, hinge.vjp and jit(vmap(vjp)).",
     ]
     table = Table(f"A batch of {STATES} states, native and as a function of JAX", columns, notes=notes)

@@ -27,7 +27,7 @@ def small():
 
 
 #: What is tested daily, and more of the same.
-DAILY = ("small", "four-bar")
+DAILY = ("small",)
 ROBOTS = {
     "small": small,
     "panda": hinge.robots.panda,

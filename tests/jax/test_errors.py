@@ -1,4 +1,4 @@
-"""What functions of JAX say of broken arguments, also of traced ones, of other devices and other processes."""
+"""What functions of JAX say of broken arguments, traced ones too, of other devices and processes."""
 
 from __future__ import annotations
 
@@ -127,6 +127,7 @@ print(deserialize_and_load(*saved)(x, x, x).tolist())
 """
 
 
+@pytest.mark.slow
 def test_executables_in_another_process(tmp_path):
     serialize = pytest.importorskip("jax.experimental.serialize_executable").serialize
     made = jax.jit(homes.function("forward_dynamics", ROBOT)).lower(X, X, X).compile()
@@ -138,6 +139,7 @@ def test_executables_in_another_process(tmp_path):
     assert eval(done.stdout) == hinge.forward_dynamics(ROBOT, X, X, X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_fork_can_still_use_hinge():
     script = """

@@ -44,7 +44,7 @@ def test_values_and_gradients(name):
     if rolls(robot):
         d = hinge.vjp("forward_dynamics", robot)(q, v, u, c)[1]
         assert all(off(x, d[n]) <= 1e-12 for x, n in zip(grads, ("qd", "tau"), strict=True))
-        with pytest.raises(NotImplementedError, match="which roll|not supported for"):
+        with pytest.raises(NotImplementedError, match="not supported for"):
             jax.grad(lambda q: f(q, v[0], u[0]) @ c[0])(q[0])
         return
     assert all(off(x, y) <= 1e-11 for x, y in zip(grads, pulled(robot, q, v, u, c), strict=True))
@@ -108,8 +108,8 @@ def test_second_derivatives_are_those_of_hinge():
     robot = hinge.robots.double_pendulum()
     q, v, u = states(robot)
     c = np.array([1.0, -2.0])
-    f = homes.function("forward_dynamics", robot)
-    wanted = hinge.second_derivatives("forward_dynamics", robot, q, v, u, c=c)
+    f = homes.function("inverse_dynamics", robot)
+    wanted = hinge.second_derivatives("inverse_dynamics", robot, q, v, u, c=c)
     found = jax.jit(jax.hessian(lambda q, v: f(q, v, u) @ c, (0, 1)))(q, v)
     names = ("q", "qd")
     for i, m in enumerate(names):
@@ -119,6 +119,7 @@ def test_second_derivatives_are_those_of_hinge():
     assert off(twice, found[0][0] @ c) <= 1e-12
 
 
+@pytest.mark.slow
 def test_hessians_are_symmetric_with_quaternions():
     robot = ROBOTS["small"]()
     q, v, u = states(robot)
@@ -173,6 +174,7 @@ def test_widths_and_threads_have_the_same_bits():
         hinge.set_threads(None)
 
 
+@pytest.mark.slow
 def test_numbers_of_the_model():
     robot = ROBOTS["small"]()
     q, v, u = states(robot)
@@ -240,7 +242,7 @@ def test_the_tangent_space():
 def test_callbacks_of_python_give_the_same(monkeypatch):
     from hinge.jax import lowering
 
-    robot = hinge.merge(hinge.robots.double_pendulum())
+    robot = hinge.robots.chain(2)
     monkeypatch.setattr(lowering, "interface", lambda: None)
     f = homes.function("forward_dynamics", robot)
     q, v, u = states(robot, 0, 3)

@@ -1,7 +1,7 @@
-"""Between changes of coordinates and velocities, as parts of code: N of q̇ = N(q) v, its left inverse N⁺, adjoints.
+"""Between changes of coordinates and velocities, as code: N of q̇ = N(q) v, its left inverse N⁺, adjoints.
 
-N⁺ is zero along quaternions, so that gradients by coordinates are those of q ↦ f(q / |q|). The formulas hold for any
-scalar type.
+N⁺ is zero along quaternions, so that gradients by coordinates are those of q ↦ f(q / |q|). The formulas hold
+for any scalar type.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def by_name(what: str, names: Sequence[str], args: Sequence[Any], named: Mapping
 
 
 def flat_arrays(given: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-    """Return arrays as (…, length), of one precision; each has all leading dimensions of the batch, or none."""
+    """Return arrays as (…, length), of one precision, each of the whole batch or of none."""
     j = jax()
     arrays = {n: _array(n, x) for n, x in given.items()}
     first = next(iter(arrays))

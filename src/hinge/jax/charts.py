@@ -1,7 +1,7 @@
 """Coordinates and tangents: from changes of q (…, nq) to velocities (…, nv), d = N⁺(q) dq, and their adjoint.
 
-N⁺ is the left inverse of q̇ = N(q) v that is zero along quaternions. It is a formula of a joint's type, which holds for
-any scalar: as traced code beside a program, and on arrays of JAX.
+N⁺ is the left inverse of q̇ = N(q) v that is zero along quaternions. It is a formula of a joint's type, which
+holds for any scalar: as traced code beside a program, and on arrays of JAX.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class OfExpressions(Varying):
         super().__init__()
         self.robot, self.expressions, self.letters = robot, dict(expressions), dict(letters)
         self.lengths, self.options, self._own = lengths, dict(options), own
-        self.inputs = {"q": robot.nq, **{n: lengths(x.range) for n, x in letters.items()}}
+        self.inputs = {"q": robot.nq, **{n: self._size(x.range) for n, x in letters.items()}}
         self.results = {n: prod(map(self._size, (e.range, e.domain))) for n, e in expressions.items()}
         self.charts = {n: c for n in self.inputs if (c := Chart.of(robot, n)) is not None}
         self.name = name or f"{', '.join(expressions)} of {robot.name}"
@@ -74,7 +74,7 @@ class OfExpressions(Varying):
 
     @cached_property
     def columns(self) -> dict[str, tuple[OfExpressions, str, int]]:
-        """The results that are operators, each applied to a vector: the routine, the vector's name and length."""
+        """The operators, each applied to a vector: the routine, the vector's name and length."""
         found: dict[str, tuple[OfExpressions, str, int]] = {}
         for n, e in self.expressions.items():
             if e.domain is not One:
@@ -159,7 +159,7 @@ class OfExpressions(Varying):
         charts = {names[n]: (n, self.charts[n]) for n in wrt if n in self.charts}
         if not charts:
             return inner.program
-        return build(_InCoordinates(inner.compiled, self.inputs, charts, {}), target=inner.program.target)
+        return _built(_InCoordinates(inner.compiled, self.inputs, charts, {}))
 
     def pull_program(self, wrt: Names, of: Names) -> Executable:
         """Return the program of gradients."""
@@ -169,7 +169,7 @@ class OfExpressions(Varying):
         }
         if not charts:
             return inner.program
-        return build(_InCoordinates(inner.compiled, self.inputs, {}, charts), target=inner.program.target)
+        return _built(_InCoordinates(inner.compiled, self.inputs, {}, charts))
 
     def push_plain(self, wrt: Names, xs: Arrays, ds: Arrays) -> Arrays:
         """Return the changes, charts on arrays of JAX."""
@@ -205,6 +205,10 @@ def _by_columns(part: OfExpressions, n: str, x: str, size: int, xs: Arrays, ds: 
     return {n: found.reshape((*found.shape[:-2], -1))}
 
 
+def _built(source: _InCoordinates) -> Executable:
+    return build(source, target=source.target)
+
+
 class _InCoordinates:
     """The source of a program with charts around it: N⁺ for directions, N⁺ᵀ for gradients.
 
@@ -219,7 +223,7 @@ class _InCoordinates:
         out: Mapping[str, tuple[str, Chart]],
     ) -> None:
         self.inner, self.lengths, self.into, self.out = inner.compilation(), lengths, into, out
-        self.label = f"{inner} in coordinates"
+        self.label, self.target = f"{inner} in coordinates", inner.program().target
 
     @property
     def identity(self) -> str | None:
@@ -229,9 +233,14 @@ class _InCoordinates:
             return None
         return f"in coordinates {sorted(self.into)} {sorted(self.out)} {sha256(own.encode()).hexdigest()}"
 
-    @cached_property
+    @property
     def code(self) -> Code:
-        """The code inside with that of the charts."""
+        """The code inside, with charts around it, made once."""
+        return self._code
+
+    @cached_property
+    def _code(self) -> Code:
+        """Return the code inside with that of the charts."""
         own, whole = self.inner.code, Joined()
         needed = {n for n, _ in (*self.into.values(), *self.out.values())}
         names = [*own.inputs, *sorted(needed - own.inputs.keys())]

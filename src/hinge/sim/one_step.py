@@ -25,7 +25,8 @@ from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Joined, KnownBlock
 from hinge.targets import Executable, StepCall, Traced, best_target
 
-#: Inputs that a step has no gradient by: its length, gravity, and placements, seven numbers with six ways to move.
+#: Inputs that a step has no gradient by: its length, gravity, and placements, seven numbers with six ways to
+#: move.
 FIXED = ("dt", "g", "placements")
 #: What a step is taken with in samples of its inputs, in seconds.
 SAMPLE_DT = 1e-3

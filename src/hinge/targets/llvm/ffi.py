@@ -2,8 +2,8 @@
 """Handlers for XLA's foreign functions: a program's machine code, called from compiled code of XLA.
 
 A handler is a few instructions that call one function, `serve`, with words of the program. That takes the
-program's code where it is made and one thread is enough, and asks Python for all else: for code that is not made
-yet, for better code in place of quick code, and to share a batch among threads. XLA keeps handlers for
+program's code where it is made and one thread is enough, and asks Python for all else: for code that is not
+made yet, for better code in place of quick code, and to share a batch among threads. XLA keeps handlers for
 ever, and so are their programs.
 """
 
@@ -123,7 +123,7 @@ def _from_xla(number: int, single: int, sources: int, strides: int, targets: int
         handler.run(_PRECISIONS[single], sources, strides, targets, states)
     except BaseException as error:  # XLA passes it on
         handler.message = f"hinge: {type(error).__name__}: {error}".encode() + b"\0"
-        return ctypes.cast(handler.message, ctypes.c_void_p).value or 0
+        return ctypes.cast(ctypes.c_char_p(handler.message), ctypes.c_void_p).value or 0
     return 0
 
 

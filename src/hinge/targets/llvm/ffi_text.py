@@ -1,9 +1,9 @@
 """The IR of handlers for XLA: from the buffers of a call frame into a kernel.
 
-XLA calls `XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` from threads of its own, without the GIL. The layout of the
-structures is that of version 0 of its C interface; each begins with its size, which says whether what is read
-is there. A handler has words, see `WORDS`, the blocks of both precisions, see `BLOCK`, and the length of each
-input and output.
+XLA calls `XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` from threads of its own, without the GIL. The layout
+of the structures is that of version 0 of its C interface; each begins with its size, which says whether what
+is read is there. A handler has words, see `WORDS`, the blocks of both precisions, see `BLOCK`, and the length
+of each input and output.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 #: The number of inputs and of outputs, the handler's own number, where it says whether there is one thread,
 #: functions (Python's way, and those of work space), and the minor version that the handler says it is for.
 WORDS = ("inputs", "outputs", "number", "alone", "callback", "malloc", "free", "minor")
-#: Code and bytes of scratch for one state and for W states, null where Python is asked, W, and from how many states
-#: on threads share them.
+#: Code and bytes of scratch for one state and for W states, null where Python is asked, W, and from how many
+#: states on threads share them.
 BLOCK = ("one", "one_bytes", "wide", "wide_bytes", "width", "most")
 #: The precisions, and XLA's numbers for them.
 DTYPES = {"float64": 12, "float32": 11}
