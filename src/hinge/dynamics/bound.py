@@ -51,8 +51,9 @@ def compile_bound(
     wait: bool = False,
     parameters: Iterable[str] = (),
     sizes: Mapping[Space, int] | None = None,
+    later: bool = False,
 ) -> Compiled:
-    """Return what `compile` returns.
+    """Return what `compile` returns; with `later` nothing is derived or traced before it is asked for.
 
     `rows` finds the rows of closures that are independent, with True for closures that may be open; it is
     asked where expressions solve for their forces.
@@ -100,6 +101,7 @@ def compile_bound(
         shape=shape,
         lanes=lanes,
         wait=wait,
+        later=later,
     )
 
 

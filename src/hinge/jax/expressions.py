@@ -12,15 +12,15 @@ from hinge.algebra import Expr, Leaf, One, Space, Zero, leaf
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import gradient_by_coordinates, velocities
-from hinge.dynamics import Compiled, Parts, compiled
+from hinge.dynamics import Compiled, Parts, compilation, compiled
 from hinge.jax.charts import Chart
 from hinge.jax.extras import jax
 from hinge.jax.primitive import call, changes_along
 from hinge.jax.routines import Arrays, Names, Varying
 from hinge.model import Robot
-from hinge.pipeline import build, in_order
+from hinge.pipeline import Compilation, build, in_order
 from hinge.sweeps import Code, Joined, KnownBlock
-from hinge.targets import Executable
+from hinge.targets import Executable, best_target
 
 
 class OfExpressions(Varying):
@@ -56,6 +56,11 @@ class OfExpressions(Varying):
     def compiled(self) -> Compiled:
         """The compiled expressions."""
         return self._own or compiled(self.robot, Parts(self.expressions), **self.options)
+
+    @property
+    def passes(self) -> Compilation:
+        """The passes of the compiler, none of which is evaluated yet."""
+        return compilation(Parts(self.expressions), self.robot, **self.options)
 
     @property
     def program(self) -> Executable:
@@ -159,7 +164,7 @@ class OfExpressions(Varying):
         charts = {names[n]: (n, self.charts[n]) for n in wrt if n in self.charts}
         if not charts:
             return inner.program
-        return _built(_InCoordinates(inner.compiled, self.inputs, charts, {}))
+        return _built(_InCoordinates(inner.passes, inner.name, self.inputs, charts, {}))
 
     def pull_program(self, wrt: Names, of: Names) -> Executable:
         """Return the program of gradients."""
@@ -169,7 +174,7 @@ class OfExpressions(Varying):
         }
         if not charts:
             return inner.program
-        return _built(_InCoordinates(inner.compiled, self.inputs, {}, charts))
+        return _built(_InCoordinates(inner.passes, inner.name, self.inputs, {}, charts))
 
     def push_plain(self, wrt: Names, xs: Arrays, ds: Arrays) -> Arrays:
         """Return the changes, charts on arrays of JAX."""
@@ -206,7 +211,7 @@ def _by_columns(part: OfExpressions, n: str, x: str, size: int, xs: Arrays, ds: 
 
 
 def _built(source: _InCoordinates) -> Executable:
-    return build(source, target=source.target)
+    return build(source, target=best_target())
 
 
 class _InCoordinates:
@@ -217,13 +222,14 @@ class _InCoordinates:
 
     def __init__(
         self,
-        inner: Compiled,
+        inner: Compilation,
+        label: str,
         lengths: Mapping[str, int],
         into: Mapping[str, tuple[str, Chart]],
         out: Mapping[str, tuple[str, Chart]],
     ) -> None:
-        self.inner, self.lengths, self.into, self.out = inner.compilation(), lengths, into, out
-        self.label, self.target = f"{inner} in coordinates", inner.program().target
+        self.inner, self.lengths, self.into, self.out = inner, lengths, into, out
+        self.label = f"{label} in coordinates"
 
     @property
     def identity(self) -> str | None:
