@@ -11,7 +11,7 @@ from typing import Any
 from hinge.algebra import Expr, Leaf, One, Space, Zero, leaf
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
-from hinge.binding import gradient_by_coordinates, velocities
+from hinge.binding import gradient_by_coordinates
 from hinge.dynamics import Compiled, Parts, compilation, compiled
 from hinge.jax.charts import Chart
 from hinge.jax.extras import jax
@@ -47,6 +47,7 @@ class OfExpressions(Varying):
         self.results = {n: prod(map(self._size, (e.range, e.domain))) for n, e in expressions.items()}
         self.charts = {n: c for n in self.inputs if (c := Chart.of(robot, n)) is not None}
         self.name = name or f"{', '.join(expressions)} of {robot.name}"
+        self._numbers: dict[tuple[str, Names], OfExpressions] = {}
         self._derived: dict[Any, tuple[OfExpressions, dict[str, str]]] = {}
 
     def _size(self, space: Space) -> int:
@@ -72,10 +73,35 @@ class OfExpressions(Varying):
     @cached_property
     def vectors(self) -> OfExpressions | None:
         """The results that are vectors or numbers."""
-        found = {n: e for n, e in self.expressions.items() if e.domain is One}
+        found = {n: e for n, e in self.expressions.items() if e.domain is One and e.range is not One}
         if len(found) == len(self.expressions):
             return self
         return self._with(found) if found else None
+
+    def _of_numbers(self, xs: Arrays, ds: Arrays) -> Arrays:
+        """Return the changes of numbers: their gradients, multiplied with directions."""
+        self._refuse(tuple(ds))
+        along = {n: self.charts[n].to_tangent(xs[n], d) if n in self.charts else d for n, d in ds.items()}
+        found: dict[str, Any] = {}
+        for name, e in self.expressions.items():
+            if (e.range, e.domain) == (One, One):
+                grads = self._gradient(name, tuple(ds))
+                rows = call(grads, {n: xs[n] for n in grads.inputs}) if grads.results else {}
+                parts = [
+                    (rows[f"by_{n}"] * d).sum(-1, keepdims=True)
+                    for n, d in along.items()
+                    if f"by_{n}" in rows
+                ]
+                if parts:
+                    found[name] = sum(parts[1:], parts[0])
+        return found
+
+    def _gradient(self, name: str, wrt: Names) -> OfExpressions:
+        """Return the gradient of a number as expressions."""
+        if (name, wrt) not in self._numbers:
+            by = {f"by_{n}": self._by(self.expressions[name], n).T for n in wrt}
+            self._numbers[name, wrt] = self._with({n: e for n, e in by.items() if not isinstance(e, Zero)})
+        return self._numbers[name, wrt]
 
     @cached_property
     def columns(self) -> dict[str, tuple[OfExpressions, str, int]]:
@@ -92,6 +118,7 @@ class OfExpressions(Varying):
         if self.vectors is self:
             return changes_along(self, xs, ds)
         found: dict[str, Any] = {} if self.vectors is None else dict(self.vectors.changes(xs, ds))
+        found |= self._of_numbers(xs, ds)
         for n, (part, x, size) in self.columns.items():
             found |= _by_columns(part, n, x, size, xs, ds)
         return found
@@ -253,7 +280,7 @@ class _InCoordinates:
         sizes = {n: len(slots) for n, slots in own.inputs.items()}
         sizes |= {n: self.lengths[n] for n in needed} | {d: c.size for d, (_, c) in self.into.items()}
         given: dict[str, KnownBlock] = {n: whole.input(n, sizes[n]) for n in names}
-        tangent = {d: velocities(whole, c.pieces, given[n], given[d]) for d, (n, c) in self.into.items()}
+        tangent = {d: all_unrated(whole, c.pieces, given[n], given[d]) for d, (n, c) in self.into.items()}
         found = whole.add(own, {n: tangent.get(n, given[n]) for n in own.inputs})
         for by, (n, chart) in self.out.items():
             found[by] = gradient_by_coordinates(whole, chart.pieces, given[n], found[by])

@@ -25,8 +25,8 @@ def refuse_platform(ctx: Any, *_: Any, routine: Routine) -> Any:
     """Refuse devices that are no CPU."""
     platforms = ", ".join(ctx.module_context.platforms)
     raise NotImplementedError(
-        f"{routine}: expected a CPU, got the platform {platforms}, for which Hinge has none; put the arrays "
-        "on the CPU by jax.device_put(x, jax.devices('cpu')[0]), or jit with the CPU as the default device"
+        f"{routine}: expected a CPU, got the platform {platforms}, for which Hinge has no code; put the "
+        "arrays on the CPU by jax.device_put(x, jax.devices('cpu')[0]), or make it the default device"
     )
 
 
