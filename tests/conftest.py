@@ -17,6 +17,7 @@ NATIVE = (
     "tests.dynamics.test_fuzz",
     "tests.dynamics.test_quick",
     "tests.examples.",
+    "tests.jax.",
     "tests.sim.",
     "tests.test_",
 )

@@ -44,8 +44,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         "dynamics",
     },
     "gym": {"spatial", "model", "robots", "dynamics", "sim"},
-    "export": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "dynamics", "spatial"},
+    "export": {
+        "model",
+        "algebra",
+        "kernels",
+        "sweeps",
+        "targets",
+        "pipeline",
+        "binding",
+        "dynamics",
+        "spatial",
+    },
     "casadi": {"model", "kernels", "sweeps", "targets", "binding", "dynamics", "export"},
+    "jax": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "binding", "dynamics", "sim", "spatial"},
     "torch": {"spatial", "model", "binding", "dynamics", "sim"},
     "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain", "export", "sim", "view"},
     "__main__": {"cli"},
@@ -55,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Rooms that may import an optional package inside a function.
-MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "torch"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "jax", "torch"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}

@@ -38,6 +38,8 @@ def test_all_is_complete_and_importable(room):
 #: called what their vectors belong to.
 #: `derivative` is that of an expression, and that of a verb by its name.
 HOMONYMS = {
+    frozenset(("sim", "jax")): {"step"},
+    frozenset(("casadi", "jax")): {"function"},
     frozenset({"reference", "dynamics"}): None,
     frozenset({"algebra", "model"}): {"Body", "Joint"},
     frozenset({"algebra", "dynamics"}): {"derivative"},

@@ -33,12 +33,17 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "19_swing_up": ((), "it stands upright."),
     "20_learning": ((), "they reach."),
     "21_reach_with_limits": ((8,), "it is there."),
-    "22_learning_through_steps": ((40,), "it has learnt to reach."),
+    "22_learn_a_controller": ((120,), "the network has learned to reach."),
+    "23_learning_through_steps": ((40,), "it has learnt to reach."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"21_reach_with_limits": "casadi", "22_learning_through_steps": "torch"}
+NEEDS = {
+    "21_reach_with_limits": "casadi",
+    "22_learn_a_controller": "jax",
+    "23_learning_through_steps": "torch",
+}
 
 
 def run(name: str):

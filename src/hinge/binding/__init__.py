@@ -4,12 +4,12 @@ from hinge.binding.binder import bind
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
 from hinge.binding.coordinates import (
+    all_unrated,
     from_velocity,
     gradient_along_velocities,
     gradient_by_coordinates,
     is_vector,
-    velocities,
-    velocity,
+    unrated,
 )
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.hinge_site import Kind
@@ -43,6 +43,7 @@ __all__ = [
     "Shift",
     "Touching",
     "Turn",
+    "all_unrated",
     "asks_of",
     "bind",
     "carried_forces",
@@ -64,7 +65,6 @@ __all__ = [
     "qualities",
     "shown_rates",
     "summed",
-    "velocities",
-    "velocity",
+    "unrated",
     "watched_step",
 ]

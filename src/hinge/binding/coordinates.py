@@ -1,7 +1,7 @@
-"""Between changes of coordinates and velocities, as parts of code: N of q̇ = N(q) v, its left inverse N⁺, adjoints.
+"""Between changes of coordinates and velocities, as code: N of q̇ = N(q) v, its left inverse N⁺, adjoints.
 
-N⁺ is zero along quaternions, so that gradients by coordinates are those of q ↦ f(q / |q|). The formulas hold for any
-scalar type.
+N⁺ is zero along quaternions, so that gradients by coordinates are those of q ↦ f(q / |q|). The formulas hold
+for any scalar type.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Numbers: TypeAlias = Any
 Formula: TypeAlias = Callable[[Unit, Numbers, Numbers], Numbers]
 
 
-def velocity(u: Unit, q: Numbers, dq: Numbers) -> Numbers:
+def unrated(u: Unit, q: Numbers, dq: Numbers) -> Numbers:
     """Return N⁺ dq, or raise a NotImplementedError."""
     found = u.type.unrate(q, dq)
     if found is None:
@@ -34,7 +34,7 @@ def velocity(u: Unit, q: Numbers, dq: Numbers) -> Numbers:
 
 def from_velocity(u: Unit, q: Numbers, g: Numbers) -> Numbers:
     """Return N⁺ᵀ g: a gradient by coordinates, given one along velocities."""
-    return transposed(partial(velocity, u), len(u.q), q, g)
+    return transposed(partial(unrated, u), len(u.q), q, g)
 
 
 def from_coordinates(u: Unit, q: Numbers, c: Numbers) -> Numbers:
@@ -47,14 +47,12 @@ def is_vector(u: Unit) -> bool:
     return isinstance(u.type, VectorJoint)
 
 
-def velocities(whole: Joined, units: Sequence[Unit], q: KnownBlock, dq: KnownBlock) -> KnownBlock:
+def all_unrated(whole: Joined, units: Sequence[Unit], q: KnownBlock, dq: KnownBlock) -> KnownBlock:
     """Return N⁺ dq as a part of code."""
-    return _each(whole, units, velocity, (q, dq), lambda u: (u.q, u.qd))
+    return _each(whole, units, unrated, (q, dq), lambda u: (u.q, u.qd))
 
 
-def gradient_by_coordinates(
-    whole: Joined, units: Sequence[Unit], q: KnownBlock, g: KnownBlock
-) -> KnownBlock:
+def gradient_by_coordinates(whole: Joined, units: Sequence[Unit], q: KnownBlock, g: KnownBlock) -> KnownBlock:
     """Return N⁺ᵀ g as a part of code."""
     return _each(whole, units, from_velocity, (q, g), lambda u: (u.qd, u.q))
 

@@ -51,11 +51,11 @@ def compile_bound(
     wait: bool = False,
     parameters: Iterable[str] = (),
     sizes: Mapping[Space, int] | None = None,
+    later: bool = False,
 ) -> Compiled:
-    """Return what `compile` returns.
+    """Return what `compile` returns; with `later` nothing is derived before it is asked for.
 
-    `rows` finds the rows of closures that are independent, with True for closures that may be open; it is
-    asked where expressions solve for their forces.
+    `rows` finds the independent rows of closures, with True for ones that may be open, where they are solved.
     """
     if target is not None:
         checked_target("target", target)
@@ -100,6 +100,7 @@ def compile_bound(
         shape=shape,
         lanes=lanes,
         wait=wait,
+        later=later,
     )
 
 

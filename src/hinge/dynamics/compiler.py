@@ -11,9 +11,30 @@ from hinge.dynamics.expressions import Parts
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.rows import kept_rows
 from hinge.model import Robot
-from hinge.pipeline import Derivation, Expressions
+from hinge.pipeline import Compilation, Derivation, Expressions
 
-__all__ = ["compile"]
+__all__ = ["compilation", "compile"]
+
+
+def compilation(
+    parts: Parts,
+    robot: Robot,
+    *,
+    nodes: Iterable[str] = (),
+    expressed: Expressed = "body",
+    parameters: Iterable[str] = (),
+) -> Compilation:
+    """Return the passes of the compiler for the parts of a verb, none of which is evaluated yet."""
+    found = compile_bound(
+        parts,
+        robot,
+        rows=kept_rows,
+        nodes=nodes,
+        expressed=expressed,
+        parameters=parameters,
+        later=True,
+    )
+    return found.compilation()
 
 
 def compile(

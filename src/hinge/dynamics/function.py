@@ -18,7 +18,7 @@ from hinge.model import Robot, as_configuration, as_vector, common_batch
 from hinge.pipeline import Compilation, Derivation
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Readout
-from hinge.targets import Executable, listing
+from hinge.targets import Executable, Signature, listing
 
 __all__ = ["Compiled"]
 
@@ -51,6 +51,7 @@ class Compiled:
         shape: str | None = None,
         lanes: int | None = None,
         wait: bool = False,
+        later: bool = False,
     ) -> None:
         self.given, self.binding, self.readout = given, binding, readout
         self.blocks: Mapping[str, Expr] = blocks or {}
@@ -73,7 +74,13 @@ class Compiled:
             taken["gravity"] = "the value of g"
         for name in taken.keys() & self._letters.keys():
             raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
-        self.signature = self.program().signature
+        if not later:
+            assert self.signature
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The shapes of inputs and results; with `later` nothing is traced before they are asked for."""
+        return self.program().signature
 
     def _refuse_single_bodies(self) -> None:
         """Refuse expressions of single bodies if the robot has embedded couplings or loops."""

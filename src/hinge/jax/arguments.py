@@ -13,9 +13,7 @@ PRECISIONS = ("float32", "float64")
 _EXAMPLE = "x.astype(float)"
 
 
-def by_name(
-    what: str, names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]
-) -> dict[str, Any]:
+def by_name(what: str, names: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments by name, in the order of a call."""
     wanted = ", ".join(names)
     if len(args) > len(names):
@@ -34,7 +32,7 @@ def by_name(
 
 
 def flat_arrays(given: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-    """Return arrays as (…, length), of one precision; each has all leading dimensions of the batch, or none."""
+    """Return arrays as (…, length), of one precision, each of the whole batch or of none."""
     j = jax()
     arrays = {n: _array(n, x) for n, x in given.items()}
     first = next(iter(arrays))
@@ -64,7 +62,9 @@ def _array(name: str, x: Any) -> Any:
     try:
         found = jnp.asarray(x)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name}: expected an array of float32 or float64, got {type(x).__name__}: {error}") from None
+        raise ArgumentError(
+            f"{name}: expected an array of float32 or float64, got {type(x).__name__}: {error}"
+        ) from None
     if found.dtype.name not in PRECISIONS:
         raise ArgumentError(
             f"{name}: expected float32 or float64, got {found.dtype}; convert it: {name}.astype(jnp.float32)"

@@ -1,7 +1,7 @@
 """Coordinates and tangents: from changes of q (…, nq) to velocities (…, nv), d = N⁺(q) dq, and their adjoint.
 
-N⁺ is the left inverse of q̇ = N(q) v that is zero along quaternions. It is a formula of a joint's type, which holds for
-any scalar: as traced code beside a program, and on arrays of JAX.
+N⁺ is the left inverse of q̇ = N(q) v that is zero along quaternions. It is a formula of a joint's type, which
+holds for any scalar: as traced code beside a program, and on arrays of JAX.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hinge.binding import from_velocity, is_vector, velocity
+from hinge.binding import from_velocity, is_vector, unrated
 from hinge.jax.extras import jax
 from hinge.jax.scalars import Element, elements, taken
-from hinge.model import Robot, Unit, units
-from hinge.model.joints import Free
+from hinge.model import Robot, Unit, placement_units, units
 
 
 class Chart:
@@ -33,8 +32,7 @@ class Chart:
         if name == "q":
             found = cls(units(robot))
         elif name == "placements":
-            bodies = enumerate(robot.bodies)
-            found = cls([Unit(b.name, Free(), _row(k, 7), _row(k, 6)) for k, b in bodies])
+            found = cls(placement_units(robot))
         else:
             return None
         return None if found.is_flat else found
@@ -52,13 +50,13 @@ class Chart:
     def refuse(self) -> None:
         """Raise a NotImplementedError if there are no velocities for changes of coordinates."""
         for p in self.curved:
-            velocity(p, p.type.neutral(), np.zeros(len(p.q)))
+            unrated(p, p.type.neutral(), np.zeros(len(p.q)))
 
     # On arrays of JAX.
 
     def to_tangent(self, q: Any, dq: Any) -> Any:
         """Return N⁺ dq of arrays."""
-        return self._arrays(q, dq, velocity, _Q, _V)
+        return self._arrays(q, dq, unrated, _Q, _V)
 
     def to_coordinates(self, q: Any, g: Any) -> Any:
         """Return N⁺ᵀ g of arrays."""
@@ -81,10 +79,18 @@ class Chart:
         for pieces in self._alike:
             order += [k for p in pieces for k in there(p)]
             if pieces[0] not in self.curved:
-                blocks.append(jnp.broadcast_to(taken(x, [k for p in pieces for k in here(p)]), (*batch, sum(len(here(p)) for p in pieces))))
+                blocks.append(
+                    jnp.broadcast_to(
+                        taken(x, [k for p in pieces for k in here(p)]),
+                        (*batch, sum(len(here(p)) for p in pieces)),
+                    )
+                )
                 continue
             at, given = (elements(y, np.array([i(p) for p in pieces])) for y, i in ((q, _Q), (x, here)))
-            columns = [y.array if isinstance(y, Element) else jnp.asarray(y, x.dtype) for y in formula(pieces[0], at, given)]
+            columns = [
+                y.array if isinstance(y, Element) else jnp.asarray(y, x.dtype)
+                for y in formula(pieces[0], at, given)
+            ]
             wide = jnp.stack([jnp.broadcast_to(c, (*batch, len(pieces))) for c in columns], axis=-1)
             blocks.append(wide.reshape((*batch, -1)))
         whole = jnp.concatenate(blocks, axis=-1)
@@ -113,7 +119,3 @@ def _V(p: Unit) -> tuple[int, ...]:
 
 def _normalized(p: Unit, q: Any, _: Any) -> Any:
     return p.type.normalized(q) if p.type.has_quaternion else q
-
-
-def _row(k: int, width: int) -> tuple[int, ...]:
-    return tuple(range(width * k, width * k + width))

@@ -11,16 +11,16 @@ from typing import Any
 from hinge.algebra import Expr, Leaf, One, Space, Zero, leaf
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
-from hinge.binding import gradient_by_coordinates, velocities
-from hinge.dynamics import Compiled, Parts, compiled
+from hinge.binding import gradient_by_coordinates
+from hinge.dynamics import Compiled, Parts, compilation, compiled
 from hinge.jax.charts import Chart
 from hinge.jax.extras import jax
 from hinge.jax.primitive import call, changes_along
 from hinge.jax.routines import Arrays, Names, Varying
 from hinge.model import Robot
-from hinge.pipeline import build, in_order
+from hinge.pipeline import Compilation, build, in_order
 from hinge.sweeps import Code, Joined, KnownBlock
-from hinge.targets import Executable
+from hinge.targets import Executable, best_target
 
 
 class OfExpressions(Varying):
@@ -43,10 +43,11 @@ class OfExpressions(Varying):
         super().__init__()
         self.robot, self.expressions, self.letters = robot, dict(expressions), dict(letters)
         self.lengths, self.options, self._own = lengths, dict(options), own
-        self.inputs = {"q": robot.nq, **{n: lengths(x.range) for n, x in letters.items()}}
+        self.inputs = {"q": robot.nq, **{n: self._size(x.range) for n, x in letters.items()}}
         self.results = {n: prod(map(self._size, (e.range, e.domain))) for n, e in expressions.items()}
         self.charts = {n: c for n in self.inputs if (c := Chart.of(robot, n)) is not None}
         self.name = name or f"{', '.join(expressions)} of {robot.name}"
+        self._numbers: dict[tuple[str, Names], OfExpressions] = {}
         self._derived: dict[Any, tuple[OfExpressions, dict[str, str]]] = {}
 
     def _size(self, space: Space) -> int:
@@ -58,6 +59,11 @@ class OfExpressions(Varying):
         return self._own or compiled(self.robot, Parts(self.expressions), **self.options)
 
     @property
+    def passes(self) -> Compilation:
+        """The passes of the compiler, none of which is evaluated yet."""
+        return compilation(Parts(self.expressions), self.robot, **self.options)
+
+    @property
     def program(self) -> Executable:
         """The program of the value."""
         return self.compiled.program()
@@ -67,14 +73,39 @@ class OfExpressions(Varying):
     @cached_property
     def vectors(self) -> OfExpressions | None:
         """The results that are vectors or numbers."""
-        found = {n: e for n, e in self.expressions.items() if e.domain is One}
+        found = {n: e for n, e in self.expressions.items() if e.domain is One and e.range is not One}
         if len(found) == len(self.expressions):
             return self
         return self._with(found) if found else None
 
+    def _of_numbers(self, xs: Arrays, ds: Arrays) -> Arrays:
+        """Return the changes of numbers: their gradients, multiplied with directions."""
+        self._refuse(tuple(ds))
+        along = {n: self.charts[n].to_tangent(xs[n], d) if n in self.charts else d for n, d in ds.items()}
+        found: dict[str, Any] = {}
+        for name, e in self.expressions.items():
+            if (e.range, e.domain) == (One, One):
+                grads = self._gradient(name, tuple(ds))
+                rows = call(grads, {n: xs[n] for n in grads.inputs}) if grads.results else {}
+                parts = [
+                    (rows[f"by_{n}"] * d).sum(-1, keepdims=True)
+                    for n, d in along.items()
+                    if f"by_{n}" in rows
+                ]
+                if parts:
+                    found[name] = sum(parts[1:], parts[0])
+        return found
+
+    def _gradient(self, name: str, wrt: Names) -> OfExpressions:
+        """Return the gradient of a number as expressions."""
+        if (name, wrt) not in self._numbers:
+            by = {f"by_{n}": self._by(self.expressions[name], n).T for n in wrt}
+            self._numbers[name, wrt] = self._with({n: e for n, e in by.items() if not isinstance(e, Zero)})
+        return self._numbers[name, wrt]
+
     @cached_property
     def columns(self) -> dict[str, tuple[OfExpressions, str, int]]:
-        """The results that are operators, each applied to a vector: the routine, the vector's name and length."""
+        """The operators, each applied to a vector: the routine, the vector's name and length."""
         found: dict[str, tuple[OfExpressions, str, int]] = {}
         for n, e in self.expressions.items():
             if e.domain is not One:
@@ -87,6 +118,7 @@ class OfExpressions(Varying):
         if self.vectors is self:
             return changes_along(self, xs, ds)
         found: dict[str, Any] = {} if self.vectors is None else dict(self.vectors.changes(xs, ds))
+        found |= self._of_numbers(xs, ds)
         for n, (part, x, size) in self.columns.items():
             found |= _by_columns(part, n, x, size, xs, ds)
         return found
@@ -159,20 +191,24 @@ class OfExpressions(Varying):
         charts = {names[n]: (n, self.charts[n]) for n in wrt if n in self.charts}
         if not charts:
             return inner.program
-        return build(_InCoordinates(inner.compiled, self.inputs, charts, {}), target=inner.program.target)
+        return _built(_InCoordinates(inner.passes, inner.name, self.inputs, charts, {}))
 
     def pull_program(self, wrt: Names, of: Names) -> Executable:
         """Return the program of gradients."""
         inner, _ = self._weighed(wrt, of)
-        charts = {f"by_{n}": (n, self.charts[n]) for n in wrt if n in self.charts and f"by_{n}" in inner.results}
+        charts = {
+            f"by_{n}": (n, self.charts[n]) for n in wrt if n in self.charts and f"by_{n}" in inner.results
+        }
         if not charts:
             return inner.program
-        return build(_InCoordinates(inner.compiled, self.inputs, {}, charts), target=inner.program.target)
+        return _built(_InCoordinates(inner.passes, inner.name, self.inputs, {}, charts))
 
     def push_plain(self, wrt: Names, xs: Arrays, ds: Arrays) -> Arrays:
         """Return the changes, charts on arrays of JAX."""
         inner, names = self._directed(wrt)
-        moved = {names[n]: self.charts[n].to_tangent(xs[n], d) if n in self.charts else d for n, d in ds.items()}
+        moved = {
+            names[n]: self.charts[n].to_tangent(xs[n], d) if n in self.charts else d for n, d in ds.items()
+        }
         return call(inner, {n: moved[n] if n in moved else xs[n] for n in inner.inputs})
 
     def pull_plain(self, wrt: Names, of: Names, xs: Arrays, cs: Arrays) -> Arrays:
@@ -201,6 +237,10 @@ def _by_columns(part: OfExpressions, n: str, x: str, size: int, xs: Arrays, ds: 
     return {n: found.reshape((*found.shape[:-2], -1))}
 
 
+def _built(source: _InCoordinates) -> Executable:
+    return build(source, target=best_target())
+
+
 class _InCoordinates:
     """The source of a program with charts around it: N⁺ for directions, N⁺ᵀ for gradients.
 
@@ -209,13 +249,14 @@ class _InCoordinates:
 
     def __init__(
         self,
-        inner: Compiled,
+        inner: Compilation,
+        label: str,
         lengths: Mapping[str, int],
         into: Mapping[str, tuple[str, Chart]],
         out: Mapping[str, tuple[str, Chart]],
     ) -> None:
-        self.inner, self.lengths, self.into, self.out = inner.compilation(), lengths, into, out
-        self.label = f"{inner} in coordinates"
+        self.inner, self.lengths, self.into, self.out = inner, lengths, into, out
+        self.label = f"{label} in coordinates"
 
     @property
     def identity(self) -> str | None:
@@ -225,19 +266,22 @@ class _InCoordinates:
             return None
         return f"in coordinates {sorted(self.into)} {sorted(self.out)} {sha256(own.encode()).hexdigest()}"
 
-    @cached_property
+    @property
     def code(self) -> Code:
-        """The code inside with that of the charts."""
+        """The code inside, with charts around it, made once."""
+        return self._code
+
+    @cached_property
+    def _code(self) -> Code:
+        """Return the code inside with that of the charts."""
         own, whole = self.inner.code, Joined()
         needed = {n for n, _ in (*self.into.values(), *self.out.values())}
         names = [*own.inputs, *sorted(needed - own.inputs.keys())]
         sizes = {n: len(slots) for n, slots in own.inputs.items()}
         sizes |= {n: self.lengths[n] for n in needed} | {d: c.size for d, (_, c) in self.into.items()}
         given: dict[str, KnownBlock] = {n: whole.input(n, sizes[n]) for n in names}
-        tangent = {d: velocities(whole, c.pieces, given[n], given[d]) for d, (n, c) in self.into.items()}
+        tangent = {d: all_unrated(whole, c.pieces, given[n], given[d]) for d, (n, c) in self.into.items()}
         found = whole.add(own, {n: tangent.get(n, given[n]) for n in own.inputs})
         for by, (n, chart) in self.out.items():
             found[by] = gradient_by_coordinates(whole, chart.pieces, given[n], found[by])
         return in_order(whole.code(found))
-
-

@@ -93,14 +93,15 @@ def function(
         fd = hinge.jax.function("forward_dynamics", robot)
         jax.jit(jax.vmap(jax.grad(lambda q, qd, tau: fd(q, qd, tau).sum())))
 
-    It takes q and the vectors of `hinge.compile` in its order, and numbers of the model that `parameters` names
-    after them, (…, shape) each; leading dimensions are batches and broadcast. All are float32, or all float64,
-    which JAX has with `jax_enable_x64`. `nodes` and `expressed` as in `compile`.
+    It takes q and the vectors of `hinge.compile` in its order, and numbers of the model that `parameters`
+    names after them, (…, shape) each; leading dimensions are batches and broadcast. All are float32, or all
+    float64, which JAX has with `jax_enable_x64`. `nodes` and `expressed` as in `compile`.
 
     Derivatives are Hinge's, of any order: changes and gradients are programs too. Those by q are by its
-    coordinates (nq), of q ↦ f(q / |q|) for quaternions; with `tangent` there is an argument dq (…, nv) after q,
-    the value is that at normalized(q + N(q) dq), and derivatives by dq at zero are those of `hinge.jvp` and
-    `hinge.vjp`. Operators change by columns. `forward_dynamics` of a robot with closures has first derivatives.
+    coordinates (nq), of q ↦ f(q / |q|) for quaternions; with `tangent` there is an argument dq (…, nv) after
+    q, the value is that at normalized(q + N(q) dq), and derivatives by dq at zero are those of `hinge.jvp`
+    and `hinge.vjp`. Operators change by columns. `forward_dynamics` of a robot with closures has first
+    derivatives.
     """
     jax()
     robot = checked_robot(robot)
@@ -108,7 +109,7 @@ def function(
     if not isinstance(tangent, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"tangent: expected True or False, got {tangent!r}")
     parts = _parts_of(what, robot)
-    options = {"nodes": tuple(nodes), "expressed": expressed, "parameters": tuple(parameters)}
+    options: dict[str, Any] = {"nodes": tuple(nodes), "expressed": expressed, "parameters": tuple(parameters)}
     own = compiled(robot, parts, **options)
     letters, lengths = _letters(own), own.binding.length
     arguments = {"q": (robot.nq,), **{n: shape_of((x.range, One), lengths) for n, x in letters.items()}}
@@ -190,7 +191,7 @@ def _refuse_backend(backend: Any) -> None:
         raise ArgumentError(f"backend: expected one of {', '.join(map(repr, BACKENDS))}, got {backend!r}")
     if backend == "xla":
         raise NotImplementedError(
-            "backend: 'xla', blocks for GPU and TPU, is not supported; give 'native', machine code for the CPU"
+            "backend: 'xla', blocks for GPU and TPU, is not supported; give 'native', code for the CPU"
         )
 
 
@@ -207,11 +208,11 @@ def step(
     project: bool = True,
     inputs: Iterable[str] = (),
 ) -> Function:
-    """Return a step of a simulation as a function of JAX: (q, qd, tau) → (next_q, next_qd), for `jax.lax.scan`.
+    """Return a step of a simulation as a function of JAX, (q, qd, tau) → (next_q, next_qd), for `scan`.
 
     One call of machine code, whose gradients are another: those of `hinge.Rollout`. Arguments are those of
-    `hinge.sim.step`: without `control` forces tau are an argument, constant through the step; without `dt` its
-    length is; `inputs` names more numbers that calls give, such as "target_q" of a law, or "inertias" of
+    `hinge.sim.step`: without `control` forces tau are an argument, constant through the step; without `dt`
+    its length is; `inputs` names more numbers that calls give, such as "target_q" of a law, or "inertias" of
     `parameters`. There are first derivatives; changes along directions are made of gradients and cost as many
     as there are results. Derivatives by q are by coordinates.
     """

@@ -104,7 +104,9 @@ _WEIGHTS = {"c_q": "next_q", "c_qd": "next_qd"}
 class OfClosed(ByGradients):
     """Accelerations of a robot with closures, by the implicit function theorem."""
 
-    def __init__(self, own: Compiled, lengths: Mapping[str, int], *, passive: bool, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, own: Compiled, lengths: Mapping[str, int], *, passive: bool, options: Mapping[str, Any]
+    ) -> None:
         super().__init__()
         self.own, self.passive, self.options = own, passive, dict(options)
         self.robot, self.inputs = own.robot, dict(lengths)

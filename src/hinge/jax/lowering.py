@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from itertools import count
 from math import prod
@@ -25,8 +25,8 @@ def refuse_platform(ctx: Any, *_: Any, routine: Routine) -> Any:
     """Refuse devices that are no CPU."""
     platforms = ", ".join(ctx.module_context.platforms)
     raise NotImplementedError(
-        f"{routine}: expected a CPU, got the platform {platforms}, for which Hinge has no code; put the arrays on "
-        "the CPU by jax.device_put(x, jax.devices('cpu')[0]), or jit with the CPU as the default device"
+        f"{routine}: expected a CPU, got the platform {platforms}, for which Hinge has no code; put the "
+        "arrays on the CPU by jax.device_put(x, jax.devices('cpu')[0]), or make it the default device"
     )
 
 
@@ -35,14 +35,14 @@ def lower_to_native(ctx: Any, *xs: Any, routine: Routine) -> Any:
     j = jax()
     program = routine.program
     if program is None:
-        return j.mlir.lower_fun(lambda *ys: _plain(routine, ys), multiple_results=True)(ctx, *xs)
+        return j.mlir.lower_fun(partial(_plain, routine), multiple_results=True)(ctx, *xs)
     names = list(routine.inputs)
     taken = [names.index(n) for n in program.signature.inputs]
     results = list(program.signature.results)
     order = [results.index(n) for n in routine.results]
     target = target_of(program)
     if target is None:
-        return j.mlir.lower_fun(lambda *ys: _called_back(program, routine, ys), multiple_results=True)(ctx, *xs)
+        return j.mlir.lower_fun(partial(_called_back, program, routine), multiple_results=True)(ctx, *xs)
     _prepare(program, ctx)
     avals = [ctx.avals_out[list(routine.results).index(n)] for n in results]
     own = ctx.replace(avals_in=[ctx.avals_in[k] for k in taken], avals_out=avals)
@@ -50,7 +50,7 @@ def lower_to_native(ctx: Any, *xs: Any, routine: Routine) -> Any:
     return [found[k] for k in order]
 
 
-def _plain(routine: Routine, ys: Any) -> list[Any]:
+def _plain(routine: Routine, *ys: Any) -> list[Any]:
     found = routine.plain(dict(zip(routine.inputs, ys, strict=True)))
     return [found[n] for n in routine.results]
 
@@ -69,8 +69,8 @@ def _prepare(program: Executable, ctx: Any) -> None:
 def interface() -> int | None:
     """Return the minor version of XLA's interface for foreign functions, None if it is not one that we know.
 
-    Fields that handlers read are where they are in all versions 0.n so far. A handler of a version that XLA does not
-    take would leave JAX without a CPU, so it is asked before.
+    Fields that handlers read are where they are in all versions 0.n so far. A handler of a version that XLA
+    does not take would leave JAX without a CPU, so it is asked before.
     """
     ffi = jax().ffi
     if not hasattr(ffi, "ffi_lowering"):
@@ -87,8 +87,8 @@ def interface() -> int | None:
 def target_of(program: Executable) -> str | None:
     """Return the name under which XLA knows a program, registered once; None if it must be called by Python.
 
-    It is a digest of what the program is made of, the same in all processes. Programs that may not be cached have
-    names of their own.
+    It is a digest of what the program is made of, the same in all processes. Programs that may not be cached
+    have names of their own.
     """
     j = jax()
     minor = interface()
@@ -104,7 +104,7 @@ def target_of(program: Executable) -> str | None:
     return name
 
 
-def _called_back(program: Executable, routine: Routine, ys: Any) -> list[Any]:
+def _called_back(program: Executable, routine: Routine, *ys: Any) -> list[Any]:
     """Return the results by a call of Python from XLA."""
     j = jax()
     batch = max((y.shape[:-1] for y in ys), key=len)
@@ -114,8 +114,15 @@ def _called_back(program: Executable, routine: Routine, ys: Any) -> list[Any]:
         given = {n: np.asarray(z) for n, z in zip(routine.inputs, zs, strict=True)}
         found = program({n: given[n] for n in program.signature.inputs})
         return [
-            np.broadcast_to(found[n].reshape(-1), shape.shape) if found[n].size == prod(shape.shape[-1:]) else found[n].reshape(shape.shape)
+            np.broadcast_to(found[n].reshape(-1), shape.shape)
+            if found[n].size == prod(shape.shape[-1:])
+            else found[n].reshape(shape.shape)
             for n, shape in zip(routine.results, shapes, strict=True)
         ]
 
     return j.jax.pure_callback(run, shapes, *ys)
+
+
+def registered() -> list[str]:
+    """Return the names under which XLA knows programs, such as for the checks of `jax.export`."""
+    return list(_NAMES)

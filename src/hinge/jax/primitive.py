@@ -4,7 +4,8 @@
     Pushed:  linear in directions; its transpose is `Pulled`
     Pulled:  linear in weights; its transpose is `Pushed`
 
-Arrays are flat, (…, length): all leading dimensions of a batch, or none. A new dimension of `vmap` comes first.
+Arrays are flat, (…, length): all leading dimensions of a batch, or none. A new dimension of `vmap` comes
+first.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def primitive() -> Any:
     j = jax()
     p = j.Primitive("hinge")
     p.multiple_results = True
-    p.def_impl(lambda *xs, routine: _compiled(routine)(*xs))
+    p.def_impl(_evaluated)
     p.def_abstract_eval(_abstract)
     j.ad.primitive_jvps[p] = _jvp
     j.ad.primitive_transposes[p] = _transpose
@@ -46,6 +47,10 @@ def primitive() -> Any:
     j.mlir.register_lowering(p, refuse_platform)
     j.mlir.register_lowering(p, lower_to_native, platform="cpu")
     return p
+
+
+def _evaluated(*xs: Any, routine: Routine) -> Any:
+    return _compiled(routine)(*xs)
 
 
 @cache
@@ -100,10 +105,10 @@ def _other_changes(routine: Routine, xs: Arrays, ds: Arrays) -> Mapping[str, Any
 def _transpose(cotangents: Sequence[Any], *primals: Any, routine: Routine) -> list[Any]:
     """Return the gradients by the inputs in which the routine is linear."""
     ad = jax().ad
-    linear = {
-        n: x.aval for n, x in zip(routine.inputs, primals, strict=True) if ad.is_undefined_primal(x)
-    }
-    assert set(linear) <= set(routine.linear), f"{routine} is not linear in {set(linear) - set(routine.linear)}"
+    linear = {n: x.aval for n, x in zip(routine.inputs, primals, strict=True) if ad.is_undefined_primal(x)}
+    assert set(linear) <= set(routine.linear), (
+        f"{routine} is not linear in {set(linear) - set(routine.linear)}"
+    )
     cs = {n: c for n, c in zip(routine.results, cotangents, strict=True) if type(c) is not ad.Zero}
     found: dict[str, Any] = {}
     if cs:

@@ -1,8 +1,8 @@
 """What a function of JAX calls: programs of flat arrays by name, and programs of their changes and gradients.
 
-A `Routine` is a program. A `Varying` one has derivatives: `Pushed` is its changes along directions, `Pulled` its
-gradients, each the transpose of the other. Both are routines too, and where `plain` says how they are made of
-others, JAX differentiates that once more.
+A `Routine` is a program. A `Varying` one has derivatives: `Pushed` is its changes along directions, `Pulled`
+its gradients, each the transpose of the other. Both are routines too, and where `plain` says how they are
+made of others, JAX differentiates that once more.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Routine:
         raise NotImplementedError
 
     def transposed(self, linear: Names, of: Names) -> tuple[Routine, dict[str, str], dict[str, str]]:
-        """Return the transpose, new names of the weights of results `of`, and of results for linear inputs."""
+        """Return the transpose, new names of weights of results `of`, and of results for inputs."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -118,9 +118,13 @@ class Pushed(Routine):
         self.results = {n: base.results[n] for n in base.changing(wrt)}
         self.linear = tuple(self.directions.values())
 
-    @cached_property
+    @property
     def program(self) -> Executable | None:
         """The program of changes."""
+        return self._program
+
+    @cached_property
+    def _program(self) -> Executable | None:
         return self.base.push_program(self.wrt)
 
     def plain(self, xs: Arrays) -> Arrays:
@@ -150,9 +154,13 @@ class Pulled(Routine):
         self.results = {by: base.inputs[n] for n, by in self.shown.items()}
         self.linear = tuple(self.weights.values())
 
-    @cached_property
+    @property
     def program(self) -> Executable | None:
         """The program of gradients."""
+        return self._program
+
+    @cached_property
+    def _program(self) -> Executable | None:
         return self.base.pull_program(self.wrt, self.of)
 
     def plain(self, xs: Arrays) -> Arrays:

@@ -31,7 +31,7 @@ class OfValues(Varying):
     def changing(self, wrt: Names) -> Names:
         """Refuse derivatives by name."""
         raise NotImplementedError(
-            f"{self.name}: derivatives are not supported, since its results are formulas or blocks of several "
-            "expressions; take one of hinge.dynamics.expression(verb).expressions, or forward_dynamics in place of "
-            "closed_dynamics, or put jax.lax.stop_gradient around its arguments"
+            f"{self.name}: derivatives are not supported, since its results are formulas or blocks of "
+            "several expressions; take one of hinge.dynamics.expression(verb).expressions, or "
+            "forward_dynamics in place of closed_dynamics, or jax.lax.stop_gradient of its arguments"
         )

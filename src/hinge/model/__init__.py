@@ -37,7 +37,7 @@ from hinge.model.limits import JointRows, LimitReport, Stops, joint_rows, limit_
 from hinge.model.loop_motion import LoopMotion
 from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
 from hinge.model.loops import Loop
-from hinge.model.moving_parts import Unit, release_loops, units, with_loops, without_loops
+from hinge.model.moving_parts import Unit, placement_units, release_loops, units, with_loops, without_loops
 from hinge.model.parameters import (
     PLACEMENT,
     check_parameters,
@@ -176,6 +176,7 @@ __all__ = [
     "opened",
     "pinocchio_map",
     "placement_parameters",
+    "placement_units",
     "random_configuration",
     "reaction_force",
     "reduce",

@@ -25,7 +25,8 @@ from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Joined, KnownBlock
 from hinge.targets import Executable, StepCall, Traced, best_target
 
-#: Inputs that a step has no gradient by: its length, gravity, and placements, seven numbers with six ways to move.
+#: Inputs that a step has no gradient by: its length, gravity, and placements, seven numbers with six ways to
+#: move.
 FIXED = ("dt", "g", "placements")
 #: What a step is taken with in samples of its inputs, in seconds.
 SAMPLE_DT = 1e-3
@@ -184,9 +185,7 @@ class _Made:
         buffers, joints = self.start(whole), units(robot)
         _run(whole, self.ops, buffers)
         c = whole.input("c_q", robot.nq if coordinates else robot.nv)
-        buffers[weight("q")] = (
-            gradient_along_velocities(whole, joints, buffers[q], c) if coordinates else c
-        )
+        buffers[weight("q")] = gradient_along_velocities(whole, joints, buffers[q], c) if coordinates else c
         buffers[weight("qd")] = whole.input("c_qd", robot.nv)
         _run(whole, tape.ops, buffers)
         found = {n: buffers[b] if b else np.zeros(sizes[n], dtype=object) for n, b in ends.items()}

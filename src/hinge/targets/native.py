@@ -64,7 +64,7 @@ def object_file(functions: Iterable[tuple[str, Code, Sequence[str]]], triple: st
 
 
 def xla_handler(program: Executable) -> Any:
-    """Return the handler of a program for XLA's foreign functions; None for one that XLA cannot call itself."""
+    """Return the handler of a program for XLA's foreign functions; None if XLA cannot call it itself."""
     if program.target != "llvm":
         return None
     with LOADING:

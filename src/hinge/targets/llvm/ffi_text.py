@@ -1,18 +1,19 @@
 """The IR of handlers for XLA: from the buffers of a call frame into a kernel.
 
-XLA calls `XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` from threads of its own, without the GIL. The layout of the
-structures is that of version 0 of its C interface; each begins with its size, which says whether what is read
-is there. A handler has words, see `WORDS`, the blocks of both precisions, see `BLOCK`, and the length of each
-input and output.
+XLA calls `XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` from threads of its own, without the GIL. The layout
+of the structures is that of version 0 of its C interface; each begins with its size, which says whether what
+is read is there. A handler has words, see `WORDS`, the blocks of both precisions, see `BLOCK`, and the length
+of each input and output.
 """
 
 from __future__ import annotations
 
 #: The number of inputs and of outputs, the handler's own number, where it says whether there is one thread,
-#: functions (Python's way, and those of work space), and the minor version that the handler says it is for.
-WORDS = ("inputs", "outputs", "number", "alone", "callback", "malloc", "free", "minor")
-#: Code and bytes of scratch for one state and for W states, null where Python is asked, W, and from how many states
-#: on threads share them.
+#: functions (Python's way, and those of work space), the minor version that the handler says it is
+#: for, and the state of all handlers, see `STATE`.
+WORDS = ("inputs", "outputs", "number", "alone", "callback", "malloc", "free", "minor", "state")
+#: Code and bytes of scratch for one state and for W states, null where Python is asked, W, and from how many
+#: states on threads share them.
 BLOCK = ("one", "one_bytes", "wide", "wide_bytes", "width", "most")
 #: The precisions, and XLA's numbers for them.
 DTYPES = {"float64": 12, "float32": 11}
@@ -22,7 +23,9 @@ MOST = 64  # the inputs, and the outputs, that a handler has room for
 MAJOR, MINOR = 0, 1
 #: The sizes of structures up to the last field that is read.
 FRAME, API, BUFFER = 120, 56, 48
-_POINTERS = ("alone", "callback", "malloc", "free", "one", "wide")
+#: Whether the interpreter ends, from where on Python is not called, and how many calls of it are under way.
+STATE = ("ending", "under_way")
+_POINTERS = ("alone", "state", "callback", "malloc", "free", "one", "wide")
 
 
 def _loads(names: tuple[str, ...], base: str, chosen: tuple[str, ...]) -> str:
@@ -48,6 +51,7 @@ _MESSAGES = {
     "few": "hinge: expected as many buffers as the program has arrays, got others",
     "types": "hinge: expected buffers that are all float64, or all float32, got others",
     "shapes": "hinge: expected buffers (batch..., length) of one batch, or (length), got others",
+    "late": "hinge: the interpreter ends, and there is no code yet",
     "room": "hinge: no memory for work space",
 }
 
@@ -94,7 +98,7 @@ done:
   ret ptr null
 
 counts:
-{_loads(WORDS, "%words", ("inputs", "outputs", "number", "alone", "callback", "malloc", "free"))}
+{_loads(WORDS, "%words", ("inputs", "outputs", "number", "alone", "callback", "malloc", "free", "state"))}
 {_field("given", "%frame", 56, "i64")}
 {_field("wanted", "%frame", 96, "i64")}
 {_field("args", "%frame", 72, "ptr")}
@@ -202,9 +206,25 @@ choose:
   br i1 %here, label %room.for, label %python
 
 python:
+  %calls.at = getelementptr i64, ptr %state, i64 1
+  %calls = atomicrmw add ptr %calls.at, i64 1 seq_cst
+  %ending = load atomic i64, ptr %state seq_cst, align 8
+  %is.ending = icmp ne i64 %ending, 0
+  br i1 %is.ending, label %late, label %ask
+
+late:
+  %calls.late = atomicrmw sub ptr %calls.at, i64 1 seq_cst
+  br i1 %is.made, label %room.for, label %too.late
+
+too.late:
+  %e.late = call ptr @refuse(ptr %frame, ptr @late)
+  ret ptr %e.late
+
+ask:
   %is.single.number = zext i1 %is.single to i64
   %said = call ptr %callback(i64 %number, i64 %is.single.number, ptr %sources, ptr %strides, ptr %targets,
                              i64 %states)
+  %calls.done = atomicrmw sub ptr %calls.at, i64 1 seq_cst
   %is.well = icmp eq ptr %said, null
   br i1 %is.well, label %done, label %tell
 
