@@ -43,8 +43,9 @@ HOMONYMS = {
     frozenset({"reference", "dynamics"}): None,
     frozenset({"algebra", "model"}): {"Body", "Joint"},
     frozenset({"algebra", "dynamics"}): {"derivative"},
-    frozenset({"casadi", "torch"}): {"function"},
-    frozenset({"sim", "torch"}): {"step"},
+    frozenset({"casadi", "jax", "torch"}): {"function"},
+    frozenset({"jax", "torch"}): {"Function"},
+    frozenset({"sim", "jax", "torch"}): {"step"},
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hinge.binding.coordinates import velocity
+from hinge.binding.coordinates import unrated
 from hinge.binding.joint_code import transposed
 from hinge.kernels import Dual, duals, fresh_level, rates
 from hinge.model import PLACEMENT, Robot, Unit, units
@@ -114,7 +114,7 @@ def _displaced(u: Unit, given: Block, change: Block) -> Any:
     moving = kind.nq if len(given) > kind.nq else 0
     there = _at(kind, np.append(given[:moving], duals(given[moving:], change, level)))
     values = _values(there, level)
-    return velocity(u, values, rates(there, level))
+    return unrated(u, values, rates(there, level))
 
 
 def _of_pose(given: Block, change: Block) -> Any:
