@@ -27,6 +27,7 @@ from benchmarks import (
     threads,
     torch,
     verbs,
+    xla,
 )
 
 QUESTIONS: dict[str, command.Question] = {
@@ -53,6 +54,7 @@ QUESTIONS: dict[str, command.Question] = {
     "simulate": simulate.tables,
     "torch": torch.tables,
     "verbs": verbs.tables,
+    "xla": xla.tables,
 }
 
 if __name__ == "__main__":
