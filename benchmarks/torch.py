@@ -39,8 +39,8 @@ def tables(options: Options) -> Iterator[Table]:
     torch.set_num_threads(threads)
     hinge.set_threads(None)
     table.notes += [
-        "Gradients by q, qd and tau: beside them stands the verb with `hinge.vjp`, whose program gives the value "
-        "once more.",
+        "Gradients by q, qd and tau: beside them stands the verb with `hinge.vjp`, whose program gives the "
+        "value once more.",
         f"{OWN} take {_own(options) * 1e6:.1f} µs: autograd's share of a gradient.",
     ]
     yield table

@@ -118,9 +118,7 @@ class BlockRun:
             else:
                 self.env[x] = self._spread(flat, np.array(list(binding.positions(x.range, _WORLD))))
         width = of.width(Body)
-        self.env[_STEP] = self._formula(
-            lambda site, hinge, _: site.step(hinge).to_parent(unit_block(site.size)), (), (width, width)
-        )
+        self.env[_STEP] = self._formula(_step_of, (), (width, width))
 
     def _spread(self, flat: Any, places: np.ndarray[Any, Any]) -> Any:
         """Return entries of a vector at places, zero where there is none."""
@@ -207,7 +205,11 @@ class BlockRun:
             return self.jnp.einsum("ijk,wk->wij", self.jnp.asarray(self.of.crossed(target), self.dtype), x)
         others = [(lanes.value(n), spaces_of(n)) for n in s.needs]
         shape = tuple(self.of.width(x) for x in spaces_of(target))
-        return self._formula(lambda site, hinge, blocks: site.formula(target, hinge, blocks), others, shape)
+
+        def formula(site: Any, hinge: Block, blocks: Sequence[Block]) -> Any:
+            return site.formula(target, hinge, blocks)
+
+        return self._formula(formula, others, shape)
 
     def _all(self, x: Leaf) -> Any:
         """Return a letter at all bodies, from the model if no statement made it."""
@@ -348,3 +350,8 @@ class BlockRun:
                 + c * self.jnp.linalg.slogdet(self._all(x) + self.pads(x.range)[: self.of.count])[1].sum()
             )
         return total
+
+
+def _step_of(site: Any, hinge: Block, _: Sequence[Block]) -> Any:
+    """Return the matrix of E at a body."""
+    return site.step(hinge).to_parent(unit_block(site.size))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -161,15 +160,18 @@ def refused(e: Expr) -> NoReturn:
 def operation(name: str) -> Callable[..., Any]:
     """Return what an operation of kernels is in JAX."""
     if OPS[name].symbol:
-        return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}[
-            OPS[name].symbol
-        ]
+        return OPS[name].floats
     jnp = jax().numpy
     if name == "choose":
-        return lambda x, y, a, b: jnp.where(x < y, a, b)
+        return _chosen
     found = getattr(jnp, {"max": "maximum"}.get(name, name), None)
     if found is None:
         raise NotImplementedError(
             f"the operation {name!r} is not supported as blocks of XLA; give backend='native'"
         )
     return found
+
+
+def _chosen(x: Any, y: Any, a: Any, b: Any) -> Any:
+    """Return a where x < y, else b."""
+    return jax().numpy.where(x < y, a, b)

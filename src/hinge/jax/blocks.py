@@ -55,10 +55,10 @@ def block_function(f: Compiled) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 def blocks(
     what: Any, robot: Robot, *, nodes: Sequence[str] = (), expressed: Expressed = "body"
 ) -> Callable[..., dict[str, Any]]:
-    """Return vectors and numbers of a tree as a function of JAX of blocks: f(q, *arrays), a dict by name.
+    """Return vectors and numbers of a tree as a function of blocks, for JAX: f(q, *arrays), a dict by name.
 
-    Leading dimensions are batches, and arrays broadcast. Reverse mode is a program of its own, by all arrays; by
-    q in its coordinates, of q ↦ f(q / |q|).
+    Leading dimensions are batches, and arrays broadcast. Reverse mode is a program of its own, by all
+    arrays; by q in its coordinates, of q ↦ f(q / |q|).
     """
     from_home = what if isinstance(what, str) else named(what)
     options: dict[str, Any] = {"nodes": tuple(nodes), "expressed": expressed}
@@ -90,8 +90,14 @@ def blocks(
             (total["q"],) = project(chart.to_coordinates(q, total["q"]))
         return total
 
+    def forth(arrays: Mapping[str, Any]) -> tuple[Any, Any]:
+        return one(arrays), arrays
+
+    def rule(arrays: Mapping[str, Any], weights: Mapping[str, Any]) -> tuple[Any]:
+        return (back(arrays, weights),)
+
     differentiable = jax().jax.custom_vjp(one)
-    differentiable.defvjp(lambda arrays: (one(arrays), arrays), lambda arrays, c: (back(arrays, c),))
+    differentiable.defvjp(forth, rule)
 
     def call(*arrays: Any) -> dict[str, Any]:
         if len(arrays) != len(names):
@@ -134,7 +140,8 @@ class _BlockProgram:
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return results by name, flat."""
         dtype = jax().numpy.asarray(given["q"]).dtype
-        run = BlockRun(self, {n: jax().numpy.asarray(x, dtype) for n, x in given.items()}, dtype)
+        of: Any = self
+        run = BlockRun(of, {n: jax().numpy.asarray(x, dtype) for n, x in given.items()}, dtype)
         for stage in self.program.passes:
             run.sweep(stage)
         return {o.name: run.output(o) for o in self.program.outputs}
