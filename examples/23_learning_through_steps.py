@@ -1,8 +1,8 @@
 """A network learns to move an arm, by gradients through the steps of a simulation.
 
 The arm is a double pendulum that hangs in gravity. A small network of PyTorch sees the state and a goal for
-both angles and gives the forces; it is told nothing about dynamics. `hinge.torch.step` is one step of 128 arms,
-with its gradient: the cost of two seconds is differentiated through all steps and all calls of the network,
+both angles and gives the forces; it is told nothing about dynamics. `hinge.torch.step` is one step of 128
+arms, with its gradient: the cost of two seconds is differentiated through all steps and all calls of the network,
 and Adam does the rest. At the end it takes arms to goals that it has not seen.
 """
 
