@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from hinge.algebra.configuration import Configuration, q
+from hinge.algebra.determinants import of_mass_matrix, refusal, signed_masses
 from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, tangent, turned, value
 from hinge.algebra.expression import (
     Adjoint,
@@ -68,6 +69,7 @@ from hinge.algebra.letters import (
 from hinge.algebra.letters import held as prescribed
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter, factored, inverted, leaf_of, no_inverse, polynomial
+from hinge.algebra.reach import all_letters
 from hinge.algebra.rest import bias_cancels
 from hinge.algebra.space import Joint, One, Space
 from hinge.errors import ArgumentError
@@ -174,12 +176,27 @@ class _Rules:
             case Leaf():
                 return self._vector(e)
             case LogDet():
-                raise NotImplementedError(
-                    f"{e}: a log determinant has no derivative as an expression; its gradient is tr(𝓜⁻¹ δ𝓜), "
-                    "hinge.log_determinant_gradient for the mass matrix"
-                )
+                return self._determinant(e).T
             case _:
                 return self._zero(e.range)
+
+    def _determinant(self, e: LogDet) -> Expr:
+        """Return the gradient of a log determinant."""
+        if not any(self._varies(x) for x in all_letters([e])):
+            return self._zero(One).T
+        masses = signed_masses(e.argument)
+        if masses is None:
+            raise refusal(e)
+        by = None if isinstance(self.by, Configuration) else self.by
+        return masses * of_mass_matrix(by, self.context)
+
+    def _varies(self, x: Leaf) -> bool:
+        """Tell whether a letter itself depends on what the derivative is by."""
+        if x in self.held:
+            return False
+        propagated = self.displaced is not None and x in (E, E0)
+        hinged = isinstance(self.by, Configuration) and x.card.hinged
+        return x is self.by or propagated or hinged or _depends(x, self.by)
 
     def _product(self, first: Expr, rest: Expr) -> Expr:
         if first.range is One:  # a number uᵀ r: u D r + rᵀ D uᵀ
@@ -203,7 +220,18 @@ class _Rules:
             return identity(x.range)
         if x.origin is not None and x.origin.kind == "value":
             return self.of(x.needs[0])
+        if x.origin is not None and x.origin.kind in ("moment", "trace"):
+            return self._traced(x)
         return self._formula(x, None)
+
+    def _traced(self, x: Leaf) -> Expr:
+        """Refuse the derivative of the gradient of a log determinant, where it is not zero."""
+        if any(map(self._varies, all_letters([x]))):
+            raise NotImplementedError(
+                f"{x}: second derivatives of log det 𝓜 are not supported; take differences of "
+                "hinge.log_determinant_gradient along hinge.integrate"
+            )
+        return self._zero(x.range)
 
     def _formula(self, letter: Letter, at: Expr | None) -> Expr:
         """Return Σ ∂ℓ/∂n D n and ∂ℓ/∂q, or that by numbers of the model, of a letter with a formula.
@@ -376,7 +404,7 @@ class _OperatorRules:
         return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
 
 
-def _depends(x: Leaf, numbers: Leaf) -> bool:
+def _depends(x: Leaf, numbers: By) -> bool:
     """Tell whether a letter depends on numbers of the model, or what it is a derivative of does."""
     if x.origin is None:
         return x in _DEPENDENT.get(numbers, ())

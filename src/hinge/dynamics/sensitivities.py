@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from hinge.algebra import H, M, ad, along, bar, phi, qd, x
+from hinge.algebra import H, M, ad, along, bar, logdet, phi, qd, x
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Expressed
@@ -14,7 +14,6 @@ from hinge.dynamics.cached import compiled, one_name
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import Derivatives, as_derivatives, derivative_parts
 from hinge.dynamics.expressions import VERBS, J, Parts, mass
-from hinge.dynamics.verbs import mass_matrix_inverse
 from hinge.dynamics.views import refuse_massless
 from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike, cross
@@ -127,13 +126,15 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
 
 
 def log_determinant_gradient(robot: Robot, q: ArrayLike) -> Array:
-    """Return the gradient (…, nv) of log det 𝓜 by q, tr(𝓜⁻¹ ∂𝓜/∂qₖ).
+    """Return the gradient (…, nv) of log det 𝓜 by q, tr(𝓜⁻¹ ∂𝓜/∂qₖ), in two sweeps.
 
     Half of it times kT is the force of the Fixman potential, which makes up for rigid bonds in the statistics
-    of molecules: Jain 1997.
+    of molecules: Jain 1997. Of an expression with logdet(𝓜), `gradient` has it, by numbers of the model too.
     """
-    rates = mass_matrix_derivatives(robot, q)
-    return np.einsum("...ij,...ijk->...k", mass_matrix_inverse(robot, q), rates)
+    return compiled(checked_robot(robot), _DETERMINANT).evaluate(q, {})["gradient"]
+
+
+_DETERMINANT = Parts({"gradient": algebraic(logdet(mass), configuration).T})
 
 
 def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Derivatives:
