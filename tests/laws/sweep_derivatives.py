@@ -106,6 +106,16 @@ def energies(s: Subject) -> Iterator[Found]:
         yield "gravity by q is symmetric", off(d, d.T), ADJOINT
 
 
+def determinant(s: Subject) -> Iterator[Found]:
+    """Yield the gradient of log det 𝓜 against its trace, which takes no sweeps."""
+    found = hinge.log_determinant_gradient(s.robot, s.q)
+    wanted = s.by_q(lambda x: hinge.log_determinant(s.robot, x))
+    yield "gradient of log det 𝓜", off(found, wanted), BY_DIFFERENCES
+    rates = hinge.mass_matrix_derivatives(s.robot, s.q)
+    traced = np.einsum("ij,ijk->k", hinge.mass_matrix_inverse(s.robot, s.q), rates)
+    yield "gradient of log det 𝓜 is tr 𝓜⁻¹ ∂𝓜", off(found, traced), SAME
+
+
 def matrices(s: Subject) -> Iterator[Found]:
     """Yield derivatives of the mass matrix and of the momentum, and the Coriolis matrix."""
     r, q, qd = s.robot, s.q, s.qd
@@ -171,6 +181,7 @@ def laws(s: Subject, turn: int) -> Iterator[Found]:
     yield from dynamics(s, "plain")
     yield from adjoint(s)
     yield from energies(s)
+    yield from determinant(s)
     others = [
         lambda: dynamics(s, "moving base", base=BASE),
         lambda: dynamics(s, "pushed, passive", passive=True, **pushes(s.robot)),

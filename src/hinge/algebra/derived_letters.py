@@ -11,7 +11,7 @@
     block      a block-diagonal operator, computed once
     composite  C = Z + E C Eᵀ of a block-diagonal Z: the blocks of all bodies that a body carries, added up
     moment     c with cᵀ x = tr Z ad(x) at each body
-    trace      tr Z ∂ℓ of an operator ℓ, for each direction that its blocks depend on
+    contracted tr Z ∂ℓ of an operator ℓ, for each direction that its blocks depend on
 
 Names come from what a letter is made of, so that they are the same in every process.
 """
@@ -173,17 +173,17 @@ def moment(Z: Expr, *, context: Context = "own frames") -> Leaf:
                  f"tr({_short(made)} ⟦·⟧)", f"the trace of {made} times cross products")  # fmt: skip
 
 
-def trace(letter: Leaf, slot: Any, Z: Expr, *, context: Context = "own frames") -> Leaf:
+def contracted(letter: Leaf, slot: Any, Z: Expr, *, context: Context = "own frames") -> Leaf:
     """Return tr Z ∂ℓ for each direction of the joint's own q, slot None, or of numbers of the model."""
     made, source, by, asks = _as_block(Z, context), *_direction(letter, slot)
-    return _made(Origin("trace", letter, slot, True, context), source, One, (made, *letter.needs),
+    return _made(Origin("contracted", letter, slot, True, context), source, One, (made, *letter.needs),
                  Carries.NUMBER, Carries.NUMBER, f"tr({_short(made)} ∂{letter}/∂{by})",
                  f"the trace of {made} times the derivative of {letter} by {by}", asks,
                  hinged=letter.card.hinged)  # fmt: skip
 
 
 def _direction(letter: Leaf, slot: Any) -> tuple[Space, str, frozenset[Ask]]:
-    """Return the space of changes by the joint's own q or by numbers, its name, and what a letter asks for."""
+    """Return the space of changes by the joint's own q or by numbers, its name, and what is asked for."""
     asks = letter.card.asks
     if slot is None:
         return Joint, "q", asks

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hinge.algebra.derived_letters import moment, trace
+from hinge.algebra.derived_letters import contracted, moment
 from hinge.algebra.expression import Expr, Inverse, Leaf, LogDet, Product, identity
 from hinge.algebra.letters import E, G, H, M, P, Ups, W, inertias, placements, rotors, whole
 from hinge.algebra.origin import Context
@@ -42,10 +42,10 @@ def signed_masses(argument: Expr) -> int | None:
 def of_mass_matrix(by: Any, context: Context) -> Expr:
     """Return the gradient of log det 𝓜 by q, None, or by numbers of the model that 𝓜 depends on."""
     if by in (inertias, rotors):
-        return trace(M, by, Ups, context=context)
+        return contracted(M, by, Ups, context=context)
     above, left = E.T @ Ups @ E, P - G @ H @ P
     turned = moment(above @ left, context=context)
-    varied = trace(H, by, (identity(Body) - left @ above) @ G, context=context)
+    varied = contracted(H, by, (identity(Body) - left @ above) @ G, context=context)
     return 2 * varied - 2 * ((W if by is placements else H) @ turned)
 
 

@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from hinge.algebra.configuration import Configuration, q
-from hinge.algebra.determinants import of_mass_matrix, refusal, signed_masses
+from hinge.algebra.dependence import By, depends_on_numbers, varies
 from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, tangent, turned, value
+from hinge.algebra.determinants import of_mass_matrix, refusal, signed_masses
 from hinge.algebra.expression import (
     Adjoint,
     Expr,
@@ -48,23 +49,12 @@ from hinge.algebra.letters import (
     B,
     E,
     H,
-    Ha,
-    Hp,
-    M,
     Q,
     W,
-    a,
-    a_m,
-    b,
-    b_m,
     e_c,
-    friction,
     gamma,
-    inertias,
     phi,
     placements,
-    rotors,
-    tau_j,
 )
 from hinge.algebra.letters import held as prescribed
 from hinge.algebra.origin import Context
@@ -73,19 +63,6 @@ from hinge.algebra.reach import all_letters
 from hinge.algebra.rest import bias_cancels
 from hinge.algebra.space import Joint, One, Space
 from hinge.errors import ArgumentError
-
-#: What a derivative is taken by: the configuration, or a vector letter.
-By: TypeAlias = Configuration | Leaf
-
-
-#: Letters that depend on numbers of the model, which they do not name. Hinge maps depend on placements where
-#: joints are coupled.
-_DEPENDENT: dict[By, frozenset[Leaf]] = {
-    inertias: frozenset({M, b, b_m}),
-    placements: frozenset({H, Hp, Ha, W, a, a_m}),
-    rotors: frozenset({M}),
-    friction: frozenset({tau_j}),
-}
 
 
 def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = ()) -> Expr:
@@ -192,11 +169,7 @@ class _Rules:
 
     def _varies(self, x: Leaf) -> bool:
         """Tell whether a letter itself depends on what the derivative is by."""
-        if x in self.held:
-            return False
-        propagated = self.displaced is not None and x in (E, E0)
-        hinged = isinstance(self.by, Configuration) and x.card.hinged
-        return x is self.by or propagated or hinged or _depends(x, self.by)
+        return x not in self.held and varies(x, self.by)
 
     def _product(self, first: Expr, rest: Expr) -> Expr:
         if first.range is One:  # a number uᵀ r: u D r + rᵀ D uᵀ
@@ -220,7 +193,7 @@ class _Rules:
             return identity(x.range)
         if x.origin is not None and x.origin.kind == "value":
             return self.of(x.needs[0])
-        if x.origin is not None and x.origin.kind in ("moment", "trace"):
+        if x.origin is not None and x.origin.kind in ("moment", "contracted"):
             return self._traced(x)
         return self._formula(x, None)
 
@@ -250,7 +223,7 @@ class _Rules:
         if isinstance(self.by, Configuration):
             if base.card.hinged:
                 found = found + partial(letter, None, at, context=self.context)
-        elif _depends(base, self.by):
+        elif depends_on_numbers(base, self.by):
             found = found + partial(letter, self.by, at, context=self.context)
         return found
 
@@ -402,15 +375,6 @@ class _OperatorRules:
         if x.needs or definition_of(x) is not None:
             raise ArgumentError(f"{x}: has no derivative along joint rates; apply it to a vector first")
         return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
-
-
-def _depends(x: Leaf, numbers: By) -> bool:
-    """Tell whether a letter depends on numbers of the model, or what it is a derivative of does."""
-    if x.origin is None:
-        return x in _DEPENDENT.get(numbers, ())
-    if x.origin.kind == "coriolis":
-        return numbers is inertias
-    return x.origin.kind in ("partial", "along") and _depends(leaf_of(x.origin.of), numbers)
 
 
 def _operator_of(x: Expr) -> Expr | None:

@@ -71,14 +71,10 @@ def varied(site: Varied, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Bl
             raise AssertionError(f"{leaf}: a block with a definition is an equation of the sweeps")
         case "turned":
             return _turned(site.expressed, needs[0], force=origin.slot == "force")
-        case "along":
-            return _along(site, origin, hinge, needs)
-        case "partial":
-            return _partial(site, origin, hinge, needs)
+        case "along" | "partial" | "contracted":
+            return _BY_RATES[origin.kind](site, origin, hinge, needs)
         case "moment":
             return _moment(site, needs[0])
-        case "trace":
-            return _trace(site, origin, hinge, needs)
         case "value":
             raise AssertionError(f"{leaf}: a held value is an equation of the sweeps")
 
@@ -221,7 +217,7 @@ def _axial(x: Block) -> Block:
     return np.array([x[1, 2] - x[2, 1], x[2, 0] - x[0, 2], x[0, 1] - x[1, 0]], dtype=object)
 
 
-def _trace(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -> Block:
+def _contracted(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -> Block:
     """Return tr Z ∂ℓ along each degree of freedom, or along each direction of numbers of the model."""
     z, rest, plain = needs[0], needs[1:], replace(origin, applied=False)
     if origin.slot is None:
@@ -284,3 +280,7 @@ def _along(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -
 
 def _times(x: Block, y: Block) -> Block:
     return zeros(x.shape[0]) if x.shape[-1] == 0 else x @ y
+
+
+#: What is made of the rates of a letter.
+_BY_RATES = {"along": _along, "partial": _partial, "contracted": _contracted}

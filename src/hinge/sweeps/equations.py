@@ -164,9 +164,7 @@ class Equations:
             self.values[x] = zero(x.range, One)  # it is known while its own value is built
             self.values[x] = self.vector(polynomial(self.forms.get(x, x.needs[0]), no_inverse))
             return
-        wholes = [
-            n if n.domain is One or _is_block(n) else n @ self.column_source(n.domain) for n in x.needs
-        ]
+        wholes = [n if n.domain is One or _is_block(n) else n @ self.column_source(n.domain) for n in x.needs]
         if is_met_at_world(x):
             self.meets[x] = tuple(self.named("end", self.vector(polynomial(w, no_inverse))) for w in wholes)
             return
@@ -299,7 +297,9 @@ class Equations:
 
     def close(self, more: Iterable[Leaf] = ()) -> None:
         """Add the equations of the derived block-diagonal letters that the values (and `more`) use."""
-        read = [v for v in self.values.values() if v is not None] + [n for e in self.needs.values() for n in e]
+        read = [v for v in self.values.values() if v is not None] + [
+            n for e in self.needs.values() for n in e
+        ]
         todo = [*more, *(x for e in read for x in leaves_in_order(e))]
         while todo:
             x = todo.pop()
