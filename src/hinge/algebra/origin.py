@@ -27,8 +27,8 @@ class Origin:
 
     `of` is the letter that a partial derivative is of, an adjoint among them; of a composite, its blocks.
     `slot` is the number of the argument that the derivative is taken by, None for the joint's own q, or the
-    letter of a parameter of the model. With `applied`, `of` is an operator, which acts on the first need, or is
-    contracted with it.
+    letter of a parameter of the model. With `applied`, `of` is an operator, which acts on the first need or
+    is contracted with it.
     """
 
     kind: Kind

@@ -77,6 +77,7 @@ from hinge.model.vectors import (
     gravity_of,
     refuse_text,
     stacked,
+    written,
 )
 
 __all__ = [
@@ -198,4 +199,5 @@ __all__ = [
     "with_parameters",
     "without_contacts",
     "without_loops",
+    "written",
 ]

@@ -18,6 +18,7 @@ from hinge.model import (
     common_batch,
     refuse_rolling,
     units,
+    written,
 )
 from hinge.model.joints import VectorJoint
 from hinge.sim.integrators import INTEGRATORS, RungeKutta, SemiImplicitEuler, Stepping
@@ -42,6 +43,7 @@ def linearize(
     external: External = None,
     gravity: ArrayLike | None = None,
     passive: bool = False,
+    out: Sequence[Array] | None = None,
 ) -> Linearization:
     """Return A and B of the motion near a state, δẋ = A δx + B δτ, or with `dt` of a step of an integrator.
 
@@ -49,7 +51,7 @@ def linearize(
     length of q is. Where axes turn with a body, as those of a free joint, the rate of δq has −qd × δq beside
     δqd. A step, of "semi-implicit", "rk4" or "rk5", holds tau and external forces; its A and B are exact:
     the chain rule through its stages. Joints that roll are refused. `external`, `gravity` and `passive` as in
-    `forward_dynamics`.
+    `forward_dynamics`; `out` are two arrays for A and B, or what an earlier call returned.
     """
     for u in units(checked_robot(robot)):
         refuse_rolling(robot, u, "linearize")
@@ -58,10 +60,10 @@ def linearize(
     x, v, u = (np.broadcast_to(z, (*batch, z.shape[-1])) for z in (x, v, u))
     step = _Step(robot, u, {"external": external, "gravity": gravity, "passive": passive})
     if dt is None:
-        return step.continuous(x, v)
+        return Linearization(*written(out, step.continuous(x, v)))
     if not (isinstance(dt, int | float | np.floating) and np.isfinite(dt) and dt > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"dt: expected a time in s above zero, or None, got {dt!r}")
-    return step.discrete(x, v, float(dt), _rows(integrator))
+    return Linearization(*written(out, step.discrete(x, v, float(dt), _rows(integrator))))
 
 
 def _rows(integrator: Any) -> tuple[tuple[float, ...], ...] | None:
