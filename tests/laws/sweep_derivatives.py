@@ -151,11 +151,14 @@ def kinematics(s: Subject) -> Iterator[Found]:
         yield f"Jacobian by q, {axes}", off(hinge.jacobian_derivatives(r, q, **at), wanted), BY_DIFFERENCES
 
 
-def hybrid(s: Subject) -> Iterator[Found]:
-    """Yield derivatives of hybrid dynamics with every second joint prescribed."""
+def hybrid(s: Subject, first: int = 0, label: str = "", *, given: bool = False) -> Iterator[Found]:
+    """Yield derivatives of hybrid dynamics with every second joint prescribed, or `given` as an input."""
     r, q, qd, qdd, tau = s.robot, s.q, s.qd, s.qdd, s.tau
-    names = [j.name for j in r.independent if j.nv and not j.depends][::2]
+    names = [j.name for j in r.independent if j.nv and not j.depends][first::2]
     parts = expression("hybrid_dynamics").expressions
+    mask = np.zeros(r.nv)
+    for name in names:
+        mask[r.joint(name).qd_slice] = 1.0
 
     def wanted(part: int) -> Callable[..., Any]:
         def at(x: Any = q, v: Any = qd) -> Any:
@@ -164,16 +167,21 @@ def hybrid(s: Subject) -> Iterator[Found]:
         return at
 
     for part, (name, e) in enumerate(parts.items()):
-        found = hinge.compile({n: hinge.derivative(e, n) for n in ("q", "qd")}, r, prescribed=names)
-        d = found.evaluate(q, {n: x for n, x in {"qd": qd, "qdd": qdd, "tau": tau}.items() if found.takes(n)})
+        split = None if given else names
+        found = hinge.compile({n: hinge.derivative(e, n) for n in ("q", "qd")}, r, prescribed=split)
+        inputs = {"qd": qd, "qdd": qdd, "tau": tau, "held": mask}
+        d = found.evaluate(q, {n: x for n, x in inputs.items() if found.takes(n)})
         f = wanted(part)
-        yield f"hybrid dynamics, {name} by q", _judged(d["q"], s.by_q(f)), BY_DIFFERENCES
+        yield f"hybrid dynamics, {name} by q{label}", off(d["q"], s.by_q(f)), BY_DIFFERENCES
         by_rates = by_vector(lambda v, f=f: f(v=v), qd, STEP, at_once=True)
-        yield f"hybrid dynamics, {name} by qd", _judged(d["qd"], by_rates), BY_DIFFERENCES
+        yield f"hybrid dynamics, {name} by qd{label}", off(d["qd"], by_rates), BY_DIFFERENCES
 
 
-def _judged(found: np.ndarray, wanted: np.ndarray) -> float:
-    return off(found, wanted)
+def of_followers(s: Subject) -> Iterator[Found]:
+    """Yield derivatives of hybrid dynamics where joints follow others: these prescribed, or those beside."""
+    yield from hybrid(s, 0, ", followers")
+    yield from hybrid(s, 1, ", followers")
+    yield from hybrid(s, 0, ", followers, set given", given=True)
 
 
 def laws(s: Subject, turn: int) -> Iterator[Found]:
@@ -190,6 +198,7 @@ def laws(s: Subject, turn: int) -> Iterator[Found]:
         lambda: hybrid(s),
     ]
     if s.robot.is_embedded:
+        yield from of_followers(s)
         others = [others[0], lambda: dynamics(s, "passive", passive=True), *others[2:]]
     for k in range(2):
         yield from others[(turn + 2 * k) % len(others)]()
