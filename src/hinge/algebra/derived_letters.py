@@ -163,14 +163,14 @@ def block(Z: Expr, *, context: Context = "own frames") -> Leaf:
     found = carried(Z)
     gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
     return _made(Origin("block", Z, context=context), Z.range, Z.domain, (), gives, takes,
-                 f"[{_short(Z)}]", f"{_short(Z)}", order=(BLOCK, _degree(Z)))  # fmt: skip
+                 f"[{_short(Z)}]", f"{Z}, computed once", order=(BLOCK, _degree(Z)))  # fmt: skip
 
 
 def moment(Z: Expr, *, context: Context = "own frames") -> Leaf:
     """Return the vector c of forces with cᵀ x = tr Z ad(x) at each body, Z block-diagonal on motions."""
     made = _as_block(Z, context)
     return _made(Origin("moment", context=context), Z.range, One, (made,), Carries.FORCE, Carries.NUMBER,
-                 f"tr({_short(made)} ⟦·⟧)", f"the trace of {made} times cross products")  # fmt: skip
+                 f"tr({_short(made)} ⟦·⟧)", f"the trace of {_inside(made)} times cross products")  # fmt: skip
 
 
 def contracted(letter: Leaf, slot: Any, Z: Expr, *, context: Context = "own frames") -> Leaf:
@@ -178,7 +178,7 @@ def contracted(letter: Leaf, slot: Any, Z: Expr, *, context: Context = "own fram
     made, source, by, asks = _as_block(Z, context), *_direction(letter, slot)
     return _made(Origin("contracted", letter, slot, True, context), source, One, (made, *letter.needs),
                  Carries.NUMBER, Carries.NUMBER, f"tr({_short(made)} ∂{letter}/∂{by})",
-                 f"the trace of {made} times the derivative of {letter} by {by}", asks,
+                 f"the trace of {_inside(made)} times the derivative of {letter} by {by}", asks,
                  hinged=letter.card.hinged)  # fmt: skip
 
 
@@ -188,6 +188,11 @@ def _direction(letter: Leaf, slot: Any) -> tuple[Space, str, frozenset[Ask]]:
     if slot is None:
         return Joint, "q", asks
     return tangent(slot), str(slot), asks | {_ASKED[slot]}
+
+
+def _inside(x: Leaf) -> Expr:
+    """Return what a block is, in full."""
+    return x.origin.of if x.origin is not None and x.origin.kind == "block" else x
 
 
 def _as_block(Z: Expr, context: Context) -> Leaf:

@@ -75,9 +75,9 @@ from hinge.model.vectors import (
     checked_robot,
     common_batch,
     gravity_of,
+    into_arrays,
     refuse_text,
     stacked,
-    written,
 )
 
 __all__ = [
@@ -158,6 +158,7 @@ __all__ = [
     "inertial_parameters",
     "integrate",
     "integrate_derivatives",
+    "into_arrays",
     "is_properly_powered",
     "joint_rows",
     "joints",
@@ -199,5 +200,4 @@ __all__ = [
     "with_parameters",
     "without_contacts",
     "without_loops",
-    "written",
 ]

@@ -19,7 +19,7 @@ from hinge.model.loop_motion import LoopMotion
 from hinge.model.moving_parts import Unit, units
 from hinge.model.robot import Robot
 from hinge.model.state import difference
-from hinge.model.vectors import as_configuration, as_tangent, common_batch, written
+from hinge.model.vectors import as_configuration, as_tangent, common_batch, into_arrays
 from hinge.spatial import Array, ArrayLike, motion_cross_matrix
 
 #: Terms of the series of exp and of its integral, for matrices with entries below one half.
@@ -57,7 +57,7 @@ def integrate_derivatives(
         refuse_rolling(robot, u, "integrate_derivatives")
         at = np.ix_(u.qd, u.qd)
         by_q[..., *at], by_v[..., *at] = _of_joint(u, u.q_of(x), u.qd_of(rates))
-    return IntegrateDerivatives(*written(out, (by_q, by_v)))
+    return IntegrateDerivatives(*into_arrays(out, (by_q, by_v)))
 
 
 def difference_derivatives(
@@ -71,7 +71,7 @@ def difference_derivatives(
     v = difference(robot, q0, q1)
     by_q, by_v = integrate_derivatives(robot, q0, v)
     back = np.linalg.inv(by_v)
-    return DifferenceDerivatives(*written(out, (-(back @ by_q), back)))
+    return DifferenceDerivatives(*into_arrays(out, (-(back @ by_q), back)))
 
 
 def refuse_rolling(robot: Robot, u: Unit, what: str) -> None:

@@ -73,7 +73,7 @@ def checked_out(out: object, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     return found
 
 
-def written(out: Sequence[Array] | None, found: Sequence[Array]) -> Sequence[Array]:
+def into_arrays(out: Sequence[Array] | None, found: Sequence[Array]) -> Sequence[Array]:
     """Return results, in as many arrays of the caller's if there are such."""
     if out is None:
         return found

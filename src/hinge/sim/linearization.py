@@ -16,9 +16,9 @@ from hinge.model import (
     as_tangent,
     checked_robot,
     common_batch,
+    into_arrays,
     refuse_rolling,
     units,
-    written,
 )
 from hinge.model.joints import VectorJoint
 from hinge.sim.integrators import INTEGRATORS, RungeKutta, SemiImplicitEuler, Stepping
@@ -60,10 +60,10 @@ def linearize(
     x, v, u = (np.broadcast_to(z, (*batch, z.shape[-1])) for z in (x, v, u))
     step = _Step(robot, u, {"external": external, "gravity": gravity, "passive": passive})
     if dt is None:
-        return Linearization(*written(out, step.continuous(x, v)))
+        return Linearization(*into_arrays(out, step.continuous(x, v)))
     if not (isinstance(dt, int | float | np.floating) and np.isfinite(dt) and dt > 0):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"dt: expected a time in s above zero, or None, got {dt!r}")
-    return Linearization(*written(out, step.discrete(x, v, float(dt), _rows(integrator))))
+    return Linearization(*into_arrays(out, step.discrete(x, v, float(dt), _rows(integrator))))
 
 
 def _rows(integrator: Any) -> tuple[tuple[float, ...], ...] | None:
