@@ -240,6 +240,8 @@ REFUSED = {
     "write the expression with the mass matrix or its inverse": lambda: hinge.derivative(
         hinge.algebra.psi @ hinge.algebra.H.T @ rates, "q"
     ),
+    "take differences along hinge.integrate": lambda: hinge.derivative(hinge.algebra.Dr @ rates, "q"),
+    "; did you mean 'qd'": lambda: hinge.derivative("inverse_dynamics", "qdt"),
     "wrt: expected no 'gravity' with base=": lambda: hinge.forward_dynamics_derivatives(
         hinge.robots.panda(), *np.zeros((3, 7)), wrt=("gravity",), base=hinge.BaseMotion()
     ),

@@ -47,6 +47,8 @@ from hinge.algebra.letters import (
     E0,
     Ac,
     B,
+    Dr,
+    Dri,
     E,
     H,
     Q,
@@ -323,10 +325,7 @@ class _Rules:
         base = leaf_of(x)
         operator = _operator_of(base)
         if operator is None:
-            raise ArgumentError(
-                f"{base}: stands for the result of a recursion, which is not differentiated; write the "
-                "expression with the mass matrix or its inverse, mass.inv(), and derive finds this form"
-            )
+            raise _recursion(base)
         return -(x @ self.varied(operator, value(x @ r, context=self.context)))
 
 
@@ -383,6 +382,16 @@ def _operator_of(x: Expr) -> Expr | None:
         return x.argument
     meaning = DEFINITIONS.get(x) if isinstance(x, Leaf) and x.structure is Structure.DENSE else None
     return meaning.argument if isinstance(meaning, Inverse) else None
+
+
+def _recursion(x: Leaf) -> ArgumentError:
+    """Return the error of a letter that stands for the result of a recursion."""
+    remedy = (
+        "write the expression with the mass matrix or its inverse, mass.inv(), and derive finds this form"
+    )
+    if x in (Dr, Dri):
+        remedy = "no other letters have the roots of 𝓜: take differences along hinge.integrate"
+    return ArgumentError(f"{x}: stands for the result of a recursion, which is not differentiated; {remedy}")
 
 
 def _total(nothing: Expr, terms: Any) -> Expr:

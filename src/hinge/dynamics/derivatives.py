@@ -119,9 +119,8 @@ def thing(by: Any) -> Any:
         return configuration
     found = LETTERS.get(by) or STANDARD.get(by)
     if found is None:
-        raise ArgumentError(
-            f"by: expected 'q' or the name of a vector letter, got {by!r}{did_you_mean(by, LETTERS)}"
-        )
+        hint = did_you_mean(by, ("q", *LETTERS)) or f"such as {', '.join(LETTERS)}"
+        raise ArgumentError(f"by: expected 'q' or the name of a vector letter, got {by!r}; {hint}")
     return found
 
 

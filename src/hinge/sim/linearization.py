@@ -74,9 +74,10 @@ def _rows(integrator: Any) -> tuple[tuple[float, ...], ...] | None:
     if isinstance(rule, SemiImplicitEuler) and not isinstance(rule, Stepping):
         return None
     known = [n for n, r in INTEGRATORS.items() if isinstance(r, RungeKutta)]
+    hint = did_you_mean(str(integrator), ["semi-implicit", *known])
     raise ArgumentError(
         f"integrator: expected 'semi-implicit', {', '.join(map(repr, known))}, got {integrator!r}"
-        f"{did_you_mean(str(integrator), INTEGRATORS)}; other methods have no linearisation of a step"
+        f"; {hint or 'other methods have no linearisation of a step'}"
     )
 
 
