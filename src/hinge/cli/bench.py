@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hinge.cli.output import table, write, write_json
-from hinge.cli.progress import Bar
+from hinge.sim import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.dynamics import (
     forward_dynamics,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hinge.cli.output import rows
-from hinge.cli.progress import Bar, amount, span
+from hinge.sim import Bar, amount, span
 from hinge.dynamics import closure_error, gap
 from hinge.model import Robot
 from hinge.sim import Run
