@@ -253,6 +253,11 @@ from hinge.sim import (
     save_run as save_run,
 )
 
+# Simulation: campaigns
+from hinge.campaign import (
+    Campaign as Campaign,
+)
+
 # Mathematics: derive, prove, compile
 from hinge.pipeline import (
     derive as derive,
@@ -269,6 +274,7 @@ from hinge.targets import (
 from hinge import (
     algebra as algebra,
     binding as binding,
+    campaign as campaign,
     casadi as casadi,
     dynamics as dynamics,
     errors as errors,

@@ -10,5 +10,25 @@ from hinge.campaign.distributions import (
     Normal,
     Uniform,
 )
+from hinge.campaign.pictures import plot_envelopes, plot_histograms, plot_scatter
+from hinge.campaign.results import Results, Status
+from hinge.campaign.running import CampaignInterrupted
+from hinge.campaign.specification import read_specification
 
-__all__ = ["Attitude", "Campaign", "Choice", "Distribution", "Given", "LogUniform", "Normal", "Uniform"]
+__all__ = [
+    "Attitude",
+    "Campaign",
+    "CampaignInterrupted",
+    "Choice",
+    "Distribution",
+    "Given",
+    "LogUniform",
+    "Normal",
+    "Results",
+    "Status",
+    "Uniform",
+    "plot_envelopes",
+    "plot_histograms",
+    "plot_scatter",
+    "read_specification",
+]

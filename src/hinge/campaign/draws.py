@@ -7,6 +7,7 @@ whose strata are dealt out by permutations that are computed entry by entry.
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -103,12 +104,16 @@ def _sobol(seed: int, width: int, samples: int, first: int, count: int) -> Array
     engine = _engine(seed, width)
     if engine.num_generated > first:
         engine.reset()
-    engine.fast_forward(first - engine.num_generated)
-    return np.clip(engine.random(count), 2.0**-BITS, 1 - 2.0**-BITS)
+    if engine.num_generated < first:
+        engine.fast_forward(first - engine.num_generated)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a stretch need not have 2ⁿ points
+        found = engine.random(count)
+    return np.clip(found, 2.0**-BITS, 1 - 2.0**-BITS)
 
 
 @lru_cache(maxsize=4)
 def _engine(seed: int, width: int) -> Any:
     """Return Sobol's sequence with its digits scrambled; it goes on from where it is."""
-    rng = np.random.Generator(np.random.Philox(key=_key(seed, "sobol")))
-    return extra("scipy.stats.qmc").Sobol(width, scramble=True, rng=rng)
+    digits = int(_key(seed, "sobol")[0])
+    return extra("scipy.stats.qmc").Sobol(width, scramble=True, rng=digits)

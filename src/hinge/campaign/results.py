@@ -14,6 +14,7 @@ from hinge.campaign.campaign import Campaign
 from hinge.campaign.extras import extra
 from hinge.campaign.statistics import Statistics, merged
 from hinge.campaign.store import REASON, SAMPLE, Store
+from hinge.campaign.zarr_files import chunk_file, read_chunk
 from hinge.errors import ArgumentError, UnknownNameError, did_you_mean
 from hinge.sim import Run
 from hinge.spatial import Array
@@ -95,7 +96,8 @@ class Results:
                  for r in rows]  # fmt: skip
         return "\n".join([str(self.status()), "", *lines])
 
-    def _checked(self, name: str, names: Sequence[str]) -> None:
+    def checked(self, name: str, names: Sequence[str]) -> None:
+        """Refuse a name that is none of these."""
         if name not in names:
             hint = did_you_mean(name, names) or f"there are {', '.join(names[:12])}"
             raise UnknownNameError(f"column: expected a column of the campaign, got {name!r}; {hint}")
@@ -104,7 +106,7 @@ class Results:
 
     def column(self, name: str) -> Array:
         """Return a column (samples,), NaN where a sample is not stored yet."""
-        self._checked(name, self.store.columns)
+        self.checked(name, self.store.columns)
         found = np.full(self.store.samples, np.nan)
         for block, table in self._tables([name]):
             first, count = self.store.extent(block)
@@ -113,9 +115,7 @@ class Results:
 
     def array(self, name: str) -> Array:
         """Return states or gradients (samples, …), NaN where a sample is not stored yet."""
-        from hinge.campaign.zarr_files import chunk_file, read_chunk
-
-        self._checked(name, list(self.store.shapes))
+        self.checked(name, list(self.store.shapes))
         self._need_rows()
         shape = self.store.shapes[name]
         found = np.full((self.store.samples, *shape), np.nan)
@@ -140,7 +140,7 @@ class Results:
         """Return the samples that are stored as a pandas DataFrame: a row for each, by its number."""
         extra("pandas")
         for name in columns or ():
-            self._checked(name, [*self.store.columns, REASON])
+            self.checked(name, [*self.store.columns, REASON])
         wanted = None if columns is None else [SAMPLE, *columns]
         tables = [t for _, t in self._tables(wanted)]
         found = extra("pyarrow").concat_tables(tables, promote_options="default").to_pandas()

@@ -52,14 +52,24 @@ class Statistics:
 
     def quantile(self, name: str, share: float | Sequence[float]) -> Array:
         """Return quantiles of a column, between the clusters of its digest by interpolation."""
+        shares, values = self._steps(name)
+        return np.interp(share, shares, values)
+
+    def below(self, name: str, values: Array) -> Array:
+        """Return the shares of a column that are below some values."""
+        shares, steps = self._steps(name)
+        return np.interp(values, steps, shares)
+
+    def _steps(self, name: str) -> tuple[Array, Array]:
+        """Return the distribution function of a column: shares, and the values that they are below."""
         k = self.names.index(name)
         there = self.weights[k] > 0
         if not there.any():
-            return np.full(np.shape(share), np.nan)
+            return np.array([0.0, 1.0]), np.full(2, np.nan)
         weights, values = self.weights[k, there], self.values[k, there]
         middles = (np.cumsum(weights) - 0.5 * weights) / weights.sum()
-        ends = np.concatenate([[0.0], middles, [1.0]])
-        return np.interp(share, ends, np.concatenate([[self.least[k]], values, [self.most[k]]]))
+        ends = [self.least[k]], values, [self.most[k]]
+        return np.concatenate([[0.0], middles, [1.0]]), np.concatenate(ends)
 
     def bytes(self) -> bytes:
         """Return them as the bytes of an .npz file; the same statistics have the same bytes."""

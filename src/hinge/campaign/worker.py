@@ -1,7 +1,7 @@
 """A process that simulates blocks of a store: it reads their numbers, a line at a time, and writes what became of them.
 
-It is started by `python -m hinge.campaign.worker STORE TRUST`, so that no script of a user's is run again, and
-ends when its input does. Robots and specifications come from the store; nothing is pickled.
+It is a process of its own that calls `main`, so that no script of a user's is run again, and ends when its
+input does. Robots and specifications come from the store; nothing is pickled.
 """
 
 from __future__ import annotations
@@ -57,6 +57,3 @@ def main() -> None:
         answers.write(json.dumps(found) + "\n")
         answers.flush()
 
-
-if __name__ == "__main__":
-    main()

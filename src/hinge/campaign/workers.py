@@ -20,6 +20,8 @@ from hinge.errors import ArgumentError, HingeError
 
 #: The longest time in seconds in which a scheduler must answer.
 PATIENCE = 20.0
+#: What a process is started with; -m would load the module twice.
+START = "from hinge.campaign.worker import main; main()"
 
 
 class WorkerLost(HingeError):
@@ -102,7 +104,7 @@ class Processes:
                 raise CancelledError
             places = [os.path.abspath(p) for p in sys.path]  # noqa: PTH100
             found = subprocess.Popen(
-                [sys.executable, "-m", "hinge.campaign.worker", str(self.store.path), str(int(self.trust))],
+                [sys.executable, "-c", START, str(self.store.path), str(int(self.trust))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
