@@ -42,6 +42,14 @@ def test_a_sample_is_what_simulate_gives_for_its_numbers():
     assert abs(piece.columns["least:energy"][k] - run.energy.min()) < 1e-13
 
 
+def test_a_mass_in_kilograms_scales_the_whole_inertia():
+    campaign = pendulum(vary={"mass": {"lower": Given(np.array([1.5, 3.0]))}}, samples=2, control=None)
+    robot, start = campaign.robot, campaign.start(campaign.draws(0, 2), 2)
+    own = hinge.inertial_parameters(robot)
+    assert np.allclose(start.parameters["inertias"][:, -1], own[-1] * np.array([[1.5], [3.0]]) / own[-1, 0])
+    assert np.array_equal(start.parameters["inertias"][:, 0], [own[0]] * 2)
+
+
 def test_a_sample_that_raises_fails_alone_and_says_why():
     campaign = pendulum(100, control=functions.broken, vary={"own": {"number": Given(np.arange(100.0))}})
     piece = campaign.piece(0, 100)
@@ -54,7 +62,9 @@ def test_a_sample_that_raises_fails_alone_and_says_why():
 
 
 def test_a_sample_that_is_not_finite_fails_with_its_time():
-    campaign = pendulum(8, control=None, vary={"external": {"lower": Given(np.eye(8, 6) * 1e308)}}, measure=None)
+    campaign = pendulum(
+        8, control=None, vary={"external": {"lower": Given(np.eye(8, 6) * 1e308)}}, measure=None
+    )
     piece = campaign.piece(0, 8)
     assert all("not finite" in why for k, why in enumerate(piece.reasons) if k in piece.failed)
     assert piece.failed
@@ -77,7 +87,10 @@ def test_a_free_base_starts_at_any_attitude():
     robot = hinge.robots.spacecraft()
     base = robot.joints[0].name
     campaign = Campaign(
-        robot, samples=64, t=0.01, vary={"attitude": {base: Attitude()}, "qd0": {base: Normal([0] * 6, [1] * 6)}}
+        robot,
+        samples=64,
+        t=0.01,
+        vary={"attitude": {base: Attitude()}, "qd0": {base: Normal([0] * 6, [1] * 6)}},
     )
     piece = campaign.piece(0, 64)
     assert not piece.failed
@@ -111,19 +124,17 @@ def test_gradients_of_a_cost_are_those_of_differences():
 
     (ahead, _), (behind, _), (_, gradient) = end(step), end(-step), end(0.0)
     assert abs((ahead - behind) / (2 * step) - gradient[0]) < 1e-8
-    piece = Campaign(
-        robot, samples=3, t=0.1, gradient=functions.cost, vary={"mass_factor": {robot.body_names[-1]: Uniform(1, 2)},
-        "offset": {names[0]: Normal(0.5, 0.1)}},
-    ).piece(0, 3)  # fmt: skip
+    vary = {"mass_factor": {robot.body_names[-1]: Uniform(1, 2)}, "offset": {names[0]: Normal(0.5, 0.1)}}
+    piece = Campaign(robot, samples=3, t=0.1, gradient=functions.cost, vary=vary).piece(0, 3)
     assert piece.arrays["gradient_inertias"].shape == (3, len(robot.bodies), 10)
 
 
 def test_laws_and_gravity_work_as_in_simulate():
     robot = hinge.robots.panda()
     law = PD(hinge.neutral(robot), 20.0, 2.0, gravity_compensation=True)
-    piece = Campaign(robot, samples=4, t=0.02, control=law, vary={"gravity": Uniform([0, 0, -10], [0, 0, -9])}).piece(
-        0, 4
-    )
+    piece = Campaign(
+        robot, samples=4, t=0.02, control=law, vary={"gravity": Uniform([0, 0, -10], [0, 0, -9])}
+    ).piece(0, 4)
     assert not piece.failed
     assert set(piece.columns) >= {"gravity.0", "gravity.1", "gravity.2"}
 
@@ -137,11 +148,23 @@ def test_laws_and_gravity_work_as_in_simulate():
         ({"design": "sobel"}, ArgumentError, "design: .*did you mean 'sobol'"),
         ({"times": (0.0512,)}, ArgumentError, "times: expected multiples of dt"),
         ({"extremes": ("speed",)}, ArgumentError, "extremes: expected some of q, qd, tau, energy"),
-        ({"vary": {"mas": {}}}, UnknownNameError, "vary: expected a quantity, got 'mas'; did you mean 'mass'"),
-        ({"vary": {"mass": {"lowr": Uniform(1, 2)}}}, UnknownNameError, "expected a body of .* got 'lowr'; did you"),
+        (
+            {"vary": {"mas": {}}},
+            UnknownNameError,
+            "expected a quantity, got 'mas'; did you mean 'mass'",
+        ),
+        (
+            {"vary": {"mass": {"lowr": Uniform(1, 2)}}},
+            UnknownNameError,
+            "a body of .* got 'lowr'; did you",
+        ),
         ({"vary": {"mass": Uniform(1, 2)}}, ArgumentError, "expected a distribution for each name"),
         ({"vary": {"offset": {"elbow": Uniform([1, 2], 3)}}}, ArgumentError, "low as a number or of shape"),
-        ({"vary": {"qd0": {"elbow": Given(np.zeros(5))}}}, ArgumentError, "numbers of 300 samples, got those of 5"),
+        (
+            {"vary": {"qd0": {"elbow": Given(np.zeros(5))}}},
+            ArgumentError,
+            "of 300 samples, got those of 5",
+        ),
         ({"vary": {"attitude": {"elbow": Attitude()}}}, UnknownNameError, "a joint with a quaternion"),
         ({"measure": 3}, ArgumentError, "measure: expected a function, or a reference"),
         ({"control": "PD"}, ArgumentError, "control: expected a function, or a reference"),

@@ -60,4 +60,6 @@ def test_what_is_no_distribution_is_refused(given, said):
 
 
 def test_given_arrays_are_rows_of_samples():
-    assert np.array_equal(Given(np.arange(12.0).reshape(6, 2)).at(np.zeros((2, 0)), np.array([1, 4]), (2,)), [[2, 3], [8, 9]])
+    assert np.array_equal(
+        Given(np.arange(12.0).reshape(6, 2)).at(np.zeros((2, 0)), np.array([1, 4]), (2,)), [[2, 3], [8, 9]]
+    )

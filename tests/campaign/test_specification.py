@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge.campaign import Campaign, Given, Normal, Uniform, read_specification
+from hinge.campaign import Campaign, Given, Normal, Uniform, read_specification, resume
 from hinge.campaign.specification import of_data, to_data
 from hinge.errors import HingeError
 from hinge.io import to_json
@@ -51,7 +51,20 @@ def test_a_file_is_the_campaign_that_it_says(tmp_path):
         "own": {"number": hinge.campaign.Choice([1.0, 2.0], weights=[1, 3])},
     }
     law = PD([0.1, 0.2], 5.0, 1.0)
-    same(found, Campaign(robot, samples=50, t=0.1, dt=5e-3, seed=3, design="latin", times=(0.05, 0.1), control=law, vary=vary))
+    same(
+        found,
+        Campaign(
+            robot,
+            samples=50,
+            t=0.1,
+            dt=5e-3,
+            seed=3,
+            design="latin",
+            times=(0.05, 0.1),
+            control=law,
+            vary=vary,
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,27 +84,29 @@ def test_data_come_back(tmp_path, more):
     campaign = pendulum(20, **more)
     data, files = to_data(campaign)
     assert not files.arrays
-    same(of_data(data, campaign.robot, tmp_path, trust=True), campaign)
+    same(of_data(data, Campaign, campaign.robot, tmp_path, trust=True), campaign)
 
 
 def test_arrays_are_files_beside_the_data(tmp_path):
-    results = pendulum(20, vary={"qd0": {"elbow": Given(np.arange(20.0))}, "own": {"gain": 0.5}}).run(tmp_path / "s")
-    again = results.store.campaign(trust=True)
+    results = pendulum(20, vary={"qd0": {"elbow": Given(np.arange(20.0))}, "own": {"gain": 0.5}}).run(
+        tmp_path / "s"
+    )
+    again = results.store.plan(trust=True)
     assert np.array_equal(again.piece(3, 2).columns["qd0:elbow"], [3.0, 4.0])
 
 
 def test_functions_of_a_file_are_named_by_it(tmp_path):
-    path = written(tmp_path, GOOD.replace('times', 'measure = "own.py:measure"\ntimes'))
+    path = written(tmp_path, GOOD.replace("times", 'measure = "own.py:measure"\ntimes'))
     (tmp_path / "own.py").write_text(Path(FUNCTIONS).read_text())
-    with pytest.raises(HingeError, match="measure: expected no code of its own, got 'own.py:measure'"):
+    with pytest.raises(HingeError, match=r"measure: expected no code of its own, got 'own.py:measure'"):
         read_specification(path)
     results = read_specification(path, trust=True).run(tmp_path / "store")
     (copy,) = (tmp_path / "store/code").iterdir()
     assert copy.name.endswith("_own.py")
     (tmp_path / "own.py").unlink()
-    again = results.store.campaign(trust=True)
+    again = results.store.plan(trust=True)
     assert np.array_equal(again.piece(0, 5).columns["measure:speed"], results.column("measure:speed")[:5])
-    again.run(tmp_path / "store")
+    resume(tmp_path / "store", trust=True)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge.campaign import Campaign, CampaignInterrupted, Given, Results
+from hinge.campaign import Campaign, CampaignInterrupted, Given, Results, resume
 from hinge.campaign.running import locked
 from hinge.campaign.store import Store
 from hinge.errors import ArgumentError, FormatError, HingeError, UnknownNameError
@@ -103,7 +103,7 @@ def test_an_interrupted_campaign_goes_on(stored, tmp_path):
     with pytest.raises(CampaignInterrupted, match="interrupted; 2 of 5 blocks are stored") as told:
         pendulum().run(tmp_path / "store", progress=stop)
     assert told.value.results.status().stored == 128
-    Results(tmp_path / "store").store.campaign(trust=True).run(tmp_path / "store")
+    resume(tmp_path / "store", trust=True)
     assert digest(tmp_path / "store") == digest(stored.store.path)
 
 
@@ -134,7 +134,7 @@ def test_stores_of_others_are_not_overwritten(stored, tmp_path):
     with pytest.raises(ArgumentError, match="whose specification is another one: seed is 11 there, 12 here"):
         pendulum(seed=12).run(stored.store.path)
     (tmp_path / "mine.txt").write_text("precious")
-    with pytest.raises(ArgumentError, match="expected a new folder, an empty one, or the store of this campaign"):
+    with pytest.raises(ArgumentError, match="expected a new folder, an empty one, or the store of"):
         pendulum().run(tmp_path)
     with pytest.raises(ArgumentError, match="expected a folder with the results of a campaign"):
         Results(tmp_path)
@@ -142,7 +142,7 @@ def test_stores_of_others_are_not_overwritten(stored, tmp_path):
 
 def test_code_of_a_store_runs_only_where_it_is_trusted(stored):
     with pytest.raises(ArgumentError, match="expected no code, got 'control', 'measure'; give trust=True"):
-        stored.store.campaign()
+        stored.store.plan()
 
 
 def test_code_that_has_changed_is_noticed(tmp_path):
@@ -151,8 +151,8 @@ def test_code_that_has_changed_is_noticed(tmp_path):
     data = json.loads(head.read_text())
     data["code"]["control"] = "0" * 64
     head.write_text(json.dumps(data))
-    with pytest.raises(HingeError, match="'tests.campaign.functions:damped' has changed since"):
-        Results(results.store.path).store.campaign(trust=True)
+    with pytest.raises(HingeError, match=r"'tests\.campaign.functions:damped' has changed since"):
+        Results(results.store.path).store.plan(trust=True)
 
 
 def test_functions_without_a_file_work_in_this_process_alone(tmp_path):
@@ -162,7 +162,7 @@ def test_functions_without_a_file_work_in_this_process_alone(tmp_path):
     results = campaign.run(tmp_path / "store")
     assert results.status().is_complete
     with pytest.raises(ArgumentError, match="put the function at the top of a file"):
-        results.store.campaign(trust=True)
+        results.store.plan(trust=True)
 
 
 def test_a_campaign_of_which_nothing_works_is_refused_before_anything_is_stored(tmp_path):

@@ -13,9 +13,9 @@ import pytest
 
 import hinge
 from hinge.cli import bench
-from hinge.sim.progress import Bar, amount, line, span
 from hinge.cli.start import every
 from hinge.errors import CommandLineError
+from hinge.sim.progress import Bar, amount, line, span
 from tests.cli.command import refused, start
 
 DAMPED = """<robot name="damped"><link name="base"/>

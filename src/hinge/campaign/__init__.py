@@ -1,6 +1,6 @@
 """Campaigns: many simulations with drawn numbers, in a store on disk, on one machine or on a cluster."""
 
-from hinge.campaign.campaign import Campaign
+from hinge.campaign.campaign import Campaign, read_specification, resume
 from hinge.campaign.distributions import (
     Attitude,
     Choice,
@@ -13,7 +13,6 @@ from hinge.campaign.distributions import (
 from hinge.campaign.pictures import plot_envelopes, plot_histograms, plot_scatter
 from hinge.campaign.results import Results, Status
 from hinge.campaign.running import CampaignInterrupted
-from hinge.campaign.specification import read_specification
 
 __all__ = [
     "Attitude",
@@ -31,4 +30,5 @@ __all__ = [
     "plot_histograms",
     "plot_scatter",
     "read_specification",
+    "resume",
 ]

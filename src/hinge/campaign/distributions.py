@@ -157,7 +157,8 @@ class Choice(Distribution):
             w = np.asarray(self.weights)
             if w.shape != (len(self.values),) or (w < 0).any() or w.sum() <= 0:
                 raise ArgumentError(
-                    f"choice: expected a weight ≥ 0 for each of {len(self.values)} values, got {self.weights!r}"
+                    f"choice: expected a weight ≥ 0 for each of {len(self.values)} values, got "
+                    f"{self.weights!r}"
                 )
 
     def width(self, shape: tuple[int, ...]) -> int:
@@ -186,7 +187,7 @@ class Choice(Distribution):
 
 @dataclass(frozen=True)
 class Attitude(Distribution):
-    """Any attitude, evenly: a unit quaternion (w, x, y, z) for the orientation of a joint that turns freely."""
+    """Any attitude, evenly: a unit quaternion (w, x, y, z) for a joint that turns freely."""
 
     word: ClassVar[str] = "attitude"
 
@@ -246,7 +247,7 @@ _WORDS: dict[str, type[Any]] = {d.word: d for d in (Uniform, LogUniform, Normal,
 
 
 def distribution(data: Any, name: str) -> Distribution:
-    """Return the distribution of a specification, such as {"normal": [0, 0.1]}; a number stands for itself."""
+    """Return the distribution of data such as {"normal": [0, 0.1]}; a number stands for itself."""
     if isinstance(data, Distribution):
         return data
     if isinstance(data, np.ndarray):
@@ -260,17 +261,17 @@ def distribution(data: Any, name: str) -> Distribution:
         hint = did_you_mean(next(iter(given), ""), _WORDS) or f"they are {', '.join(_WORDS)}"
         raise ArgumentError(f"{name}: expected one distribution, got {', '.join(given) or 'none'}; {hint}")
     word, more = words[0], {k: v for k, v in given.items() if k != words[0]}
-    value, kind = given[word], _WORDS[word]
-    if kind is Attitude:
-        parts: list[Any] = []
-    elif kind is Choice:
+    value, kind, parts = given[word], _WORDS[word], list[Any]()
+    if kind is Choice:
         parts = [value]
-    else:
-        parts = value if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownVariableType]
+    elif kind is not Attitude:
+        parts = [*value] if isinstance(value, list | tuple) else [value]
     try:
         return kind(*parts, **more)
     except TypeError:
-        wanted = ", ".join(f.name for f in fields(kind) if f.name not in ("low", "high") or kind is not Normal)
+        wanted = ", ".join(
+            f.name for f in fields(kind) if f.name not in ("low", "high") or kind is not Normal
+        )
         raise ArgumentError(f"{name}: expected {word} = [{wanted}], got {given!r}") from None
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {error}") from None

@@ -69,8 +69,8 @@ def _raw(seed: int, name: str, first: int, count: int, width: int) -> NDArray[np
 def permuted(index: NDArray[np.uint64], size: int, key: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return where a random permutation of range(size) takes each index.
 
-    A Feistel network permutes the least even power of two that is large enough; what it takes beyond the range
-    is taken on until it is inside.
+    A Feistel network permutes the least even power of two that is large enough; what it takes beyond the
+    range is taken on until it is inside.
     """
     half = np.uint64(max(1, (max(size - 1, 1).bit_length() + 1) // 2))
     mask = np.uint64((1 << int(half)) - 1)

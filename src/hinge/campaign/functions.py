@@ -1,8 +1,8 @@
 """Functions of a user's own in a campaign: by reference, never as pickles.
 
-A reference is "module:name", imported where it is needed, or "file.py:name"; of a file the store keeps a copy,
-and every worker runs the copy. Both have a digest, so that code which has changed is noticed. A store may come
-from elsewhere: its code is run by those alone who say that they trust it.
+A reference is "module:name", imported where it is needed, or "file.py:name"; of a file the store keeps a
+copy, and every worker runs the copy. Both have a digest, so that code which has changed is noticed. A store
+may come from elsewhere: its code is run by those alone who say that they trust it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def own(given: Any, name: str, folder: Path | None = None, *, trust: bool = True
         return _of_function(given)
     if not isinstance(given, str) or ":" not in given:
         raise ArgumentError(
-            f"{name}: expected a function, or a reference 'file.py:function' or 'module:function', got {given!r}"
+            f"{name}: expected a function, or a reference 'file.py:function' or 'module:function', got "
+            f"{given!r}"
         )
     place, _, function = given.rpartition(":")
     if not trust:
@@ -62,7 +63,9 @@ def own(given: Any, name: str, folder: Path | None = None, *, trust: bool = True
     try:
         module = import_module(place)
     except ImportError as error:
-        raise ArgumentError(f"{name}: expected a module that can be imported, got {given!r}: {error}") from None
+        raise ArgumentError(
+            f"{name}: expected a module that can be imported, got {given!r}: {error}"
+        ) from None
     source = Path(inspect.getsourcefile(module) or "")
     return Own(_found(module, function, given, name), given, None, digest_of(source))
 

@@ -48,7 +48,7 @@ def plot_envelopes(results: Results, coordinates: Sequence[str] | None = None, w
         raise ArgumentError(f"what: expected 'q' or 'qd', got {what!r}")
     t = np.array(results.store.head["times"])
     if len(t) < 2:
-        raise ArgumentError("times: expected a campaign that keeps several times, got one with the last alone")
+        raise ArgumentError("times: expected a campaign that keeps several, got one with the last alone")
     labels = results.store.labels[("q", "qd").index(what)]
     names = list(coordinates or labels[:MOST])
     figure, axes = _panels(names)

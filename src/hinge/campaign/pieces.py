@@ -34,8 +34,8 @@ class Piece:
         more = [n for n in self.columns if n not in names]
         if more:
             raise ArgumentError(
-                f"measure: expected the same names from every sample, got {more[0]!r}, which the first samples "
-                "did not have"
+                f"measure: expected the same names from every sample, got {more[0]!r}, which the first "
+                "samples did not have"
             )
         nothing = np.full(self.count, np.nan)
         columns = {n: self.columns.get(n, nothing) for n in names}

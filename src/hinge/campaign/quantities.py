@@ -85,7 +85,7 @@ def _contacts(robot: Robot) -> list[str]:
     return [c.name for c in robot.contacts]
 
 
-def _scalar(robot: Robot, part: str) -> tuple[int, ...]:
+def _scalar(_robot: Robot, _part: str) -> tuple[int, ...]:
     return ()
 
 
@@ -99,7 +99,7 @@ def _of_positions(robot: Robot, part: str) -> tuple[int, ...]:
     return () if joint.nq == 1 else (joint.nq,)
 
 
-def _four(robot: Robot, part: str) -> tuple[int, ...]:
+def _four(_robot: Robot, _part: str) -> tuple[int, ...]:
     return (4,)
 
 
@@ -129,7 +129,7 @@ def _offset(start: Start, part: str, x: Array) -> None:
 def _mass(start: Start, part: str, x: Array) -> None:
     rows = start.parameter("inertias", inertial_parameters)
     k = list(start.robot.body_names).index(part)
-    if not start.robot.bodies[k].inertia.mass:
+    if not (rows[:, k, 0] > 0).all():
         raise ArgumentError(f"mass: expected a body with a mass, got {part!r}, which has none to scale")
     rows[:, k] *= (x / rows[:, k, 0])[:, None]
 
@@ -165,7 +165,7 @@ def _external(start: Start, part: str, x: Array) -> None:
     start.external[part] = x
 
 
-def _gravity(start: Start, part: str, x: Array) -> None:
+def _gravity(start: Start, _part: str, x: Array) -> None:
     start.gravity = x
 
 
@@ -180,9 +180,7 @@ QUANTITIES: dict[str, Quantity] = {
     "friction": Quantity(_joints, _of_velocities, _frictional(1), "joint"),
     "stiffness": Quantity(_joints, _of_velocities, _frictional(2), "joint"),
     "rotor": Quantity(_joints, _of_velocities, _rotor, "joint"),
-    "contact_friction": Quantity(
-        _contacts, _scalar, _of_contacts("contact_friction", "friction"), "contact"
-    ),
+    "contact_friction": Quantity(_contacts, _scalar, _of_contacts("contact_friction", "friction"), "contact"),
     "restitution": Quantity(_contacts, _scalar, _of_contacts("restitution", "restitution"), "contact"),
     "external": Quantity(_frames, lambda _robot, _part: (6,), _external, "frame"),
 }
@@ -198,7 +196,9 @@ def checked_part(robot: Robot, quantity: str, part: str) -> tuple[int, ...]:
     parts = row.parts(robot)
     if part not in parts:
         near = did_you_mean(part, parts) or f"there are {', '.join(map(repr, parts[:8])) or 'none'}"
-        raise UnknownNameError(f"vary.{quantity}: expected a {row.whose} of {robot.name!r}, got {part!r}; {near}")
+        raise UnknownNameError(
+            f"vary.{quantity}: expected a {row.whose} of {robot.name!r}, got {part!r}; {near}"
+        )
     return row.shape(robot, part)
 
 
@@ -219,7 +219,7 @@ def entered(start: Start, quantity: str, part: str, x: Array) -> None:
 
 
 def column_names(quantity: str, part: str, shape: tuple[int, ...]) -> list[str]:
-    """Return the names of the numbers of a part in tables: quantity, part, and the index if there are several."""
+    """Return the names of the numbers of a part in tables: quantity, part, index if there are several."""
     name = quantity if quantity in WHOLE else f"{quantity}:{part}"
     if not shape:
         return [name]

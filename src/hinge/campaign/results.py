@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from hinge.campaign.campaign import Campaign
 from hinge.campaign.extras import extra
 from hinge.campaign.statistics import Statistics, merged
 from hinge.campaign.store import REASON, SAMPLE, Store
@@ -24,7 +23,7 @@ SHARES = (0.01, 0.05, 0.5, 0.95, 0.99)
 
 @dataclass(frozen=True)
 class Status:
-    """How far a campaign is: samples in all and stored, those that failed by reason, and the first of these."""
+    """How far a campaign is: samples in all, stored, failed by reason, and the first that failed."""
 
     samples: int
     stored: int
@@ -48,8 +47,8 @@ class Status:
 class Results:
     """The results of a campaign in a store, complete or not. `store` is its path.
 
-    `table()` has a row for each sample, `dataset()` the states; `statistics` and `summary()` are of all samples
-    that did not fail, those of campaigns without rows too. Nothing of it runs code of the store's.
+    `table()` has a row for each sample, `dataset()` the states; `statistics` and `summary()` are of all
+    samples that did not fail, those of campaigns without rows too. None of these runs code of the store's.
     """
 
     def __init__(self, store: str | Path | Store) -> None:
@@ -86,7 +85,9 @@ class Results:
     def summary(self) -> str:
         """Return a table: mean, deviation, extremes and quantiles of what was measured, and the failures."""
         s = self.statistics
-        rows = [("", "mean", "sd", "least", *(f"{100 * p:g} %" for p in SHARES), "most")]
+        rows: list[tuple[str, ...]] = [
+            ("", "mean", "sd", "least", *(f"{100 * p:g} %" for p in SHARES), "most")
+        ]
         for k, name in enumerate(s.names):
             if s.count[k]:
                 found = (s.mean[k], s.sd[k], s.least[k], *s.quantile(name, SHARES), s.most[k])
@@ -127,7 +128,7 @@ class Results:
 
     def _need_rows(self) -> None:
         if not self.store.rows:
-            raise ArgumentError("store: expected a campaign with rows=True, got one that keeps statistics alone")
+            raise ArgumentError("store: expected a campaign with rows=True, got one with statistics alone")
 
     def _tables(self, columns: Sequence[str] | None = None) -> Any:
         self._need_rows()
@@ -168,12 +169,4 @@ class Results:
 
     def rerun(self, sample: int, *, record: int = 1, trust: bool = False) -> Run:
         """Return the run of one sample, with every `record`-th state; `hinge.view.play` shows it."""
-        campaign = self.store.campaign(trust=trust)
-        return rerun(campaign, sample, record)
-
-
-def rerun(campaign: Campaign, sample: int, record: int = 1) -> Run:
-    """Return the run of one sample of a campaign."""
-    if isinstance(sample, bool) or not isinstance(sample, int) or not 0 <= sample < campaign.samples:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"sample: expected a number from 0 to {campaign.samples - 1}, got {sample!r}")
-    return campaign.run_of(campaign.draws(sample, 1), 1, record=record)
+        return self.store.plan(trust=trust).rerun(sample, record=record)

@@ -7,10 +7,11 @@ from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from hinge.campaign.campaign import Campaign
+from hinge.campaign.plan import Plan
 from hinge.campaign.results import Results
 from hinge.campaign.store import Store
 from hinge.campaign.worker import Outcome
@@ -33,8 +34,8 @@ class CampaignInterrupted(KeyboardInterrupt):
         self.results = results
 
 
-def run_campaign(
-    campaign: Campaign,
+def run_plan(
+    campaign: Plan,
     path: str | Path,
     *,
     client: Any = None,
@@ -67,12 +68,14 @@ def run_campaign(
     return Results(store)
 
 
-def _check(campaign: Campaign, client: Any, workers: int | None, chunk: int | None) -> None:
+def _check(campaign: Plan, client: Any, workers: int | None, chunk: int | None) -> None:
     for name, x in (("workers", workers), ("chunk", chunk)):
         if x is not None and (isinstance(x, bool) or not isinstance(x, int) or x < (name == "chunk")):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"{name}: expected a whole number ≥ {int(name == 'chunk')}, got {x!r}")
     if client is not None and workers:
-        raise ArgumentError(f"workers: expected none beside a client, got {workers!r}; the cluster has its own")
+        raise ArgumentError(
+            f"workers: expected none beside a client, got {workers!r}; the cluster has its own"
+        )
     alone = [n for n, f in campaign.owned.items() if not f.reference]
     if alone and (client is not None or workers):
         raise ArgumentError(
@@ -123,9 +126,9 @@ class _Work:
                 future.cancel()
         if self.lost:
             raise HingeError(
-                f"campaign: blocks {_listed(self.lost)} lost their workers {TRIES} times each, all others are stored; "
-                f"samples {self.store.extent(self.lost[0])[0]} and following may need too much memory, or end "
-                "the process"
+                f"campaign: blocks {_listed(self.lost)} lost their workers {TRIES} times each, all others "
+                f"are stored; samples {self.store.extent(self.lost[0])[0]} and following may need too much "
+                "memory, or end the process"
             )
 
     def _taken(self, future: Future[list[Outcome]]) -> list[Outcome]:
@@ -149,7 +152,7 @@ class _Work:
 
 def _is_loss(error: BaseException) -> bool:
     """Tell whether a worker was lost, and not the work at fault."""
-    return type(error).__name__ in ("WorkerLost", "KilledWorker")
+    return type(error).__name__ in ("WorkerLostError", "KilledWorker")
 
 
 def _listed(blocks: Iterable[int]) -> str:
@@ -173,11 +176,10 @@ def locked(store: Store) -> Generator[None, None, None]:
 
 
 def _lock(file: IO[bytes]) -> None:
+    """Lock a file for this process, or raise an OSError."""
     if os.name == "nt":
-        import msvcrt  # noqa: PLC0415
-
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        windows: Any = import_module("msvcrt")
+        windows.locking(file.fileno(), windows.LK_NBLCK, 1)
     else:
-        import fcntl  # noqa: PLC0415
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        posix: Any = import_module("fcntl")
+        posix.flock(file, posix.LOCK_EX | posix.LOCK_NB)

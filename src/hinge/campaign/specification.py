@@ -1,31 +1,32 @@
 """A campaign as data: TOML for people, JSON in a store; arrays and code are files beside it.
 
-A specification never has code in it, only references to functions; `Campaign`'s arguments are its keys.
+A specification never has code in it, only references to functions; `Plan`'s arguments are its keys.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from hinge import sim
-from hinge.campaign.campaign import Campaign
 from hinge.campaign.distributions import Given, distribution
 from hinge.campaign.functions import Own, own
+from hinge.campaign.plan import Plan
 from hinge.campaign.quantities import WHOLE
 from hinge.errors import ArgumentError, FormatError, UnknownNameError, did_you_mean
 from hinge.io import from_json, load
 from hinge.model import Robot
 from hinge.sim import Adaptive, Event, Law, Signal
 
+P = TypeVar("P", bound=Plan)
 #: Laws that a specification can have; a function does all else.
 LAWS = {k.__name__: k for k in (sim.PD, sim.Torque, sim.GravityCompensation, sim.ComputedTorque)}
-#: What `Campaign` takes that is no data.
+#: What `Plan` takes that is no data.
 _NOT_DATA = ("robot", "folder", "trust")
 _SIMPLE = (
     "samples", "t", "dt", "seed", "design", "passive", "limits", "law", "project", "record", "rows",
@@ -56,7 +57,7 @@ class Files:
         return f"code/{kept}:{found.reference.rpartition(':')[2]}"
 
 
-def to_data(campaign: Campaign) -> tuple[dict[str, Any], Files]:
+def to_data(campaign: Plan) -> tuple[dict[str, Any], Files]:
     """Return a campaign as data, but for its robot, and the files beside it."""
     files, data = Files(), {n: getattr(campaign, n) for n in _SIMPLE if getattr(campaign, n) is not None}
     for name, x in zip(("q0", "qd0"), campaign.base, strict=True):
@@ -67,8 +68,10 @@ def to_data(campaign: Campaign) -> tuple[dict[str, Any], Files]:
     if campaign.external:
         data["external"] = {n: np.asarray(x, float).tolist() for n, x in campaign.external.items()}
     rule = campaign.integrator
-    data["integrator"] = {"rtol": rule.rtol, "atol": rule.atol} if isinstance(rule, Adaptive) else str(
-        getattr(rule, "name", rule)
+    data["integrator"] = (
+        {"rtol": rule.rtol, "atol": rule.atol}
+        if isinstance(rule, Adaptive)
+        else str(getattr(rule, "name", rule))
     )
     if campaign.times is not None:
         data["times"] = campaign.kept.tolist()
@@ -89,7 +92,7 @@ def to_data(campaign: Campaign) -> tuple[dict[str, Any], Files]:
     return data, files
 
 
-def _vary(campaign: Campaign, files: Files) -> dict[str, Any]:
+def _vary(campaign: Plan, files: Files) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for d in campaign.drawn:
         is_array = isinstance(d.distribution, Given)
@@ -101,7 +104,7 @@ def _vary(campaign: Campaign, files: Files) -> dict[str, Any]:
     return found
 
 
-def _control(campaign: Campaign, files: Files) -> Any:
+def _control(campaign: Plan, files: Files) -> Any:
     if campaign.controlling is not None:
         return files.function("control", campaign.controlling)
     law = campaign.control
@@ -126,9 +129,9 @@ def _plain(x: Any, name: str) -> Any:
     return x if isinstance(x, bool) else np.asarray(x, float).tolist()
 
 
-def of_data(data: Mapping[str, Any], robot: Robot, folder: Path, *, trust: bool) -> Campaign:
+def of_data(data: Mapping[str, Any], kind: type[P], robot: Robot, folder: Path, *, trust: bool) -> P:
     """Return the campaign of data, whose files are in a folder; refuse keys that it does not have."""
-    known = [f.name for f in fields(Campaign) if f.name not in _NOT_DATA]
+    known = [f.name for f in fields(Plan) if f.name not in _NOT_DATA]
     for name in data:
         if name not in known:
             hint = did_you_mean(name, known) or f"keys are robot, {', '.join(known)}"
@@ -144,7 +147,7 @@ def of_data(data: Mapping[str, Any], robot: Robot, folder: Path, *, trust: bool)
         if not isinstance(given["vary"], Mapping):
             raise ArgumentError(f"vary: expected a table of quantities, got {given['vary']!r}")
         given["vary"] = {n: _read_part(n, x, folder) for n, x in given["vary"].items()}
-    return Campaign(robot, folder=folder, trust=trust, **given)
+    return kind(robot, folder=folder, trust=trust, **given)
 
 
 def _read_part(name: str, given: Any, folder: Path) -> Any:
@@ -173,10 +176,14 @@ def _law(given: dict[str, Any]) -> Law:
         hint = did_you_mean(kind, LAWS) or f"laws are {', '.join(LAWS)}"
         raise ArgumentError(f"control.law: expected a law, got {kind!r}; {hint}")
     try:
-        return LAWS[kind](**{n: np.asarray(x, float) if isinstance(x, list) else x for n, x in given.items()})
+        return LAWS[kind](**{n: _as_array(x) for n, x in given.items()})
     except TypeError:
         wanted = ", ".join(f.name for f in fields(LAWS[kind]))
         raise ArgumentError(f"control: expected {wanted} for {kind}, got {', '.join(given)}") from None
+
+
+def _as_array(x: Any) -> Any:
+    return np.asarray(x, float) if isinstance(x, list) else x
 
 
 def _event(given: Any, k: int, folder: Path, trust: bool) -> Event:
@@ -186,21 +193,14 @@ def _event(given: Any, k: int, folder: Path, trust: bool) -> Event:
     return Event(own(more.pop("function"), f"events[{k}]", folder, trust=trust).call, **more)
 
 
-def read_specification(
-    path: str | Path, *, robot: Robot | None = None, trust: bool = False
-) -> Campaign:
-    """Return the campaign of a TOML file; its robot is that of a file beside it, unless it is given.
-
-    With `trust` the file may name functions of files and modules, which are run.
-    """
-    path = Path(path)
+def of_file(path: Path, kind: type[P], built_in: Mapping[str, Callable[[], Robot]], *, trust: bool) -> P:
+    """Return the campaign of a TOML file, of a robot by name or of one in a file beside it."""
     data = toml(path)
     named = data.pop("robot", None)
-    if robot is None:
-        if not isinstance(named, str):
-            raise ArgumentError(f"robot: expected a file, got {named!r}")
-        robot = robot_in(path.parent / named)
-    return of_data(data, robot, path.parent, trust=trust)
+    if not isinstance(named, str):
+        raise ArgumentError(f"robot: expected the name of a robot or of a file, got {named!r}")
+    robot = built_in[named]() if named in built_in else robot_in(path.parent / named)
+    return of_data(data, kind, robot, path.parent, trust=trust)
 
 
 def toml(path: Path) -> dict[str, Any]:

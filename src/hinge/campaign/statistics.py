@@ -1,7 +1,7 @@
 """Statistics that add up: of parts of a campaign, merged in the order of samples to those of all.
 
-Counts, means, covariances, extremes, and quantiles by t-digests (Dunning 2019): sorted clusters of values, small
-near the ends of a distribution and large in its middle, so that quantiles are good where they are rare.
+Counts, means, covariances, extremes, and quantiles by t-digests (Dunning 2019): sorted clusters of values,
+small near the ends of a distribution and large in its middle, so that rare quantiles are good.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Statistics:
     def quantile(self, name: str, share: float | Sequence[float]) -> Array:
         """Return quantiles of a column, between the clusters of its digest by interpolation."""
         shares, values = self._steps(name)
-        return np.interp(share, shares, values)
+        return np.asarray(np.interp(share, shares, values))
 
     def below(self, name: str, values: Array) -> Array:
         """Return the shares of a column that are below some values."""
@@ -74,7 +75,7 @@ class Statistics:
     def bytes(self) -> bytes:
         """Return them as the bytes of an .npz file; the same statistics have the same bytes."""
         file = BytesIO()
-        arrays = {n: np.asarray(getattr(self, n)) for n in _ARRAYS}
+        arrays: dict[str, Any] = {n: np.asarray(getattr(self, n)) for n in _ARRAYS}
         np.savez(file, names=np.array(self.names, dtype=np.str_), **arrays)
         return file.getvalue()
 
@@ -102,7 +103,9 @@ def statistics(columns: dict[str, Array]) -> Statistics:
     center = rows.mean(0) if len(rows) else np.zeros(len(names))
     products = np.einsum("ni,nj->ij", rows - center, rows - center)
     digests = [_digest(x[there[:, k], k], np.ones(int(count[k]))) for k in range(len(names))]
-    values, weights = (np.stack([d[i] for d in digests]) if digests else np.zeros((0, CLUSTERS)) for i in (0, 1))
+    values, weights = (
+        np.stack([d[i] for d in digests]) if digests else np.zeros((0, CLUSTERS)) for i in (0, 1)
+    )
     least, most = (np.where(there, x, e).min(0, initial=np.inf) if e > 0 else
                    np.where(there, x, e).max(0, initial=-np.inf) for e in (np.inf, -np.inf))  # fmt: skip
     return Statistics(
@@ -111,7 +114,7 @@ def statistics(columns: dict[str, Array]) -> Statistics:
 
 
 def merged(parts: Iterable[Statistics]) -> Statistics | None:
-    """Return the statistics of all parts, None of none; the order of the parts decides about the last bits."""
+    """Return the statistics of all parts, None of none; their order decides about the last bits."""
     found: Statistics | None = None
     for part in parts:
         found = part if found is None else _pair(found, part)

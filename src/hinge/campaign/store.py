@@ -7,16 +7,15 @@
     table/               Parquet: a row for each sample, a file for each block
     statistics/          what is known of all columns, a file for each block
     blocks/              a record for each block, with the digests of its files; written last
-    run/                 the lock, and who waits for what; no part of the results
+    run/                 the lock; no part of the results
 
-Every file is written beside its place, brought to the disk, and then takes its place. A block is there when its
-record is. What is written depends on the campaign alone, so that two stores of one campaign are the same.
+Every file is written beside its place, brought to the disk, and then takes its place. A block is there when
+its record is. What is written depends on the campaign alone, so that two stores of one campaign are the same.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
@@ -29,10 +28,10 @@ from typing import Any, cast
 import numpy as np
 
 from hinge.campaign import zarr_files
-from hinge.campaign.campaign import BLOCK, EVENT, LARGEST, Campaign
 from hinge.campaign.extras import extra
 from hinge.campaign.functions import TRUST, digest_of
 from hinge.campaign.pieces import Piece
+from hinge.campaign.plan import BLOCK, LARGEST, Plan
 from hinge.campaign.specification import Files, of_data, to_data
 from hinge.campaign.statistics import Statistics, statistics
 from hinge.errors import ArgumentError, FormatError, HingeError
@@ -73,7 +72,7 @@ class Store:
             raise FormatError("has sizes below one", source=str(self.path / HEAD))
 
     @classmethod
-    def make(cls, path: str | Path, campaign: Campaign, probe: Piece) -> Store:
+    def make(cls, path: str | Path, campaign: Plan, probe: Piece) -> Store:
         """Begin a store, or open the one that is there if it is of the same campaign."""
         path = Path(path)
         head, files = _head(campaign, probe)
@@ -83,7 +82,8 @@ class Store:
             return store
         if path.exists() and (not path.is_dir() or any(p.name != "run" for p in path.iterdir())):
             raise ArgumentError(
-                f"store: expected a new folder, an empty one, or the store of this campaign, got {str(path)!r}"
+                f"store: expected a new folder, an empty one, or the store of this campaign, got "
+                f"{str(path)!r}"
             )
         path.mkdir(parents=True, exist_ok=True)
         _fill(path, campaign, head, files)
@@ -99,8 +99,8 @@ class Store:
                     f"{_difference(self.head.get(name), _through_json(head[name]))}; give another folder"
                 )
 
-    def campaign(self, *, trust: bool = False) -> Campaign:
-        """Return the campaign; with `trust`, functions of its own are loaded from the store, and run."""
+    def plan(self, *, trust: bool = False) -> Plan:
+        """Return what the campaign does; with `trust`, its functions are loaded from the store, and run."""
         robot = from_json((self.path / ROBOT).read_text(encoding="utf-8"), source=str(self.path / ROBOT))
         if fingerprint(robot) != self.head.get("fingerprint"):
             raise FormatError("is not the robot of the campaign", source=str(self.path / ROBOT))
@@ -110,10 +110,10 @@ class Store:
             raise ArgumentError(f"store: expected no code, got {', '.join(map(repr, code))}; {TRUST}")
         if "" in code.values():
             raise ArgumentError(
-                "store: this campaign has a function that stands in no file, so that it goes on only from the "
-                "program that made it; put the function at the top of a file"
+                "store: this campaign has a function that stands in no file, so that it goes on only from "
+                "the program that made it; put the function at the top of a file"
             )
-        found = of_data(specification, robot, self.path, trust=trust)
+        found = of_data(specification, Plan, robot, self.path, trust=trust)
         for name, function in found.owned.items():
             if function.digest != code.get(name):
                 raise HingeError(f"{name}: {function.reference!r} has changed since the campaign began")
@@ -187,7 +187,9 @@ class Store:
         columns = {n: np.where(good, x, np.nan) for n, x in piece.columns.items()}
         for name, labels in zip(("q", "qd"), self.labels, strict=True):
             last = piece.arrays[name][:, -1]
-            columns |= {f"{name}:{label}": np.where(good, x, np.nan) for label, x in zip(labels, last.T, strict=True)}
+            columns |= {
+                f"{name}:{label}": np.where(good, x, np.nan) for label, x in zip(labels, last.T, strict=True)
+            }
         return statistics(columns).bytes()
 
     @property
@@ -220,7 +222,7 @@ class Store:
         return sum(p.stat().st_size for p in self.path.rglob("*") if p.is_file())
 
 
-def _head(campaign: Campaign, probe: Piece) -> tuple[dict[str, Any], Files]:
+def _head(campaign: Plan, probe: Piece) -> tuple[dict[str, Any], Files]:
     """Return what a store says of a campaign, and the files beside it."""
     data, files = to_data(campaign)
     shapes = {n: x.shape[1:] for n, x in probe.arrays.items()}
@@ -242,7 +244,7 @@ def _head(campaign: Campaign, probe: Piece) -> tuple[dict[str, Any], Files]:
     return head, files
 
 
-def _fill(path: Path, campaign: Campaign, head: dict[str, Any], files: Files) -> None:
+def _fill(path: Path, campaign: Plan, head: dict[str, Any], files: Files) -> None:
     """Write what a store begins with, its head last."""
     for name, values in files.arrays.items():
         file = BytesIO()
@@ -304,8 +306,3 @@ def _difference(there: Any, here: Any) -> str:
         if theirs.get(name) != ours.get(name):
             return f": {name} is {str(theirs.get(name))[:60]} there, {str(ours.get(name))[:60]} here"
     return ""
-
-
-def is_event(reason: str) -> bool:
-    """Tell whether a state ended by an event, which is no failure."""
-    return reason.startswith(EVENT)

@@ -1,4 +1,4 @@
-"""A process that simulates blocks of a store: it reads their numbers, a line at a time, and writes what became of them.
+"""A process that simulates blocks of a store: it reads their numbers, and writes what became of them.
 
 It is a process of its own that calls `main`, so that no script of a user's is run again, and ends when its
 input does. Robots and specifications come from the store; nothing is pickled.
@@ -13,8 +13,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from hinge.campaign.campaign import Campaign
 from hinge.campaign.functions import digest_of
+from hinge.campaign.plan import Plan
 from hinge.campaign.store import HEAD, Store
 
 #: What a block has come to: its number, samples, samples that failed, and the seconds that it took.
@@ -27,7 +27,7 @@ def simulate_blocks(path: str, blocks: list[int], trust: bool) -> list[Outcome]:
     return [simulate_block(store, campaign, k) for k in blocks]
 
 
-def simulate_block(store: Store, campaign: Campaign, block: int) -> Outcome:
+def simulate_block(store: Store, campaign: Plan, block: int) -> Outcome:
     """Simulate and write one block, unless it is there."""
     begun, (first, count) = perf_counter(), store.extent(block)
     if not store.record_file(block).exists():
@@ -37,10 +37,10 @@ def simulate_block(store: Store, campaign: Campaign, block: int) -> Outcome:
 
 
 @lru_cache(maxsize=4)
-def _opened(path: str, digest: str, trust: bool) -> tuple[Store, Campaign]:
+def _opened(path: str, _digest: str, trust: bool) -> tuple[Store, Plan]:
     """Return a store and its campaign, made once in a process."""
     store = Store(path)
-    return store, store.campaign(trust=trust)
+    return store, store.plan(trust=trust)
 
 
 def main() -> None:
@@ -56,4 +56,3 @@ def main() -> None:
             found["errno"] = getattr(error, "errno", None)
         answers.write(json.dumps(found) + "\n")
         answers.flush()
-

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from threading import Lock, local
 from typing import Any, Protocol
 
-from hinge.campaign.campaign import Campaign
 from hinge.campaign.extras import extra
+from hinge.campaign.plan import Plan
 from hinge.campaign.store import Store
 from hinge.campaign.worker import Outcome, simulate_block, simulate_blocks
 from hinge.errors import ArgumentError, HingeError
@@ -24,7 +24,7 @@ PATIENCE = 20.0
 START = "from hinge.campaign.worker import main; main()"
 
 
-class WorkerLost(HingeError):
+class WorkerLostError(HingeError):
     """A worker ended before it answered: killed, or out of memory."""
 
 
@@ -42,11 +42,11 @@ class Workers(Protocol):
 
 
 class Here:
-    """This process; a batch is split over its threads."""
+    """The process that asks; a batch is split over its threads."""
 
     width = 1
 
-    def __init__(self, store: Store, campaign: Campaign) -> None:
+    def __init__(self, store: Store, campaign: Plan) -> None:
         self.store, self.campaign = store, campaign
 
     def submit(self, blocks: list[int]) -> Future[list[Outcome]]:
@@ -88,7 +88,7 @@ class Processes:
             line = ""
         if not line:
             self.own.process = None
-            raise WorkerLost(f"a worker ended with code {process.wait()}")
+            raise WorkerLostError(f"a worker ended with code {process.wait()}")
         found = json.loads(line)
         if "error" in found:
             raise _as_error(found)
@@ -155,14 +155,16 @@ class Dask:
 
 def _gone(error: Exception) -> HingeError:
     return HingeError(
-        f"client: the scheduler does not answer any more ({type(error).__name__}: {error}); what is stored is kept, "
-        "run the campaign again to go on"
+        f"client: the scheduler does not answer any more ({type(error).__name__}: {error}); what is stored "
+        "is kept, run the campaign again to go on"
     )
 
 
 def _as_error(found: dict[str, Any]) -> Exception:
     """Return the error that a process has told."""
-    kinds: dict[str, type[Exception]] = {k.__name__: k for k in (ArgumentError, NotImplementedError, MemoryError)}
+    kinds: dict[str, type[Exception]] = {
+        k.__name__: k for k in (ArgumentError, NotImplementedError, MemoryError)
+    }
     if found.get("errno"):
         return OSError(found["errno"], found["error"])
     return kinds.get(found["kind"], HingeError)(found["error"])
@@ -170,7 +172,7 @@ def _as_error(found: dict[str, Any]) -> Exception:
 
 @contextmanager
 def workers_of(
-    store: Store, campaign: Campaign, client: Any, workers: int | None
+    store: Store, campaign: Plan, client: Any, workers: int | None
 ) -> Generator[Workers, None, None]:
     """Yield who simulates, and end them."""
     if client is not None:

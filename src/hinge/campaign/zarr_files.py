@@ -1,7 +1,7 @@
 """Arrays in the format Zarr 3, written a chunk at a time: plain numbers, and a description as JSON.
 
-A chunk is a block of samples and has a file of its own, so that it can be written in one piece, whoever writes
-the others. Any reader of Zarr opens them; nothing of it is needed here.
+A chunk is a block of samples and has a file of its own, so that it can be written in one piece, whoever
+writes the others. Any reader of Zarr opens them; nothing of it is needed here.
 """
 
 from __future__ import annotations

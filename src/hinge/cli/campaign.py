@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hinge.campaign import (
-    Campaign,
     CampaignInterrupted,
     Results,
     plot_envelopes,
     plot_histograms,
     plot_scatter,
     read_specification,
+    resume,
 )
-from hinge.campaign.specification import toml
 from hinge.cli.command import DONE, FAILED, INTERRUPTED
 from hinge.cli.output import PICTURES, needed, writable, write, write_json
-from hinge.cli.robot_argument import BUILT_IN, robot_of
+from hinge.cli.robot_argument import BUILT_IN
 from hinge.errors import CommandLineError
 from hinge.sim import Bar, save_run
 from hinge.view import play
@@ -98,25 +98,21 @@ def _run(arguments: argparse.Namespace) -> int:
         raise CommandLineError(f"PATH: expected a specification, a TOML file, got {str(arguments.path)!r}")
     if arguments.out is None:
         raise CommandLineError("--out: expected the store, a new folder: hinge campaign run SPEC --out STORE")
-    named = toml(arguments.path).get("robot")
-    given = robot_of(named, floating=False) if isinstance(named, str) and named in BUILT_IN else None
-    campaign = read_specification(arguments.path, robot=given, trust=bool(arguments.trust))
-    return _into(campaign, arguments.out, arguments)
+    campaign = read_specification(arguments.path, built_in=BUILT_IN, trust=bool(arguments.trust))
+    return _into(partial(campaign.run, arguments.out), arguments.out, arguments)
 
 
 def _resume(arguments: argparse.Namespace) -> int:
-    campaign = Results(arguments.path).store.campaign(trust=bool(arguments.trust))
-    return _into(campaign, arguments.path, arguments)
+    return _into(partial(resume, arguments.path, trust=bool(arguments.trust)), arguments.path, arguments)
 
 
-def _into(campaign: Campaign, store: Path, arguments: argparse.Namespace) -> int:
+def _into(go: Callable[..., Results], store: Path, arguments: argparse.Namespace) -> int:
     if arguments.scheduler is not None and arguments.workers:
         raise CommandLineError("--workers: expected none beside --scheduler; the cluster has its own")
     with Bar("samples", quiet=bool(arguments.quiet)) as bar:
         bar.prepared()
         try:
-            found = campaign.run(
-                store,
+            found = go(
                 client=arguments.scheduler,
                 workers=arguments.workers,
                 chunk=arguments.chunk,
