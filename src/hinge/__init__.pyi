@@ -252,8 +252,6 @@ from hinge.sim import (
     load_run as load_run,
     save_run as save_run,
 )
-
-# Simulation: campaigns
 from hinge.campaign import (
     Campaign as Campaign,
 )

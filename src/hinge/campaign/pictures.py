@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.campaign.results import Results
 from hinge.errors import ArgumentError, UnknownNameError, did_you_mean
-from hinge.view import colour, new_figure
+from hinge.view import LINES, new_figure
 
 #: The most panels of a picture, their size in inches, points of a scatter, and the bands of envelopes.
 MOST, PANEL, POINTS = 12, (3.2, 2.3), 20_000
@@ -33,7 +33,7 @@ def plot_histograms(results: Results, columns: Sequence[str] | None = None) -> A
             heights = np.histogram(x[np.isfinite(x)], edges)[0].astype(float)
         else:
             heights = np.diff(s.below(name, edges))
-        ax.stairs(heights, edges, fill=True, color=colour(0), alpha=0.8)
+        ax.stairs(heights, edges, fill=True, color=LINES[0], alpha=0.8)
         ax.set_xlabel(name)
         ax.set_yticks([])
     return _titled(figure, results)
@@ -60,8 +60,8 @@ def plot_envelopes(results: Results, coordinates: Sequence[str] | None = None, w
         x = rows[:, :, labels.index(name)]
         x = x[np.isfinite(x).any(1)]
         for low, high, alpha in BANDS:
-            ax.fill_between(t, *np.nanquantile(x, (low, high), axis=0), color=colour(0), alpha=alpha, lw=0)
-        ax.plot(t, np.nanmedian(x, axis=0), color=colour(1))
+            ax.fill_between(t, *np.nanquantile(x, (low, high), axis=0), color=LINES[0], alpha=alpha, lw=0)
+        ax.plot(t, np.nanmedian(x, axis=0), color=LINES[1])
         ax.set_xlabel("t [s]")
         ax.set_ylabel(f"{what} {name}")
     return _titled(figure, results)
@@ -74,7 +74,7 @@ def plot_scatter(results: Results, x: Sequence[str], y: str) -> Any:
     table = {n: results.column(n) for n in (*names, y)}
     at = np.unique(np.linspace(0, results.store.samples - 1, min(results.store.samples, POINTS)).astype(int))
     for ax, name in zip(axes, names, strict=True):
-        ax.plot(table[name][at], table[y][at], ".", ms=2, color=colour(0), alpha=0.4, rasterized=True)
+        ax.plot(table[name][at], table[y][at], ".", ms=2, color=LINES[0], alpha=0.4, rasterized=True)
         ax.set_xlabel(name)
         ax.set_ylabel(y)
     return _titled(figure, results)
