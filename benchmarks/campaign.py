@@ -82,8 +82,8 @@ def tables(options: Options) -> Iterator[Table]:
             None if not size[name] else f"{size[name] / samples:.0f}",
         ])  # fmt: skip
     table.notes += [
-        "All of a run counts: starting processes, loading what is compiled, drawing, statistics, files brought "
-        "to the disk, digests.",
+        "All of a run counts: starting processes, loading code, drawing, statistics, files brought to the disk, "
+        "digests.",
         f"Last states and drawn numbers alone are {raw} bytes a sample as raw arrays. A block is 4096 samples.",
     ]
     yield table

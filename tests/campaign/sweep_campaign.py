@@ -66,11 +66,11 @@ def main() -> int:
             bad += told(name, digest(at / name) == wanted)
         bad += clustered(at, wanted)
         rng = random.Random(0)
-        kills: list[Callable[[Path, float], None]] = [kill_worker, kill_asker, kill_all]
+        kills: list[Callable[[Path, int, float], None]] = [kill_worker, kill_asker, kill_all]
         for k in range(moments):
             how = kills[k % 3]
             path = at / f"killed {k}"
-            how(path, rng.uniform(0.5, 6.0))
+            how(path, rng.randrange(50), rng.uniform(0.0, 0.3))
             before = Results(path).status().stored if (path / "campaign.json").exists() else 0
             subject().run(path, workers=2)
             name = f"{how.__name__.replace('_', ' ')}, resumed".replace("asker", "who asks").replace(
@@ -98,27 +98,34 @@ def children(pid: int) -> list[int]:
     return [int(x) for x in found.read_text().split()] if found.exists() else []
 
 
-def kill_worker(path: Path, after: float) -> None:
+def waited(path: Path, blocks: int, after: float) -> None:
+    """Wait until so many blocks are stored, and a moment."""
+    while len(list((path / "blocks").glob("*.json"))) < blocks:
+        time.sleep(0.01)
+    time.sleep(after)
+
+
+def kill_worker(path: Path, blocks: int, after: float) -> None:
     """Kill a worker once there is one; the run must go on by itself."""
     run = started(path, "2")
-    time.sleep(after)
+    waited(path, blocks, after)
     for pid in children(run.pid)[:1]:
         os.kill(pid, signal.SIGKILL)
     run.wait()
 
 
-def kill_asker(path: Path, after: float) -> None:
+def kill_asker(path: Path, blocks: int, after: float) -> None:
     """Kill the process that asks; its workers end by themselves."""
     run = started(path, "2")
-    time.sleep(after)
+    waited(path, blocks, after)
     os.kill(run.pid, signal.SIGKILL)
     run.wait()
 
 
-def kill_all(path: Path, after: float) -> None:
+def kill_all(path: Path, blocks: int, after: float) -> None:
     """Kill everything at once."""
     run = started(path, "2")
-    time.sleep(after)
+    waited(path, blocks, after)
     for pid in [*children(run.pid), run.pid]:
         os.kill(pid, signal.SIGKILL)
     run.wait()
@@ -134,8 +141,7 @@ def clustered(at: Path, wanted: str) -> int:
             time.sleep(0.1)
         run = started(at / name, "0", address.read_text())
         if killed:
-            while not (at / name / "blocks").exists() or len(list((at / name / "blocks").glob("*.json"))) < 5:
-                time.sleep(0.05)
+            waited(at / name, 5, 0.0)
             os.killpg(cluster.pid, signal.SIGKILL)
         code = run.wait(timeout=300)
         before = Results(at / name).status().stored

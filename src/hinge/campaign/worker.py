@@ -54,5 +54,8 @@ def main() -> None:
         except Exception as error:  # told to whoever asked
             found = {"error": str(error) or type(error).__name__, "kind": type(error).__name__}
             found["errno"] = getattr(error, "errno", None)
-        answers.write(json.dumps(found) + "\n")
-        answers.flush()
+        try:
+            answers.write(json.dumps(found) + "\n")
+            answers.flush()
+        except BrokenPipeError:  # whoever asked has gone
+            return
