@@ -82,9 +82,9 @@ def tables(options: Options) -> Iterator[Table]:
             None if not size[name] else f"{size[name] / samples:.0f}",
         ])  # fmt: skip
     table.notes += [
-        "All of a run counts: starting processes, loading code, drawing, statistics, files brought to the disk, "
+        "All of a run counts: starting processes, loading code, drawing, statistics, files brought to disk, "
         "digests.",
-        f"Last states and drawn numbers alone are {raw} bytes a sample as raw arrays. A block is 4096 samples.",
+        f"Last states and drawn numbers alone are {raw} bytes a sample as raw arrays; blocks: 4096 samples.",
     ]
     yield table
 
