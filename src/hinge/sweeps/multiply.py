@@ -19,7 +19,7 @@ from hinge.kernels import Instruction, Kernel, Output
 from hinge.sweeps.code import Call, KnownBlock, Slot
 from hinge.sweeps.contract import zeros
 from hinge.sweeps.signs import negate
-from hinge.sweeps.slots import Memory
+from hinge.sweeps.slots import Room
 from hinge.sweeps.wide import Constant
 from hinge.tree import WORLD
 
@@ -127,7 +127,7 @@ class Packs:
     so that it is not copied where it is the right factor of the next one.
     """
 
-    def __init__(self, memory: Memory, stage: int) -> None:
+    def __init__(self, memory: Room, stage: int) -> None:
         self.memory, self.stage = memory, stage
         self._numbers: dict[float, int] = {}
         self._copied: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -175,7 +175,7 @@ class Packs:
 class Multiplication:
     """Products of matrices of slots and numbers, each with its zeros, from the right."""
 
-    def __init__(self, memory: Memory, stage: int) -> None:
+    def __init__(self, memory: Room, stage: int) -> None:
         self.memory, self.stage, self.packs = memory, stage, Packs(memory, stage)
 
     def run(self, factors: Sequence[KnownBlock], *, negative: bool, mirror: bool) -> KnownBlock:
