@@ -114,7 +114,7 @@ class _Differential:
         return value(self.expression, context=context_of(self.expression))
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
-        return algebraic(self.expression, inputs[name] if name in inputs else thing(name))
+        return algebraic(self.expression, inputs[name] if name in inputs else thing(name), at_hinges=True)
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -268,7 +268,7 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
         e = parts.expressions[name]
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
         for n in by:
-            part = algebraic(e, thing(n)).T @ c
+            part = algebraic(e, thing(n), at_hinges=True).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
 
@@ -295,7 +295,7 @@ def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[
 
 @cache
 def _gradient_parts(e: Expr, wrt: str) -> Parts:
-    return Parts({"gradient": algebraic(e, thing(wrt)).T})
+    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True).T})
 
 
 def second_derivatives(
@@ -325,5 +325,6 @@ def second_derivatives(
 @cache
 def _hessian_parts(e: Expr, wrt: tuple[str, ...]) -> Parts:
     c = leaf("c", e.range, One, meaning="weights of the value")
-    found = {f"{m}_{n}": algebraic(algebraic(e, thing(m)).T @ c, thing(n)) for m in wrt for n in wrt}
+    grads = {m: algebraic(e, thing(m), at_hinges=True).T @ c for m in wrt}
+    found = {f"{m}_{n}": algebraic(x, thing(n), at_hinges=True) for m, x in grads.items() for n in wrt}
     return Parts({n: z for n, z in found.items() if not isinstance(z, Zero)})
