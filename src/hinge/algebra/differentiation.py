@@ -290,12 +290,11 @@ class _Rules:
             return self._shown(x, r)
         if base is not phi and definition_of(base) is not None:
             return self._defined(x, r)
-        if self.hinged is not None and base in (phi, E, E0):
-            return (
-                self._at_hinges(x, r, self.hinged)
-                if self.at_hinges
-                else self._propagated(x, r) @ self.displaced
-            )
+        hinged = self.hinged
+        if hinged is not None and base in (phi, E, E0):
+            if self.at_hinges:
+                return self._at_hinges(x, r, hinged)
+            return self._propagated(x, r) @ phi.T @ hinged
         return self._formula(x, r)
 
     def _propagated(self, x: Letter, r: Expr) -> Expr:
