@@ -5,8 +5,15 @@ own frame, and Ξ = ad(ξ),
 
     δφᵀ = φᵀ Ξ − Ξ φᵀ,   δEᵀ = Eᵀ Ξ − Ξ Eᵀ,   δE₀ᵀ = −Ξ E₀ᵀ,   and the adjoints.
 
-Before a vector these turn into operators on δq: Ξ r = −ad(r) X δq, and for forces −Ξᵀ f = bar(f) X δq. All
-else that depends on q is local to a joint or a body: partial derivatives of formulas, letters of their own.
+Before a vector these turn into operators on δq: Ξ r = −ad(r) X δq, and for forces −Ξᵀ f = bar(f) X δq. As
+cross products go along with propagation, one word each is the same,
+
+    δφᵀ r = φᵀ ad(Eᵀ φᵀ r) Hᵀ δq,   δEᵀ r = ad(Eᵀ r) Hᵀ δq,
+    δφ f = φ E bar(φ f) Hᵀ δq,      δE f = E bar(f) Hᵀ δq:
+
+a joint turns what its parent has, and the force across it. Gradients and changes take these; closed forms are
+proved from the first. All else that depends on q is local to a joint or a body: partial derivatives of
+formulas, letters of their own.
 
 A derivative by q is taken along `integrate(q, ε d)` at ε = 0 with the components of q̇, q̈ and τ held, so that
 it has a column for each degree of freedom. Inverses are not differentiated: δ(X⁻¹ r) = X⁻¹ (δr − δX y) with
@@ -67,13 +74,21 @@ from hinge.algebra.space import Joint, One, Space
 from hinge.errors import ArgumentError
 
 
-def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = ()) -> Expr:
+def derivative(
+    e: Expr,
+    by: By,
+    *,
+    along: Expr | None = None,
+    held: Collection[Leaf] = (),
+    at_hinges: bool = False,
+) -> Expr:
     """Return the derivative of a vector, or of a number, by q or by a vector letter.
 
     That of a vector is an operator: its columns are the matrix, D @ x the change along x, D.T @ c the
     gradient of cᵀ e. That of a number is a row, which is shown as a vector. With `along`, joint rates, it is
     the change of any expression along these, by q alone; an operator has no other derivative. Letters that
-    are `held` are taken for constants.
+    are `held` are taken for constants. With `at_hinges` propagation has the rule of one word, which takes the
+    fewest operations where D or its adjoint is applied to a vector.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Those by `placements` are along motions of the inner frames of the joints, six for each body, in the
@@ -89,7 +104,7 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[L
             f"by: derivatives by {by}, {prescribed.meaning}, are not supported: it says which coordinates "
             "are prescribed, ones and zeros"
         )
-    rules = _Rules(by, context_of(e), frozenset(held))
+    rules = _Rules(by, context_of(e), frozenset(held), at_hinges)
     if along is not None:
         return _along(rules, e, along)
     if e.domain is not One:
@@ -124,6 +139,7 @@ class _Rules:
     by: By
     context: Context
     held: frozenset[Leaf] = frozenset()
+    at_hinges: bool = False
     known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
 
     @cached_property
@@ -131,11 +147,16 @@ class _Rules:
         return Joint if isinstance(self.by, Configuration) else tangent(self.by)
 
     @cached_property
+    def hinged(self) -> Expr | None:
+        """How bodies are displaced by their own joints: Hᵀ if q varies, Wᵀ if placements do, else None."""
+        if self.by is placements:
+            return W.T
+        return H.T if isinstance(self.by, Configuration) else None
+
+    @cached_property
     def displaced(self) -> Expr | None:
         """X = φᵀ Hᵀ if q varies, φᵀ Wᵀ if placements do, else None."""
-        if self.by is placements:
-            return phi.T @ W.T
-        return phi.T @ H.T if isinstance(self.by, Configuration) else None
+        return None if self.hinged is None else phi.T @ self.hinged
 
     def of(self, e: Expr) -> Expr:
         """Return the derivative of a vector, an operator; that of a number is a row."""
@@ -185,7 +206,7 @@ class _Rules:
         """Return −X⁻¹ D (X y − r) with y = X⁻¹ r held: what X y and r share is differentiated once."""
         y = value(first @ rest, context=self.context)
         left = factored(polynomial(operator @ y - rest, no_inverse))
-        inside = _Rules(self.by, self.context, self.held | {y}).of(left)
+        inside = _Rules(self.by, self.context, self.held | {y}, self.at_hinges).of(left)
         return -(first @ inside)
 
     def _vector(self, x: Leaf) -> Expr:
@@ -272,8 +293,11 @@ class _Rules:
             return self._shown(x, r)
         if base is not phi and definition_of(base) is not None:
             return self._defined(x, r)
-        if self.displaced is not None and base in (phi, E, E0):
-            return self._propagated(x, r) @ self.displaced
+        hinged = self.hinged
+        if hinged is not None and base in (phi, E, E0):
+            if self.at_hinges:
+                return self._at_hinges(x, r, hinged)
+            return self._propagated(x, r) @ phi.T @ hinged
         return self._formula(x, r)
 
     def _propagated(self, x: Letter, r: Expr) -> Expr:
@@ -283,6 +307,18 @@ class _Rules:
             return moved if x.leaf is E0 else moved - x @ self._ad(r)
         carried = x @ self._bar(r)
         return carried if x is E0 else carried - self._bar(x @ r)
+
+    def _at_hinges(self, x: Letter, r: Expr, hinged: Expr) -> Expr:
+        """Return what `_propagated` gives times X, where only joints are displaced.
+
+        From ad(Eᵀ x) Eᵀ = Eᵀ ad(x), the same for forces, and φ = 1 + φ E.
+        """
+        if isinstance(x, Adjoint):
+            parents = E.T @ x @ r if x.leaf is phi else x @ r
+            turned_there = self._ad(parents) @ hinged
+            return x @ turned_there if x.leaf is phi else turned_there
+        carried = E @ self._bar(x @ r) if x is phi else self._bar(r)
+        return x @ carried @ hinged
 
     def _ad(self, r: Expr) -> Leaf:
         return ad(self._computed(r), context=self.context)

@@ -120,7 +120,7 @@ class _Differential:
         return value(self.expression, context=context_of(self.expression))
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
-        return algebraic(self.expression, inputs[name] if name in inputs else thing(name))
+        return algebraic(self.expression, inputs[name] if name in inputs else thing(name), at_hinges=True)
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -342,7 +342,7 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
         e = parts.expressions[name]
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
         for n in by:
-            part = algebraic(e, thing(n)).T @ c
+            part = algebraic(e, thing(n), at_hinges=True).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
 
@@ -377,4 +377,4 @@ def gradient(
 
 @cache
 def _gradient_parts(e: Expr, wrt: str) -> Parts:
-    return Parts({"gradient": algebraic(e, thing(wrt)).T})
+    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True).T})

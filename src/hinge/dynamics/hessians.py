@@ -61,5 +61,6 @@ def _as_of_gravity(name: str, block: Array) -> Array:
 @cache
 def _hessian_parts(e: Expr, wrt: tuple[str, ...]) -> Parts:
     c = leaf("c", e.range, One, meaning="weights of the value")
-    found = {f"{m}_{n}": algebraic(algebraic(e, thing(m)).T @ c, thing(n)) for m in wrt for n in wrt}
+    grads = {m: algebraic(e, thing(m), at_hinges=True).T @ c for m in wrt}
+    found = {f"{m}_{n}": algebraic(x, thing(n), at_hinges=True) for m, x in grads.items() for n in wrt}
     return Parts({n: z for n, z in found.items() if not isinstance(z, Zero)})
