@@ -35,8 +35,10 @@ on.run(on.q[:1], on.qd[:1], 1)
 print(json.dumps({{"first": time.process_time() - start}}))
 """
 FRICTION, RATE = 0.7, 40.0
-#: Stiffness and damping of legs at least, which carry what is above them and not their own inertia alone.
-LEG = 4000.0, 20.0
+#: Stiffness and damping of legs at least, which carry what is above them and not their own inertia alone; and
+#: the largest share of its speed that a damper takes from a joint in a step, with the inertia of what hangs on
+#: it: a foot in the air, damped by more than twice its speed, would swing up without end.
+LEG, DAMPED = (4000.0, 20.0), 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,8 @@ class Standing:
         stiffness, damping = inertia * self.rate**2, 2.0 * inertia * self.rate
         carrying = [self.robot.joint(name).qd_slice.start for name in self.legs]
         stiffness[carrying] = np.maximum(stiffness[carrying], LEG[0])
-        damping[carrying] = np.maximum(damping[carrying], LEG[1])
+        most = DAMPED * inertia[carrying] / STEP
+        damping[carrying] = np.maximum(damping[carrying], np.minimum(LEG[1], most))
         return stiffness, damping
 
     @property
@@ -85,6 +88,7 @@ class Standing:
             dt=STEP,
             control=self.control,
             integrator="stepping",
+            passive=False,  # MuJoCo's model has no more than the law
             record=record,
         )
 

@@ -20,7 +20,7 @@ Triple = Sequence[Value]
 #: Shares of the largest diagonal entry below which a row counts as zero.
 NOTHING = {"float64": 1e-14, "float32": 1e-7}
 #: A state is solved when |f| is below the first; the interior-point method stops at the second.
-SOLVED = {"float64": (1e-10, 1e-10), "float32": (1e-5, 1e-4)}
+SOLVED = {"float64": (1e-9, 1e-10), "float32": (1e-5, 1e-4)}
 
 
 class Factor:
