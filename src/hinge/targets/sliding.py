@@ -28,7 +28,7 @@ SLIDING_ROUNDS, DEPTH = 20, 3
 #: A force within this share of its cone sticks: the contact is expected to go on doing so.
 STICKS = 0.999
 #: A state is solved below this residual, and s before the first round.
-SLID, NONE = {"float64": 2e-9, "float32": 2e-5}, -1.0
+SLID, NONE = {"float64": 5e-10, "float32": 2e-5}, -1.0
 #: What makes differences that are nearly the same harmless, on a unit diagonal.
 ALIKE = {"float64": 1e-12, "float32": 1e-6}
 
