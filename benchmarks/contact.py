@@ -36,8 +36,8 @@ print(json.dumps({{"first": time.process_time() - start}}))
 """
 FRICTION, RATE = 0.7, 40.0
 #: Stiffness and damping of legs at least, which carry what is above them and not their own inertia alone; and
-#: the largest share of its speed that a damper takes from a joint in a step, with the inertia of what hangs on
-#: it: a foot in the air, damped by more than twice its speed, would swing up without end.
+#: the largest share of a joint's speed that a damper takes in a step, by the inertia of what hangs on it: a
+#: foot in the air that loses more than twice its speed swings up without end.
 LEG, DAMPED = (4000.0, 20.0), 0.25
 
 
@@ -164,7 +164,7 @@ def tables(options: Options) -> Iterator[Table]:
     table.notes += [
         f"{STATES} states in Hinge, {PEER_STATES} in MuJoCo, settled in {SETTLING} steps, pushed by "
         f"{PUSH:g} rad/s and m/s, and left for as many steps. MuJoCo holds the pose by springs and dampers "
-        "of joints; its contacts are soft, so only the time can be compared.",
+        "of joints; its contacts are soft, so only the time can be compared. Neither has dry friction in joints.",
         "compiled: processor time of the first step, in a fresh process without a cache.",
         "rounds: the mean of a step from the forces before, and MuJoCo's at one state; residual: the largest "
         "of all steps and states.",

@@ -1,4 +1,4 @@
-"""Contacts of robots with embedded loops, which change their independent rates, and with loops that are cut."""
+"""Contacts of robots with embedded loops, which change their independent rates, or with some loops cut."""
 
 from __future__ import annotations
 

@@ -27,10 +27,8 @@ from functools import partial
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
-from hinge.targets.arranged import Arranged
-from hinge.targets.cone_problem import ConeProblem
+from hinge.targets.cone_problem import ConeProblem, Given
 from hinge.targets.cone_sets import projection
 from hinge.targets.interior import Interior
 from hinge.targets.triples import factor, matrix_product, product, solved, spread, symmetric, times
@@ -67,15 +65,8 @@ class Answer(NamedTuple):
 class Problem(Interior):
     """A problem, and Newton's method for it."""
 
-    def __init__(
-        self,
-        m: Arithmetic,
-        law: ForceLaw,
-        order: Arranged,
-        factors: Sequence[Numbers],
-        given: tuple[Numbers, Numbers, Numbers],
-    ) -> None:
-        super().__init__(m, law, order, factors, given)
+    def __init__(self, m: Arithmetic, given: Given) -> None:
+        super().__init__(m, given)
         self.f, self.roots = m.array(3 * self.count), m.array(6 * self.count)
         self.rho, self.moves, self.took, self.again = (m.array(1) for _ in range(4))
         self.turn, self.grown, self.largest = m.array(1), m.array(1), m.array(1)
@@ -225,8 +216,8 @@ class Problem(Interior):
     def _factor(self) -> Listed:
         """Factor the Jacobian at x; triples that Π sends to zero in all states take no part.
 
-        Blocks of triples with Q = 1 in all states are those of Ω: that the product would give the same is what
-        keeps the bits of a state equal alone and in a batch.
+        Blocks of triples with Q = 1 in all states are those of Ω. The product would give the same, so that
+        the bits of a state are equal alone and in a batch.
         """
         m, s, rho, either = self.m, self.s, self.rho[0], self.m.array(1)
         for t in self.taking_part():
