@@ -164,7 +164,8 @@ def tables(options: Options) -> Iterator[Table]:
     table.notes += [
         f"{STATES} states in Hinge, {PEER_STATES} in MuJoCo, settled in {SETTLING} steps, pushed by "
         f"{PUSH:g} rad/s and m/s, and left for as many steps. MuJoCo holds the pose by springs and dampers "
-        "of joints; its contacts are soft, so only the time can be compared. Neither has dry friction in joints.",
+        "of joints; its contacts are soft, so only the time can be compared. Neither has dry friction in "
+        "joints.",
         "compiled: processor time of the first step, in a fresh process without a cache.",
         "rounds: the mean of a step from the forces before, and MuJoCo's at one state; residual: the largest "
         "of all steps and states.",
