@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall, ForceLaw, Slot
 from hinge.targets.arranged import arranged
+from hinge.targets.cone_problem import Given
 from hinge.targets.force_laws import answer
 from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
@@ -252,7 +253,7 @@ class InMemory:
         columns = m.array(n), m.array(n), m.array(n)
         for values, array in zip(right, columns, strict=True):
             self._copied(values, array)
-        found = answer(m, law, order, factors, columns)
+        found = answer(m, Given(law, order, factors, *columns))
         back = self.integers([order.places.index(i) for i in range(law.rows)])
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
         with w.loop(0, law.rows) as i:
