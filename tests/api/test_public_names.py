@@ -46,6 +46,9 @@ HOMONYMS = {
     frozenset({"casadi", "jax", "torch"}): {"function"},
     frozenset({"jax", "torch"}): {"Function"},
     frozenset({"sim", "jax", "torch"}): {"step"},
+    # A run goes on, and so does a campaign; the distribution has the name that it has everywhere.
+    frozenset({"sim", "campaign"}): {"resume"},
+    frozenset({"kernels", "campaign"}): {"Uniform"},
 }
 
 

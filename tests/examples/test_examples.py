@@ -35,6 +35,7 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "21_reach_with_limits": ((8,), "it is there."),
     "22_learn_a_controller": ((120,), "the network has learned to reach."),
     "23_learning_through_steps": ((40,), "it has learnt to reach."),
+    "26_capture_campaign": ((300,), "the campaign is done."),
     "demo": None,  # below
 }
 
@@ -43,6 +44,7 @@ NEEDS = {
     "21_reach_with_limits": "casadi",
     "22_learn_a_controller": "jax",
     "23_learning_through_steps": "torch",
+    "26_capture_campaign": "scipy",
 }
 
 

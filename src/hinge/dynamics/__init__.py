@@ -21,6 +21,7 @@ from hinge.dynamics import (
     floating,
     function,
     grasps,
+    hessians,
     homes,
     hybrid,
     identification,
@@ -57,6 +58,7 @@ from hinge.dynamics.factors import *
 from hinge.dynamics.floating import *
 from hinge.dynamics.function import *
 from hinge.dynamics.grasps import *
+from hinge.dynamics.hessians import *
 from hinge.dynamics.homes import *
 from hinge.dynamics.hybrid import *
 from hinge.dynamics.identification import *
@@ -95,6 +97,7 @@ __all__ += floating.__all__
 __all__ += function.__all__
 __all__ += grasps.__all__
 __all__ += homes.__all__
+__all__ += hessians.__all__
 __all__ += hybrid.__all__
 __all__ += identification.__all__
 __all__ += ik.__all__
