@@ -395,7 +395,8 @@ def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
 def _derivatives(e: Expr, by: tuple[str, ...]) -> dict[str, Expr]:
     """Return the derivatives of an expression by q and by letters of its own, or numbers of the model."""
     own = {x.name: x for x in letters_of([e]) if x.domain is One and not x.needs}
-    return {n: algebraic(e, own[n] if n in own else thing(n)) for n in by if n in own or _is_known(n)}
+    there = [n for n in by if n in own or _is_known(n)]
+    return {n: algebraic(e, own[n] if n in own else thing(n), at_hinges=True) for n in there}
 
 
 def gradient(
