@@ -15,8 +15,8 @@ from hinge.pipeline import build, in_order
 from hinge.sim.adaptive import Adaptive
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.plant import Parameters, Plant
+from hinge.sim.setting import Control, law_of, rule_of
 from hinge.sim.signals import Signal
-from hinge.sim.simulation import Control, law_of, rule_of
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Joined, KnownBlock
 from hinge.targets import Executable, StepCall, Traced, best_target
