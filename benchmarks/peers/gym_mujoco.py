@@ -32,7 +32,7 @@ except ImportError:
 #: MuJoCo's own solver and cones, which are the quickest here; all else is as its documents leave it.
 SETTINGS = {"solver": "Newton", "cone": "pyramidal"}
 #: How many of them stand side by side, in one process and in processes of their own.
-SIDE_BY_SIDE = {"in one process": 16, "in processes": 4}
+SIDE_BY_SIDE = {"in one process": 16, "in processes": 16}
 
 
 class Sprung(MujocoEnv):
