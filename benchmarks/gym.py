@@ -48,7 +48,7 @@ def tables(options: Options) -> Iterator[Table]:
             table.rows += _rows(task, 512 if options.quick else ROBOTS, share, options)
     table.notes += [
         "An action is 10 steps of 2 ms of the arm, 20 steps of 1 ms of the quadruped on its feet. Actions "
-        "are random within the share of their space; all begin at the task's starts, end where they fall, and "
+        "are random within the share of their space; all begin where the task says, end as they fall, and "
         "begin anew. MuJoCo's contacts are soft, and its springs are part of the model; it observes less.",
         f"MuJoCo: {SETTINGS['solver']}, {SETTINGS['cone']} cones, Euler; {SIDE_BY_SIDE['in one process']} "
         f"environments of gymnasium in one process, or {SIDE_BY_SIDE['in processes']} in processes of their "
@@ -60,13 +60,13 @@ def tables(options: Options) -> Iterator[Table]:
 
 
 def _rows(task: Task, robots: int, share: float, options: Options) -> list[list[Any]]:
-    ours = {
-        dtype: _contender(dtype, Environments(task, robots, dtype=dtype), share)
-        for dtype in ("float64", "float32")
-    }
     found: list[list[Any]] = []
     for threads in (1, 2):
         hinge.set_threads(threads)
+        ours = {
+            dtype: _contender(dtype, Environments(task, robots, dtype=dtype), share)
+            for dtype in ("float64", "float32")
+        }
         peers = _peers(task, list(SIDE_BY_SIDE)[:threads], share)
         times = _steady([*ours.values(), *peers.values()], 4 * options.budget)
         how = min(peers, key=times.__getitem__) if peers else None

@@ -200,6 +200,21 @@ def test_it_goes_on_in_a_forked_process():
     assert os.read(out, 10**6) == s.q[-STATES:].tobytes()
 
 
+def test_the_number_of_threads_may_change():
+    robot, q, qd, _ = panda_states()
+    many = [np.tile(x, (400, 1)) for x in (q, qd)]
+    s = hinge.Stepper(robot, *many)
+    try:
+        for threads in (1, 3, 2):
+            hinge.set_threads(threads)
+            s.step(8)
+            assert len(s._loop.steps.parts) == threads
+    finally:
+        hinge.set_threads(None)
+    alone = hinge.simulate(robot, q, qd, t=0.024).q[:, -1]
+    assert np.array_equal(s.q, np.tile(alone, (400, 1)))
+
+
 @pytest.mark.parametrize("law", ["associated", pytest.param("coulomb", marks=pytest.mark.slow)])
 def test_limits_and_friction_are_those_of_simulate(law):
     robot, q, _, _ = panda_states()
