@@ -135,6 +135,9 @@ def test_expressions_of_a_user_numbers_and_steps():
     found = f(q=q, qd=v)
     near(found["momentum_out"], hinge.mass_matrix(robot, q) @ v)
     near(found["twice_out"], 2 * hinge.mass_matrix(robot, q) @ v)
+    alone = homes.function({"q": momentum}, robot)  # named as an input
+    near(alone(q, v), hinge.mass_matrix(robot, q) @ v)
+    near(alone.jacobian()(q, v, 0)[1], hinge.mass_matrix(robot, q))
     energy = homes.function("kinetic_energy", robot)
     near(energy.jacobian()(q, v, 0)[1], hinge.mass_matrix(robot, q) @ v)
     step = hinge.sim.step(robot, 1e-3)

@@ -25,9 +25,9 @@ class Environments(VectorEnv[Array, Array, Array]):
     Each begins anew as its episode ends: with `autoreset_mode` "NextStep", the default, in the step after
     it, whose action counts for nothing; with "SameStep" at once, and `infos` have the last observations as
     "final_obs"; with "Disabled" when `reset` is called with options={"reset_mask": (num_envs,)}. Starts are
-    drawn from one generator. With `dtype` "float32" the robots move in single precision, nearly twice as fast;
-    states that tasks see are of it, too. A robot whose state is not finite any more has failed: `infos["diverged"]` tells
-    which, and zeros are observed there.
+    drawn from one generator. A robot whose state is not finite any more has failed: `infos["diverged"]` tells
+    which, and zeros are observed there. With `dtype` "float32" robots move in single precision, nearly twice
+    as fast over contacts; the states that a task sees are of it, too.
     """
 
     def __init__(
