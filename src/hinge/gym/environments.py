@@ -45,7 +45,7 @@ class Environments(VectorEnv[Array, Array, Array]):
         self.metadata = {"render_modes": [], "autoreset_mode": self.mode}
         began = task.begin(np.random.default_rng(0), num_envs)
         self._own = {name: np.array(x) for name, x in began.own.items()}
-        settings = {"dt": task.dt, "control": task.control, "dtype": dtype, **task.settings}
+        settings: dict[str, Any] = {"dt": task.dt, "control": task.control, "dtype": dtype, **task.settings}
         self._stepper = Stepper(task.robot, began.q, began.qd, **settings)
         self._touches = getattr(task.settings.get("integrator"), "name", task.settings.get("integrator"))
         self._age, self._over = np.zeros(num_envs, int), np.zeros(num_envs, dtype=bool)

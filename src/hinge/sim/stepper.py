@@ -59,7 +59,7 @@ class Stepper:
         law: FrictionLaw = "associated",
         parameters: Parameters = None,
         project: bool = True,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
     ) -> None:
         around = {
             "external": external,
@@ -221,10 +221,10 @@ class Stepper:
         return x
 
 
-def _precision(dtype: DTypeLike) -> type[np.float32] | type[np.float64] | None:
+def _precision(dtype: DTypeLike | None) -> type[np.float32] | type[np.float64] | None:
     """Return the precision that is asked for, None for that of the arrays."""
     try:
-        known = {None: None, np.dtype("f4"): np.float32, np.dtype("f8"): np.float64}
+        known: dict[Any, Any] = {None: None, np.dtype("f4"): np.float32, np.dtype("f8"): np.float64}
         return known[None if dtype is None else np.dtype(dtype)]
     except (KeyError, TypeError):
         raise ArgumentError(f"dtype: expected 'float32', 'float64' or None, got {dtype!r}") from None
