@@ -333,7 +333,7 @@ def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
     if e.domain is not One:
         raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
     known = {x.name: x for x in letters_of([e])}
-    found = {n: algebraic(e, thing(n) if n == "q" else known[n]) for n in names}
+    found = {n: algebraic(e, known[n] if n in known else thing(n)) for n in names}
     shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
     return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
 

@@ -19,8 +19,8 @@ from hinge.sim.adjoint import STATE, Tape, weight
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.laws import Law
 from hinge.sim.plant import Parameters, Plant
+from hinge.sim.setting import Control, law_of, rule_of
 from hinge.sim.signals import Signal
-from hinge.sim.simulation import Control, law_of, rule_of
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Joined, KnownBlock
 from hinge.targets import Executable, StepCall, Traced, best_target
