@@ -34,11 +34,16 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "20_learning": ((), "they reach."),
     "21_reach_with_limits": ((8,), "it is there."),
     "22_learn_a_controller": ((120,), "the network has learned to reach."),
+    "26_capture_campaign": ((300,), "the campaign is done."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"21_reach_with_limits": "casadi", "22_learn_a_controller": "jax"}
+NEEDS = {
+    "21_reach_with_limits": "casadi",
+    "22_learn_a_controller": "jax",
+    "26_capture_campaign": "scipy",
+}
 
 
 def run(name: str):
