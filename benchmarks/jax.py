@@ -49,8 +49,10 @@ print(json.dumps(found))
 """
 )
 MJX = """
+import contextlib, sys
 import jax, mujoco
-from mujoco import mjx
+with contextlib.redirect_stdout(sys.stderr):  # it says what it does not find
+    from mujoco import mjx
 model = mujoco.MjModel.from_xml_string({xml!r})
 model.opt.timestep = 1e-3
 lap()

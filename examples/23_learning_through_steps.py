@@ -2,8 +2,8 @@
 
 The arm is a double pendulum that hangs in gravity. A small network of PyTorch sees the state and a goal for
 both angles and gives the forces; it is told nothing about dynamics. `hinge.torch.step` is one step of 128
-arms, with its gradient: the cost of two seconds is differentiated through all steps and all calls of the network,
-and Adam does the rest. At the end it takes arms to goals that it has not seen.
+arms, with its gradient: the cost of two seconds is differentiated through all steps and all calls of the
+network, and Adam does the rest. At the end it takes arms to goals that it has not seen.
 """
 
 from __future__ import annotations

@@ -50,7 +50,8 @@ def test_values_and_gradients(name):
     assert all(off(x, y) <= 1e-11 for x, y in zip(grads, pulled(robot, q, v, u, c), strict=True))
 
 
-@some
+@pytest.mark.slow  # daily, `test_check_grads` compares both modes
+@pytest.mark.parametrize("name", ROBOTS)
 def test_changes_are_the_adjoint_of_gradients(name):
     robot = ROBOTS[name]()
     if rolls(robot):
@@ -206,8 +207,6 @@ def test_operators_and_numbers():
     move = homes.plus(robot)
     change = jax.jvp(lambda e: mass(move(q, e * d)), (0.0,), (1.0,))[1]
     assert off(change, hinge.mass_matrix_derivatives(robot, q, along=d)) <= 1e-11
-    forth, back = jax.jacfwd(mass)(q), jax.jacrev(mass)(q)
-    assert forth.shape == (robot.nv, robot.nv, robot.nq) and off(forth, back) <= 1e-12
     J = homes.function("jacobian", robot, nodes=[tip], expressed="world")
     assert off(J(q), hinge.jacobian(robot, q, tip, expressed="world")) <= 1e-12
     energy = homes.function("kinetic_energy", robot)
@@ -222,6 +221,16 @@ def test_operators_and_numbers():
     assert off(pushed(q, v, 0 * v, force), own) <= 1e-12
     by_force = jax.jacrev(pushed, 3)(q, v, 0 * v, force)
     assert by_force.shape == (robot.nv, 1, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ("mass_matrix", "mass_matrix_inverse"))
+def test_matrices_change_alike_forth_and_back(verb):
+    robot = ROBOTS["small"]()
+    q, _, _ = states(robot)
+    f = homes.function(verb, robot)
+    forth, back = jax.jacfwd(f)(q), jax.jacrev(f)(q)
+    assert forth.shape == (robot.nv, robot.nv, robot.nq) and off(forth, back) <= 1e-12
 
 
 def test_the_tangent_space():
@@ -253,6 +262,7 @@ def test_callbacks_of_python_give_the_same(monkeypatch):
     assert off(grads[0], wanted["q"]) <= 1e-12 and off(grads[1], wanted["qd"]) <= 1e-12
 
 
+@pytest.mark.slow
 def test_without_a_compiler_python_is_called():
     script = """
 import numpy as np, jax, hinge, hinge.jax

@@ -57,18 +57,6 @@ def every_joint_type(seed, **options):
     return bind(builder.build(strict=None), nodes=NODES, prescribed=PRESCRIBED, **options)
 
 
-def without_rolling():
-    """Return a robot with every joint that has ⊕ by a formula."""
-    builder, inertia = Builder("chain"), Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.eye(3))
-    parent = None
-    for kind, make in joints.JOINT_TYPES.items():
-        if kind in ("rolling_ball", "wheeled"):
-            continue
-        builder.body(kind, parent=parent, joint=make(), inertia=inertia)
-        parent = kind
-    return builder.build()
-
-
 def random_inertia(rng):
     """Return the inertia of a random solid box."""
     m, c, (x, y, z) = rng.uniform(0.5, 2.0), rng.uniform(-0.3, 0.3, 3), rng.uniform(0.1, 0.5, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from hinge.algebra import (
     Ac,
@@ -90,18 +90,8 @@ def compile_bound(
     _refuse_open(robot, letters, touch)
     _refuse_unused(binding, letters)
     form = replace(form, blocks=shown) if form and blocks else form
-    return Compiled(
-        given,
-        binding,
-        blocks=shown,
-        derivation=form,
-        readout=readout,
-        target=target,
-        shape=shape,
-        lanes=lanes,
-        wait=wait,
-        later=later,
-    )
+    how: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes, "wait": wait, "later": later}
+    return Compiled(given, binding, blocks=shown, derivation=form, readout=readout, **how)
 
 
 def _refuse_unused(binding: RobotBinding, letters: set[Leaf]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from hinge.algebra import Expr, Leaf, One, Space, Zero, leaf
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
-from hinge.binding import gradient_by_coordinates
+from hinge.binding import all_unrated, gradient_by_coordinates
 from hinge.dynamics import Compiled, Parts, compilation, compiled
 from hinge.jax.charts import Chart
 from hinge.jax.extras import jax
