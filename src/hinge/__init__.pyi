@@ -147,6 +147,8 @@ from hinge.dynamics import (
     acceleration_shares as acceleration_shares,
     filter_quantities as filter_quantities,
     BaseMotion as BaseMotion,
+    interface as interface,
+    Interface as Interface,
 )
 
 # Dynamics: the mass matrix

@@ -51,6 +51,8 @@ FLOATING = (
     "centroidal_momentum_matrix", "centroidal_momentum_bias",
 )  # fmt: skip
 PASSIVE = ("passive_force", "elastic_energy")
+#: In test_substructures.py.
+SUBSTRUCTURES = ("interface",)
 
 
 def every_day(k, case):
@@ -154,7 +156,7 @@ DERIVATIVES = (
 
 def test_no_verb_is_forgotten():
     elsewhere = (*FACTORS, *OPERATIONAL, *IDENTIFICATION, *HYBRID, *FLOATING, *PASSIVE, *CLOSED, *CONTACT)
-    assert {*CASES, *elsewhere, *DERIVATIVES} == set(_verbs()) and len(CASES) >= 18
+    assert {*CASES, *elsewhere, *SUBSTRUCTURES, *DERIVATIVES} == set(_verbs()) and len(CASES) >= 18
     assert set(_verbs()) <= set(hinge.__all__)
 
 

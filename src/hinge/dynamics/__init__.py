@@ -34,6 +34,7 @@ from hinge.dynamics import (
     payloads,
     pulled,
     sensitivities,
+    substructures,
     verbs,
 )
 from hinge.dynamics.arguments import *
@@ -69,6 +70,7 @@ from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
 from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
+from hinge.dynamics.substructures import *
 from hinge.dynamics.verbs import *
 
 __all__: list[str] = []
@@ -105,4 +107,5 @@ __all__ += own_forces.__all__
 __all__ += payloads.__all__
 __all__ += pulled.__all__
 __all__ += sensitivities.__all__
+__all__ += substructures.__all__
 __all__ += verbs.__all__
