@@ -263,6 +263,9 @@ from hinge.pipeline import (
 from hinge.dynamics import (
     compile as compile,
 )
+from hinge.model import (
+    WeightedTree as WeightedTree,
+)
 from hinge.targets import (
     set_threads as set_threads,
 )

@@ -87,6 +87,7 @@ from hinge.algebra.space import (
     Placement,
     Resistance,
     Space,
+    Weight,
     World,
 )
 
@@ -136,6 +137,7 @@ __all__ = [
     "Sum",
     "Terms",
     "Word",
+    "Weight",
     "World",
     "Zero",
     "ad",

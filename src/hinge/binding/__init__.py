@@ -1,6 +1,6 @@
 """Bindings: the values of the algebra's letters at each body of a robot."""
 
-from hinge.binding.binder import bind
+from hinge.binding.binder import bind, checked_sizes
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
 from hinge.binding.frames import Place, choose_frames, own_frames
@@ -13,9 +13,11 @@ from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, sh
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
 from hinge.binding.steps import Chain, Rotate, Shift, Turn
+from hinge.binding.weighted import MATRICES, MatrixStep, WeightedBinding, weights
 
 __all__ = [
     "FLOOR",
+    "MATRICES",
     "PARAMETERS",
     "PASSIVE",
     "RISE",
@@ -24,6 +26,7 @@ __all__ = [
     "Expressed",
     "Formula",
     "Kind",
+    "MatrixStep",
     "Needs",
     "Place",
     "RobotBinding",
@@ -33,9 +36,11 @@ __all__ = [
     "Shift",
     "Touching",
     "Turn",
+    "WeightedBinding",
     "asks_of",
     "bind",
     "carried_forces",
+    "checked_sizes",
     "choose_frames",
     "jointwise",
     "largest",
@@ -48,4 +53,5 @@ __all__ = [
     "shown_rates",
     "summed",
     "watched_step",
+    "weights",
 ]

@@ -308,6 +308,23 @@ class RobotBinding:
         j = self.places[body].joint
         return f"joint {j.name!r} of robot {self.robot.name!r}"
 
+    def undetermined(self, body: int) -> str:
+        """Return what to say of a hinge at which D has no inverse, and what to do."""
+        return (
+            f"{self.name(body)} carries no inertia, so its acceleration is not determined; give the bodies "
+            "beyond it mass, or the joint rotor inertia, or make it fixed"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a body whose inertia has no inverse."""
+        return "give its body mass and moments of inertia"
+
+    @property
+    def title(self) -> str:
+        """What the letters are bound to, in a text."""
+        return f"robot {self.robot.name!r}"
+
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:

@@ -36,6 +36,7 @@ from hinge.dynamics import (
     sensitivities,
     substructures,
     verbs,
+    weighted,
 )
 from hinge.dynamics.arguments import *
 from hinge.dynamics.atlas import *
@@ -72,6 +73,7 @@ from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
 from hinge.dynamics.substructures import *
 from hinge.dynamics.verbs import *
+from hinge.dynamics.weighted import *
 
 __all__: list[str] = []
 __all__ += arguments.__all__
@@ -109,3 +111,4 @@ __all__ += pulled.__all__
 __all__ += sensitivities.__all__
 __all__ += substructures.__all__
 __all__ += verbs.__all__
+__all__ += weighted.__all__

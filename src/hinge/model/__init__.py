@@ -78,6 +78,7 @@ from hinge.model.vectors import (
     refuse_text,
     stacked,
 )
+from hinge.model.weighted import ROUNDING, WeightedTree
 
 __all__ = [
     "PARTS",
@@ -110,6 +111,7 @@ __all__ = [
     "PointContact",
     "Problem",
     "Rigid",
+    "ROUNDING",
     "Robot",
     "Rows",
     "Shape",
@@ -118,6 +120,7 @@ __all__ = [
     "Stops",
     "Surface",
     "Unit",
+    "WeightedTree",
     "actuator_effort",
     "as_configuration",
     "as_tangent",
