@@ -266,6 +266,10 @@ from hinge.dynamics import (
 from hinge.model import (
     WeightedTree as WeightedTree,
 )
+from hinge.formulas import (
+    symbolic as symbolic,
+    Formulas as Formulas,
+)
 from hinge.targets import (
     set_threads as set_threads,
 )
@@ -279,6 +283,7 @@ from hinge import (
     errors as errors,
     explain as explain,
     export as export,
+    formulas as formulas,
     gym as gym,
     io as io,
     kernels as kernels,

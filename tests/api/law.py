@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "gym": {"spatial", "model", "robots", "dynamics", "sim"},
     "export": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "dynamics", "spatial"},
+    "formulas": {"spatial", "model", "kernels", "sweeps", "targets", "binding", "dynamics"},
     "casadi": {"model", "kernels", "sweeps", "targets", "binding", "dynamics", "export"},
     "cli": {"algebra", "model", "io", "robots", "targets", "dynamics", "explain", "export", "sim", "view"},
     "__main__": {"cli"},
@@ -54,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Rooms that may import an optional package inside a function.
-MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}

@@ -63,7 +63,9 @@ class Model:
                 block[: self.sizes[p], :n] = self.F[i].T
             e.append(None if p < 0 else block)
             h.append(np.hstack([np.eye(n), np.eye(n)]))
-            m.append(block_diag(self.C[i].T @ np.linalg.solve(self.R[i], self.C[i]), np.linalg.inv(self.Q[i])))
+            m.append(
+                block_diag(self.C[i].T @ np.linalg.solve(self.R[i], self.C[i]), np.linalg.inv(self.Q[i]))
+            )
         return WeightedTree(self.parents, e, h, m)
 
     def dense(self, y, *, branching):
@@ -80,7 +82,11 @@ class Model:
         c = block_diag(*self.C)
         data = c @ spread @ c.T + block_diag(*self.R)
         gain = np.linalg.solve(data, c @ spread).T
-        return gain @ y, spread - gain @ c @ spread, (y @ np.linalg.solve(data, y), np.linalg.slogdet(data)[1])
+        return (
+            gain @ y,
+            spread - gain @ c @ spread,
+            (y @ np.linalg.solve(data, y), np.linalg.slogdet(data)[1]),
+        )
 
 
 def random_model(parents, seed, sizes=None, data=None, *, branching=False):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import hinge
-from hinge import reference
 from hinge.errors import ArgumentError
 from hinge.model import Body, Joint, joints, make_robot
 from hinge.robots import chain, four_bar, panda, random_tree
@@ -34,7 +33,7 @@ def on_a_bus(robot):
 
 
 def by_parts(robot, bus, s, tau, *, spin):
-    """Return classical accelerations of the bus at its origin, and those of the joints, from the interface."""
+    """Return classical accelerations of the bus at its origin, and those of the joints."""
     q0, w = bus
     turn = rotation.from_quaternion(q0)  # from the axes of the bus to those of the world
     seat = SEAT.rotation
@@ -143,7 +142,7 @@ def test_batches_places_for_results_and_single_precision():
     single = hinge.interface(robot, *(x.astype(np.float32) for x in (s.q, s.qd, s.tau)))
     assert single.inertia.dtype == single.force.dtype == np.float32
     assert np.abs(single.force - found.force).max() < 1e-3 * np.abs(found.force).max()
-    with pytest.raises(ArgumentError, match="out: expected an object of Interface, got ndarray"):
+    with pytest.raises(ArgumentError, match=r"out: expected an object of Interface, got ndarray"):
         hinge.interface(robot, s.q, s.qd, s.tau, out=np.empty(6))
 
 

@@ -110,8 +110,8 @@ def test_expressions_are_those_of_explicit_matrices(target, seed):
     }
     f = hinge.compile(given, tree, target=target)
     found = f(tau=t, x=u, z=w)
-    for name in wanted:
-        close(found[name], wanted[name], 1e-10)
+    for name, value in wanted.items():
+        close(found[name], value, 1e-10)
 
 
 def test_blocks_are_as_wide_as_the_widest():
@@ -167,7 +167,9 @@ def test_smoothing_from_the_root_is_conditioning(target):
     model = random_model(TREE, 6, branching=True)
     tree, y = model.from_root(), np.random.default_rng(7).standard_normal(sum(len(r) for r in model.R))
     f = hinge.compile(
-        {"state": phi.T @ H.T @ mass.inv() @ H @ phi @ z, "log_determinant": logdet(mass)}, tree, target=target
+        {"state": phi.T @ H.T @ mass.inv() @ H @ phi @ z, "log_determinant": logdet(mass)},
+        tree,
+        target=target,
     )
     given, at = np.zeros(tree.size), 0
     for i, (c, r) in enumerate(zip(model.C, model.R, strict=True)):
@@ -281,12 +283,16 @@ def test_a_thousand_models_are_a_batch():
 def test_zeros_of_the_tree_stay_zero_and_cost_nothing():
     tree = ladder(5)
     own = hinge.compile(mass.inv() @ tau, tree, given=True)
-    full = WeightedTree(tree.parents, [None, *[np.ones((2, 2))] * 4], tree.H, [np.full((2, 2), 0.1) + np.eye(2)] * 5)
+    full = WeightedTree(
+        tree.parents, [None, *[np.ones((2, 2))] * 4], tree.H, [np.full((2, 2), 0.1) + np.eye(2)] * 5
+    )
     every = hinge.compile(mass.inv() @ tau, full, given=True)
     assert own.weights(E=tree_E(tree), H=tree.H, M=tree.M).shape == (4 + 10 + 10,)
     count = [f.code.operations().multiplications for f in (own, every)]
     assert count[0] < count[1] / 2
-    with pytest.raises(ArgumentError, match=r"E\['node1'\]: expected zeros where the tree has them.* \[0, 1\]"):
+    with pytest.raises(
+        ArgumentError, match=r"E\['node1'\]: expected zeros where the tree has them.* \[0, 1\]"
+    ):
         own(tau=np.ones(5), E=[None, *[np.ones((2, 2))] * 4], H=tree.H, M=tree.M)
 
 
@@ -349,9 +355,7 @@ def test_the_gradient_of_a_likelihood_by_M_is_an_expression():
     t, step = rng.standard_normal(tree.nv), 1e-6
     alpha = hinge.compile(phi.T @ H.T @ mass.inv() @ tau, tree)(tau=t)
     spread = hinge.compile(mass.inv() @ tau, tree, blocks={"Ups": Ups})(tau=t)["Ups"]
-    f = hinge.compile(
-        {"form": tau.T @ mass.inv() @ tau, "det": logdet(mass)}, tree, given=("M",)
-    )
+    f = hinge.compile({"form": tau.T @ mass.inv() @ tau, "det": logdet(mass)}, tree, given=("M",))
     for i in range(len(tree)):
         n, own = len(tree.M[i]), alpha[tree.body_slice(i)]
         change = positive(rng, n)
@@ -399,12 +403,13 @@ def test_code_is_known_by_sizes_and_numbers():
 
 def test_trees_are_frozen_and_can_be_pickled():
     tree = random_tree()
-    for x in (*tree.E, *tree.H, *tree.M):
-        assert not x.flags.writeable
+    assert not any(block.flags.writeable for block in (*tree.E, *tree.H, *tree.M))
     with pytest.raises(AttributeError):
         tree.E = ()
     again = pickle.loads(pickle.dumps(tree))
-    assert again.names == tree.names and all(np.array_equal(a, b) for a, b in zip(again.M, tree.M, strict=True))
+    assert again.names == tree.names and all(
+        np.array_equal(a, b) for a, b in zip(again.M, tree.M, strict=True)
+    )
     found = hinge.compile("mass_matrix", again)()
     assert np.array_equal(found, hinge.compile("mass_matrix", tree)())
 
@@ -427,7 +432,7 @@ def test_trees_are_frozen_and_can_be_pickled():
     ids=["b", "a", "E0", "g", "B", "Q", "by q", "forward dynamics"],
 )
 def test_letters_of_mechanics_are_refused_by_name(e, letter):
-    with pytest.raises(UnboundLeafError, match=f"^.*({letter}).*: expected letters of a weighted tree"):
+    with pytest.raises(UnboundLeafError, match=rf"^.*({letter}).*: expected letters of a weighted tree"):
         hinge.compile(e, random_tree())
 
 
@@ -436,15 +441,15 @@ def test_options_of_robots_are_refused():
     for name, value in {
         "nodes": ["tip"], "parameters": ["inertias"], "expressed": "world", "prescribed": ["a"],
     }.items():  # fmt: skip
-        with pytest.raises(ArgumentError, match=f"{name}: expected none for a WeightedTree"):
+        with pytest.raises(ArgumentError, match=rf"{name}: expected none for a WeightedTree"):
             hinge.compile(mass, tree, **{name: value})
-    with pytest.raises(ArgumentError, match="given: expected False for a Robot.* parameters="):
+    with pytest.raises(ArgumentError, match=r"given: expected False for a Robot.* parameters="):
         hinge.compile("mass_matrix", hinge.robots.panda(), given=True)
-    with pytest.raises(ArgumentError, match="given: expected True or names among E, H, M, got 'Q'"):
+    with pytest.raises(ArgumentError, match=r"given: expected True or names among E, H, M, got 'Q'"):
         hinge.compile(mass, tree, given=["Q"])
-    with pytest.raises(ArgumentError, match="target"):
+    with pytest.raises(ArgumentError, match=r"target"):
         hinge.compile(mass, tree, target="cray")
-    with pytest.raises(ArgumentError, match="robot: expected a Robot"):
+    with pytest.raises(ArgumentError, match=r"robot: expected a Robot"):
         hinge.mass_matrix(tree, [])
 
 
@@ -452,9 +457,11 @@ def test_arguments_of_calls_are_checked_by_name():
     tree = random_tree()
     f = hinge.compile(mass.inv() @ tau, tree, given=("M",))
     t = np.zeros(tree.nv)
-    with pytest.raises(ArgumentError, match=r"M: expected a matrix for each node, got none; .*given=\('M',\)"):
+    with pytest.raises(
+        ArgumentError, match=r"M: expected a matrix for each node, got none; .*given=\('M',\)"
+    ):
         f(tau=t)
-    with pytest.raises(ArgumentError, match="M: expected a list of 8 matrices, one a node, got 1"):
+    with pytest.raises(ArgumentError, match=r"M: expected a list of 8 matrices, one a node, got 1"):
         f(tau=t, M=[np.eye(2)])
     with pytest.raises(ArgumentError, match=r"M\['node0'\]: expected shape"):
         f(tau=t, M=[np.eye(9)] * 8)
@@ -463,24 +470,26 @@ def test_arguments_of_calls_are_checked_by_name():
     bad[wide][0, 1] += 1
     with pytest.raises(ArgumentError, match=r"M\['node\d'\]: expected a symmetric matrix"):
         f(tau=t, M=bad)
-    with pytest.raises(ArgumentError, match="y: not in the expression; expected the arguments M, tau"):
+    with pytest.raises(ArgumentError, match=r"y: not in the expression; expected the arguments M, tau"):
         f(tau=t, M=tree.M, y=t)
-    with pytest.raises(ArgumentError, match="q: not in the expression"):
+    with pytest.raises(ArgumentError, match=r"q: not in the expression"):
         f(tau=t, M=tree.M, q=t)
-    with pytest.raises(ArgumentError, match=r"tau: expected shape \(…, \d+\), got \(1,\); a tree of 8 nodes has"):
+    with pytest.raises(
+        ArgumentError, match=r"tau: expected shape \(…, \d+\), got \(1,\); a tree of 8 nodes has"
+    ):
         f(tau=[1.0], M=tree.M)
-    with pytest.raises(ArgumentError, match="batch shapes do not broadcast"):
+    with pytest.raises(ArgumentError, match=r"batch shapes do not broadcast"):
         f(tau=t, M=[np.stack([m] * (2 + k % 2)) for k, m in enumerate(tree.M)])
-    with pytest.raises(ArgumentError, match="E: expected the matrices that a call gives, M, got E"):
+    with pytest.raises(ArgumentError, match=r"E: expected the matrices that a call gives, M, got E"):
         f.weights(E=tree.E)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_hinge_without_weight_is_named(target):
     tree = WeightedTree([-1], [None], [np.eye(2)], [np.zeros((2, 2))], names=["leak"])
-    with pytest.raises(ArgumentError, match="node 'leak': expected D = H P Hᵀ with an inverse"):
+    with pytest.raises(ArgumentError, match=r"node 'leak': expected D = H P Hᵀ with an inverse"):
         hinge.compile(mass.inv() @ tau, tree, target=target)(tau=np.ones(2))
-    with pytest.raises(ArgumentError, match="node 'leak'.* positive definite block"):
+    with pytest.raises(ArgumentError, match=r"node 'leak'.* positive definite block"):
         hinge.compile(logdet(mass), tree, target=target)()
 
 

@@ -12,11 +12,12 @@ from hinge.binding.joint_moves import move_change, move_rate
 from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, shown_rates, watched_step
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
-from hinge.binding.steps import Chain, Rotate, Shift, Turn
+from hinge.binding.steps import LITTLE, Chain, Rotate, Shift, Turn
 from hinge.binding.weighted import MATRICES, MatrixStep, WeightedBinding, weights
 
 __all__ = [
     "FLOOR",
+    "LITTLE",
     "MATRICES",
     "PARAMETERS",
     "PASSIVE",

@@ -133,8 +133,8 @@ class WeightedBinding:
     def undetermined(self, body: int) -> str:
         """Return what to say of a node at which D has no inverse, and what to do."""
         return (
-            f"{self.name(body)}: expected D = H P Hᵀ with an inverse, got a singular one; give H of this node "
-            "independent rows, and positive definite blocks M to it and the nodes beyond it"
+            f"{self.name(body)}: expected D = H P Hᵀ with an inverse, got a singular one; give H of this "
+            "node independent rows, and positive definite blocks M to it and the nodes beyond it"
         )
 
     @property
@@ -153,7 +153,7 @@ class WeightedBinding:
         return np.triu(found) if letter is M else found
 
     def filled(self, body: int, letters: Sequence[Leaf], numbers: Iterator[Any]) -> dict[Leaf, Block]:
-        """Return matrices of a node, whose entries where the pattern says so are the next of these numbers."""
+        """Return matrices of a node; their entries where the pattern says so are the next numbers."""
         found: dict[Leaf, Block] = {}
         for x in letters:
             pattern = self.pattern(body, x)
@@ -194,8 +194,9 @@ class WeightedBinding:
         """Return the error for a letter that a tree gives no value to."""
         what = f" ({x.meaning})" if x.meaning else ""
         return UnboundLeafError(
-            f"{x}: expected letters of a weighted tree, got one of robots{what}; there are E, H and M of each "
-            "node, what they define, such as φ, ψ, P, D, G and K, vectors such as tau and x, and your own letters"
+            f"{x}: expected letters of a weighted tree, got one of robots{what}; there are E, H and M of "
+            "each node, what they define, such as φ, ψ, P, D, G and K, vectors such as tau and x, and letters of "
+            "your own"
         )
 
     # Spaces.
@@ -242,8 +243,8 @@ class WeightedBinding:
 
     def _unbound(self, space: Space) -> UnboundLeafError:
         return UnboundLeafError(
-            f"space {space}: a weighted tree gives no meaning to it; if it is a space of your own, say how many "
-            f"numbers it has, sizes={{{space}: n}}"
+            f"space {space}: a weighted tree gives no meaning to it; if it is a space of your own, say how "
+            f"many numbers it has, sizes={{{space}: n}}"
         )
 
     @property

@@ -13,7 +13,7 @@ from hinge.dynamics.function import Compiled
 from hinge.dynamics.rows import kept_rows
 from hinge.dynamics.weighted import CompiledTree, compile_tree
 from hinge.errors import ArgumentError
-from hinge.model import Robot, WeightedTree, checked_robot
+from hinge.model import Robot, WeightedTree
 from hinge.pipeline import Derivation, Expressions
 
 __all__ = ["compile"]
@@ -102,7 +102,9 @@ def compile(
         robots |= {"expressed": expressed if expressed != "body" else (), "prescribed": prescribed}
         for name, value in robots.items():
             if value is None or value != ():
-                raise ArgumentError(f"{name}: expected none for a WeightedTree, got {value!r}; it is for robots")
+                raise ArgumentError(
+                    f"{name}: expected none for a WeightedTree, got {value!r}; it is for robots"
+                )
         options = {"target": target, "shape": shape, "lanes": lanes, "wait": wait}
         return compile_tree(expressions, robot, blocks=blocks, sizes=sizes, given=given, **options)
     if given is not False:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.algebra import Leaf, M, Weight
+from hinge.algebra import M, Weight
 from hinge.binding import MATRICES, WeightedBinding
 from hinge.dynamics.arguments import precision
 from hinge.errors import ArgumentError
@@ -83,19 +83,32 @@ class GivenMatrices:
 
     def _numbers(self, name: str, alike: Alike, value: Any) -> Array:
         """Return the numbers (…, nodes, k) of matrices that are alike."""
-        letter, shape = MATRICES[name], alike.pattern.shape
-        what, count = f"{name}[{self._title(alike)}]", len(self.binding.model)
+        letter, shape, what = MATRICES[name], alike.pattern.shape, f"{name}[{self._title(alike)}]"
         if isinstance(value, np.ndarray) and value.dtype != object:
-            if value.ndim < 3 or value.shape[-3] != count:
-                raise ArgumentError(
-                    f"{name}: expected a list with a matrix for each node, or an array (…, {count}, n, m), got "
-                    f"an array of shape {value.shape}"
-                )
-            x = _checked(value[..., alike.nodes, :, :], shape, what)
+            x, nodes = self._of_one_shape(name, value, shape, what), alike.nodes
         else:
-            x = self._stacked(name, alike, value)
-        self._refuse(letter, alike, x, what)
-        return x[..., alike.pattern]
+            x, nodes = self._stacked(name, alike, value), range(len(alike.nodes))
+        cells = _Cells(x, nodes)
+        if letter is M:
+            _refuse_asymmetric(cells, alike.pattern, what)
+        zero = ~(alike.pattern | alike.pattern.T if letter is M else alike.pattern)
+        if cells.at(zero).any():
+            row, column = next(c for c in np.argwhere(zero).tolist() if x[..., nodes, c[0], c[1]].any())
+            raise ArgumentError(
+                f"{what}: expected zeros where the tree has them, got another number at [{row}, {column}]; "
+                "make the WeightedTree with a number other than zero there"
+            )
+        return cells.at(alike.pattern)
+
+    def _of_one_shape(self, name: str, value: Array, shape: tuple[int, ...], what: str) -> Array:
+        """Return an array (…, nodes, n, m) of the matrices of all nodes."""
+        count = len(self.binding.model)
+        if value.ndim < 3 or value.shape[-3] != count:
+            raise ArgumentError(
+                f"{name}: expected a list with a matrix for each node, or an array (…, {count}, n, m), got "
+                f"an array of shape {value.shape}"
+            )
+        return _checked(value, shape, what)
 
     def _stacked(self, name: str, alike: Alike, value: Any) -> Array:
         """Return matrices of a list as one array (…, nodes, n, m)."""
@@ -104,24 +117,41 @@ class GivenMatrices:
             got = len(value) if isinstance(value, Sequence) else type(value).__name__
             raise ArgumentError(f"{name}: expected a list of {len(model)} matrices, one a node, got {got}")
         each = {
-            f"{name}[{model.names[i]!r}]": _checked(value[i], alike.pattern.shape, f"{name}[{model.names[i]!r}]")
+            f"{name}[{model.names[i]!r}]": _checked(
+                value[i], alike.pattern.shape, f"{name}[{model.names[i]!r}]"
+            )
             for i in alike.nodes
         }
         batch = common_batch({n: x[..., 0] for n, x in each.items()})
         return np.stack([np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in each.values()], axis=-3)
 
-    def _refuse(self, letter: Leaf, alike: Alike, x: Array, what: str) -> None:
-        """Refuse matrices M that are not symmetric, and numbers where the tree has zeros."""
-        size = np.abs(x).max(initial=0.0)
-        if letter is M and np.abs(x - np.swapaxes(x, -1, -2)).max(initial=0.0) > ROUNDING[x.dtype.type] * size:
-            raise ArgumentError(f"{what}: expected a symmetric matrix, got one that is not symmetric")
-        zero = ~(alike.pattern | alike.pattern.T if letter is M else alike.pattern)
-        if np.any(x[..., zero]):
-            at = np.argwhere(zero & np.any(x, axis=tuple(range(x.ndim - 2))))[0].tolist()
-            raise ArgumentError(
-                f"{what}: expected zeros where the tree has them, got another number at {at}; make the "
-                "WeightedTree with a number other than zero there"
-            )
+
+class _Cells:
+    """Entries of the matrices of some nodes, out of an array (…, all nodes, n, m)."""
+
+    def __init__(self, x: Array, nodes: Sequence[int]) -> None:
+        self._flat = x.reshape(*x.shape[:-3], -1)
+        self._starts = np.asarray(nodes, int)[:, None] * (x.shape[-2] * x.shape[-1])
+
+    def at(self, where: NDArray[np.bool_]) -> Array:
+        """Return the entries (…, nodes, k) where a mask (n, m) says so, row by row."""
+        return self._flat[..., self._starts + np.flatnonzero(where)]
+
+    def beyond(self, where: NDArray[np.bool_]) -> Array:
+        """Return the entries that mirror these."""
+        rows, columns = np.nonzero(where)
+        return self._flat[..., self._starts + columns * len(where) + rows]
+
+
+def _refuse_asymmetric(cells: _Cells, upper: NDArray[np.bool_], what: str) -> None:
+    """Refuse matrices that are not symmetric but for rounding; `upper` are the entries that are looked at."""
+    above = np.triu(upper, 1)
+    one, other = cells.at(above), cells.beyond(above)
+    if np.array_equal(one, other, equal_nan=True):
+        return
+    size = np.abs(cells.at(upper)).max(initial=0.0)
+    if np.abs(one - other).max(initial=0.0) > ROUNDING[one.dtype.type] * size:
+        raise ArgumentError(f"{what}: expected a symmetric matrix, got one that is not symmetric")
 
 
 def _checked(given: Any, shape: tuple[int, ...], what: str) -> Array:

@@ -38,7 +38,7 @@ from hinge.dynamics.matrices import GivenMatrices
 from hinge.errors import ArgumentError
 from hinge.model import WeightedTree, refuse_text
 from hinge.pipeline import Derivation, Expressions
-from hinge.spatial import Array, ArrayLike
+from hinge.spatial import Array
 from hinge.targets import checked_target
 
 __all__ = ["CompiledTree"]

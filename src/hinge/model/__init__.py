@@ -82,6 +82,7 @@ from hinge.model.weighted import ROUNDING, WeightedTree
 
 __all__ = [
     "PARTS",
+    "ROUNDING",
     "STANDARD_GRAVITY",
     "Body",
     "Box",
@@ -111,7 +112,6 @@ __all__ = [
     "PointContact",
     "Problem",
     "Rigid",
-    "ROUNDING",
     "Robot",
     "Rows",
     "Shape",

@@ -146,7 +146,9 @@ def _parent(parent: Any, what: str, names: tuple[str, ...] | None) -> int:
         return WORLD
     if isinstance(parent, str):
         if names is None or parent not in names:
-            there = "names=… were not given" if names is None else did_you_mean(parent, names) or "no such node"
+            there = (
+                "names=… were not given" if names is None else did_you_mean(parent, names) or "no such node"
+            )
             raise ModelError(f"{what}: expected the name of a node or None, got {parent!r}; {there}")
         return names.index(parent)
     if isinstance(parent, bool | np.bool_) or not isinstance(parent, int | np.integer):
@@ -188,7 +190,8 @@ def _wide(given: Any, size: int, what: str) -> Array:
     h = _matrix(given, what)
     if h.shape[1] != size or len(h) > size:
         raise ModelError(
-            f"{what}: expected shape (m, {size}), m ≤ {size}, as M of this node has {size} rows, got {h.shape}"
+            f"{what}: expected shape (m, {size}), m ≤ {size}, since M of this node has {size} rows, got "
+            f"{h.shape}"
         )
     return h
 

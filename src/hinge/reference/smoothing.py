@@ -10,7 +10,7 @@ from hinge.spatial import Array
 
 
 class Smoothed(NamedTuple):
-    """States (steps, n) given all data, their covariances (steps, n, n), and the log-likelihood of the data."""
+    """States (steps, n) given all data, their covariances (steps, n, n), and their log-likelihood."""
 
     states: Array
     covariances: Array
