@@ -109,7 +109,7 @@ class WeightedBinding:
         zero = tuple(self.pattern(i, m) for m in self.given for i in range(len(x)))
         shapes = tuple(b.shape for m in (E, H, M) for b in self._matrices(m))
         names = tuple(m.name for m in self.given)
-        return digest(("weighted tree", x.parents, x.names, shapes, names, kept, zero, self.sizes))
+        return digest(("weighted tree", x.tree, x.names, shapes, names, kept, zero, self.sizes))
 
     @property
     def title(self) -> str:
@@ -195,8 +195,8 @@ class WeightedBinding:
         what = f" ({x.meaning})" if x.meaning else ""
         return UnboundLeafError(
             f"{x}: expected letters of a weighted tree, got one of robots{what}; there are E, H and M of "
-            "each node, what they define, such as φ, ψ, P, D, G and K, vectors such as tau and x, and letters of "
-            "your own"
+            "each node, what they define, such as φ, ψ, P, D, G and K, vectors such as tau and x, and letters "
+            "of your own"
         )
 
     # Spaces.

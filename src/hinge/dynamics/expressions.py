@@ -411,32 +411,20 @@ _CLOSED: dict[str, Callable[[Setting], Expr]] = {
 OPEN_ONLY: dict[str, str] = {
     "inverse_dynamics": "closed_inverse_dynamics",
     "hybrid_dynamics": "closed_dynamics",
-    "interface": "closed_dynamics",
     "mass_matrix_inverse": "closed_dynamics",
     "mass_solve": "settle",
     "operational_inertia": "operational_inverse_inertia",
     "impact": "settle",
     **dict.fromkeys(
         (
-            "partitioned",
-            "mass_root_inverse",
-            "from_quasi_velocities",
-            "log_determinant",
-            "consistent_inverse",
-            "operational_bias",
-            "classical_operational_bias",
-            "operational_gravity",
-            "force_correction",
-            "acceleration_shares",
-            "filter_quantities",
-            "hinge_forces",
-            "hinge_forces_under",
-            "generalized_jacobian",
-            "disturbance_jacobian",
+            "interface", "partitioned", "mass_root_inverse", "from_quasi_velocities", "log_determinant",
+            "consistent_inverse", "operational_bias", "classical_operational_bias", "operational_gravity",
+            "force_correction", "acceleration_shares", "filter_quantities", "hinge_forces",
+            "hinge_forces_under", "generalized_jacobian", "disturbance_jacobian",
         ),
         "closed_dynamics",
     ),
-}
+}  # fmt: skip
 
 #: Every verb, without options.
 VERBS: dict[str, Parts] = {

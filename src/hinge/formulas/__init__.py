@@ -3,7 +3,7 @@
 SymPy is an extra and loaded by the first call.
 """
 
+from hinge.formulas.asking import symbolic
 from hinge.formulas.formulas import Formulas
-from hinge.formulas.symbolic import symbolic
 
 __all__ = ["Formulas", "symbolic"]
