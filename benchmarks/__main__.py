@@ -25,6 +25,7 @@ from benchmarks import (
     single,
     threads,
     verbs,
+    weighted,
 )
 
 QUESTIONS: dict[str, command.Question] = {
@@ -49,6 +50,7 @@ QUESTIONS: dict[str, command.Question] = {
     "rollout": rollout.tables,
     "simulate": simulate.tables,
     "verbs": verbs.tables,
+    "weighted": weighted.tables,
 }
 
 if __name__ == "__main__":

@@ -33,11 +33,13 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "19_swing_up": ((), "it stands upright."),
     "20_learning": ((), "they reach."),
     "21_reach_with_limits": ((8,), "it is there."),
+    "24_trees_as_matrices": ((), "the trees agree."),
+    "25_formulas": ((), "the formulas agree."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"21_reach_with_limits": "casadi"}
+NEEDS = {"21_reach_with_limits": "casadi", "25_formulas": "sympy"}
 
 
 def run(name: str):

@@ -195,8 +195,8 @@ class WeightedBinding:
         what = f" ({x.meaning})" if x.meaning else ""
         return UnboundLeafError(
             f"{x}: expected letters of a weighted tree, got one of robots{what}; there are E, H and M of "
-            "each node, what they define, such as φ, ψ, P, D, G and K, vectors such as tau and x, and letters "
-            "of your own"
+            "each node, what they define, such as φ, ψ, P, D, G and K, vectors such as tau and x, and your "
+            "own letters"
         )
 
     # Spaces.
