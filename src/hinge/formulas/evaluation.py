@@ -14,7 +14,7 @@ import numpy as np
 from hinge.binding import LITTLE
 from hinge.formulas.extras import sympy
 from hinge.formulas.numbers import exact
-from hinge.kernels import OPS, TABLES, Kernel
+from hinge.kernels import Kernel, operation_in
 from hinge.sweeps import Call, Code, Slot
 
 #: SymPy's names of operations that are called otherwise.
@@ -124,18 +124,14 @@ def _little() -> Any:
 @cache
 def _operation(name: str) -> Callable[..., Any]:
     """Return what an operation of kernels is in SymPy."""
-    op, sp = OPS[name], sympy()
-    if op.symbol:
-        return op.floats
-    if name == "choose":
-        return _chosen
-    found = getattr(sp, NAMES.get(name, name), None)
-    if name in TABLES or found is None:
-        what = "a table of numbers, such as a height field" if name in TABLES else f"the operation {name!r}"
-        raise NotImplementedError(
-            f"{what} is not supported in formulas; use hinge.compile, or hinge.export.c"
-        )
-    return found
+    return operation_in(
+        sympy(),
+        name,
+        called=NAMES,
+        choose=_chosen,
+        where="formulas",
+        instead="use hinge.compile, or hinge.export.c",
+    )
 
 
 def _chosen(x: Any, y: Any, a: Any, b: Any) -> Any:
