@@ -387,7 +387,12 @@ def test_verbs_that_are_expressions_of_the_tree_have_their_names():
     assert "for a tree of 8 nodes" in text
 
 
-# The cache, and forks of it.
+def test_there_are_no_pages_of_trees_but_text():
+    with pytest.raises(NotImplementedError, match=r"page: expected a function for a robot, .* explain\(\)"):
+        hinge.explain.page(hinge.compile(mass, random_tree()))
+
+
+# The cache.
 
 
 def test_code_is_known_by_sizes_and_numbers():
