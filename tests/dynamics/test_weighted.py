@@ -454,6 +454,9 @@ def test_options_of_robots_are_refused():
         hinge.compile(mass, tree, given=["Q"])
     with pytest.raises(ArgumentError, match=r"target"):
         hinge.compile(mass, tree, target="cray")
+    for name in ("weights", "out"):
+        with pytest.raises(ArgumentError, match=f"{name}: is .* give your letter another name"):
+            hinge.compile(leaf(name, Joint, One).T @ mass.inv() @ tau, tree, given=True)
     with pytest.raises(ArgumentError, match=r"robot: expected a Robot"):
         hinge.mass_matrix(tree, [])
 

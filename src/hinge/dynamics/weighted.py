@@ -101,6 +101,10 @@ class CompiledTree(Evaluated[WeightedBinding]):
             for x in leaves_in_order(e):
                 if not _is_known(x):
                     raise self.binding.unknown(x)
+                if x.name == weights.name and x is not weights:
+                    raise ArgumentError(
+                        f"{x.name}: is the matrices of a call, in one vector; give your letter another name"
+                    )
 
 
 def _is_known(x: Leaf) -> bool:
