@@ -47,8 +47,7 @@ def _operation(name: str) -> Callable[..., Any]:
     return operation_in(
         casadi(),
         name,
-        called=NAMES,
-        choose=_chosen,
+        called={**NAMES, "choose": _chosen},
         where="CasADi",
         instead="export C with casadi=True, and load it by casadi.external",
     )

@@ -127,8 +127,7 @@ def _operation(name: str) -> Callable[..., Any]:
     return operation_in(
         sympy(),
         name,
-        called=NAMES,
-        choose=_chosen,
+        called={**NAMES, "choose": _chosen},
         where="formulas",
         instead="use hinge.compile, or hinge.export.c",
     )

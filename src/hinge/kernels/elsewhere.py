@@ -10,24 +10,17 @@ from hinge.kernels.tables import TABLES
 
 
 def operation_in(
-    package: Any,
-    name: str,
-    *,
-    called: Mapping[str, str],
-    choose: Callable[..., Any],
-    where: str,
-    instead: str,
+    package: Any, name: str, *, called: Mapping[str, str | Callable[..., Any]], where: str, instead: str
 ) -> Callable[..., Any]:
     """Return what an operation is in a package, whose scalars know arithmetic.
 
-    `called` has the package's names of operations that have other ones, `choose` is its choice. What it does
-    not have is refused: `where` is the package's name in a sentence, `instead` a remedy.
+    `called` has the operations that have another name there, or a function of the caller's. What the package
+    does not have is refused: `where` is its name in a sentence, `instead` a remedy.
     """
     if OPS[name].symbol:
         return OPS[name].floats
-    if name == "choose":
-        return choose
-    found = getattr(package, called.get(name, name), None)
+    own = called.get(name, name)
+    found = getattr(package, own, None) if isinstance(own, str) else own
     if name in TABLES or found is None:
         what = "a table of numbers, such as a height field" if name in TABLES else f"the operation {name!r}"
         raise NotImplementedError(f"{what} is not supported in {where}; {instead}")
