@@ -35,11 +35,12 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "21_reach_with_limits": ((8,), "it is there."),
     "24_trees_as_matrices": ((), "the trees agree."),
     "25_formulas": ((), "the formulas agree."),
+    "26_capture_campaign": ((300,), "the campaign is done."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"21_reach_with_limits": "casadi", "25_formulas": "sympy"}
+NEEDS = {"21_reach_with_limits": "casadi", "25_formulas": "sympy", "26_capture_campaign": "scipy"}
 
 
 def run(name: str):

@@ -65,7 +65,9 @@ def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts
     )
     c = _weights("forward_dynamics")
     mu = value(mass.inv() @ c, context=context_of(fd))
-    return Parts({f"by_{n}": mu if n == "tau" else -(algebraic(inverse, thing(n)).T @ mu) for n in by})
+    return Parts(
+        {f"by_{n}": mu if n == "tau" else -(algebraic(inverse, thing(n), at_hinges=True).T @ mu) for n in by}
+    )
 
 
 @cache
@@ -98,7 +100,7 @@ def _pulled(by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr
     found: dict[str, Expr] = {}
     for n in by:
         parts = [(moved + J.T @ lam, mu), (apart, nu)]
-        grads = [algebraic(e, thing(n), held=held).T @ weight for e, weight in parts]
+        grads = [algebraic(e, thing(n), held=held, at_hinges=True).T @ weight for e, weight in parts]
         found[f"by_{n}"] = grads[0] + grads[1]
     return Parts(found)
 
