@@ -28,6 +28,7 @@ from benchmarks import (
     threads,
     torch,
     verbs,
+    weighted,
     xla,
 )
 
@@ -57,6 +58,7 @@ QUESTIONS: dict[str, command.Question] = {
     "torch": torch.tables,
     "verbs": verbs.tables,
     "xla": xla.tables,
+    "weighted": weighted.tables,
 }
 
 if __name__ == "__main__":

@@ -147,6 +147,8 @@ from hinge.dynamics import (
     acceleration_shares as acceleration_shares,
     filter_quantities as filter_quantities,
     BaseMotion as BaseMotion,
+    interface as interface,
+    Interface as Interface,
 )
 
 # Dynamics: the mass matrix
@@ -264,6 +266,13 @@ from hinge.pipeline import (
 from hinge.dynamics import (
     compile as compile,
 )
+from hinge.model import (
+    WeightedTree as WeightedTree,
+)
+from hinge.formulas import (
+    symbolic as symbolic,
+    Formulas as Formulas,
+)
 from hinge.targets import (
     set_threads as set_threads,
 )
@@ -278,6 +287,7 @@ from hinge import (
     errors as errors,
     explain as explain,
     export as export,
+    formulas as formulas,
     gym as gym,
     io as io,
     jax as jax,

@@ -55,6 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "dynamics",
         "spatial",
     },
+    "formulas": {"spatial", "model", "kernels", "sweeps", "targets", "binding", "dynamics"},
     "casadi": {"model", "kernels", "sweeps", "targets", "binding", "dynamics", "export"},
     "jax": {
         "model",
@@ -91,6 +92,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 #: Rooms that may import an optional package inside a function.
 MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "jax", "torch"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}

@@ -184,6 +184,7 @@ def _hybrid_and_bases() -> Iterator[Row]:
     for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", name):
         asked = {"reference, raft": bases.moving(verb)}
         yield Row(3, f"{verb}(base=BaseMotion)", verb, asked, changes=("base",))
+    yield Row(3, "interface", "interface", {"reference, raft": bases.interface}, changes=("base",))
     for kind, joint in {"rolling_ball": "RollingBall", "wheeled": "Wheeled"}.items():
         yield Row(3, f"{joint}, forward_dynamics", "", {"Lagrange multipliers": bases.rolling(kind)})
 

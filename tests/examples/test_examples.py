@@ -35,6 +35,8 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "21_reach_with_limits": ((8,), "it is there."),
     "22_learn_a_controller": ((120,), "the network has learned to reach."),
     "23_learning_through_steps": ((40,), "it has learnt to reach."),
+    "24_trees_as_matrices": ((), "the trees agree."),
+    "25_formulas": ((), "the formulas agree."),
     "26_capture_campaign": ((300,), "the campaign is done."),
     "demo": None,  # below
 }
@@ -46,6 +48,7 @@ NEEDS = {
     "23_learning_through_steps": "torch",
     "26_capture_campaign": "scipy",
 }
+NEEDS = {"21_reach_with_limits": "casadi", "25_formulas": "sympy", "26_capture_campaign": "scipy"}
 
 
 def run(name: str):

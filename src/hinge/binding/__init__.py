@@ -1,6 +1,6 @@
 """Bindings: the values of the algebra's letters at each body of a robot."""
 
-from hinge.binding.binder import bind
+from hinge.binding.binder import bind, checked_sizes
 from hinge.binding.binding import ROW_INPUTS, RobotBinding, Touching
 from hinge.binding.constants import of_this_package
 from hinge.binding.coordinates import (
@@ -20,11 +20,14 @@ from hinge.binding.joint_moves import move_change, move_rate
 from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, shown_rates, watched_step
 from hinge.binding.needs import PARAMETERS, Needs, asks_of
 from hinge.binding.site import Expressed, RobotSite
-from hinge.binding.steps import Chain, Rotate, Shift, Turn
+from hinge.binding.steps import LITTLE, Chain, Rotate, Shift, Turn
 from hinge.binding.varying import Coordinates, placed, placed_displaced, placed_gradient
+from hinge.binding.weighted import MATRICES, MatrixStep, WeightedBinding, weights
 
 __all__ = [
     "FLOOR",
+    "LITTLE",
+    "MATRICES",
     "PARAMETERS",
     "PASSIVE",
     "RISE",
@@ -34,6 +37,7 @@ __all__ = [
     "Expressed",
     "Formula",
     "Kind",
+    "MatrixStep",
     "Needs",
     "Place",
     "RobotBinding",
@@ -43,10 +47,12 @@ __all__ = [
     "Shift",
     "Touching",
     "Turn",
+    "WeightedBinding",
     "all_unrated",
     "asks_of",
     "bind",
     "carried_forces",
+    "checked_sizes",
     "choose_frames",
     "from_velocity",
     "gradient_along_velocities",
@@ -67,4 +73,5 @@ __all__ = [
     "summed",
     "unrated",
     "watched_step",
+    "weights",
 ]

@@ -58,6 +58,7 @@ from hinge.binding.links import LinkKind as ClosureKind
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
 from hinge.binding.site import Expressed, RobotSite
+from hinge.binding.texts import Texts
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,
@@ -87,7 +88,7 @@ Touching: TypeAlias = Literal["", "normals", "cones", "stops"]
 
 
 @dataclass(frozen=True, eq=False)
-class RobotBinding:
+class RobotBinding(Texts):
     """The letters bound to a robot.
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
@@ -302,11 +303,6 @@ class RobotBinding:
 
     def _locks(self, body: int) -> int:
         return len(self._dofs(Joint, body)) if self.prescribed is None else 0
-
-    def name(self, body: int) -> str:
-        """Return the name of a body's hinge for messages."""
-        j = self.places[body].joint
-        return f"joint {j.name!r} of robot {self.robot.name!r}"
 
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""

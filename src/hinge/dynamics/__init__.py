@@ -36,7 +36,9 @@ from hinge.dynamics import (
     payloads,
     pulled,
     sensitivities,
+    substructures,
     verbs,
+    weighted,
 )
 from hinge.dynamics.arguments import *
 from hinge.dynamics.atlas import *
@@ -73,7 +75,9 @@ from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
 from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
+from hinge.dynamics.substructures import *
 from hinge.dynamics.verbs import *
+from hinge.dynamics.weighted import *
 
 __all__: list[str] = []
 __all__ += arguments.__all__
@@ -111,4 +115,6 @@ __all__ += own_forces.__all__
 __all__ += payloads.__all__
 __all__ += pulled.__all__
 __all__ += sensitivities.__all__
+__all__ += substructures.__all__
 __all__ += verbs.__all__
+__all__ += weighted.__all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hinge.algebra import (
     Ac,
@@ -67,11 +67,7 @@ def compile_bound(
         touch, coulomb = expressions.touch, expressions.coulomb
         if expressions.reader is not None:
             readout = expressions.reader(robot)
-        blocks = {**expressions.blocks, **(blocks or {})}
-        expressions = expressions.form or expressions.expressions
-    form = expressions if isinstance(expressions, Derivation) else None
-    given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
-    shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
+    given, shown, form = asked_for(expressions, blocks)
     letters = {x for e in given.values() for x in leaves(e)}
     needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
     solves = not all_rows and (_solves_closures(given.values()) or bool(touch and robot.closures))
@@ -89,9 +85,27 @@ def compile_bound(
     )
     _refuse_open(robot, letters, touch)
     _refuse_unused(binding, letters)
-    form = replace(form, blocks=shown) if form and blocks else form
     how: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes, "wait": wait, "later": later}
     return Compiled(given, binding, blocks=shown, derivation=form, readout=readout, **how)
+
+
+class Asked(NamedTuple):
+    """What is asked for: expressions and blocks by name, and how to compute them if that is known."""
+
+    given: dict[str, Expr]
+    blocks: dict[str, Expr]
+    form: Derivation | None
+
+
+def asked_for(expressions: Expressions | Derivation | Parts, blocks: Mapping[str, Expr] | None) -> Asked:
+    """Return what a caller asks for, checked."""
+    if isinstance(expressions, Parts):
+        blocks = {**expressions.blocks, **(blocks or {})}
+        expressions = expressions.form or expressions.expressions
+    form = expressions if isinstance(expressions, Derivation) else None
+    given = dict(named(expressions) if not isinstance(expressions, Derivation) else expressions.given)
+    shown = _checked_blocks(blocks, given) if blocks else dict(form.blocks) if form else {}
+    return Asked(given, shown, replace(form, blocks=shown) if form and blocks else form)
 
 
 def _refuse_unused(binding: RobotBinding, letters: set[Leaf]) -> None:

@@ -80,10 +80,12 @@ from hinge.model.vectors import (
     refuse_text,
     stacked,
 )
+from hinge.model.weighted import ROUNDING, WeightedTree
 
 __all__ = [
     "PARTS",
     "PLACEMENT",
+    "ROUNDING",
     "STANDARD_GRAVITY",
     "Body",
     "Box",
@@ -121,6 +123,7 @@ __all__ = [
     "Stops",
     "Surface",
     "Unit",
+    "WeightedTree",
     "actuator_effort",
     "as_configuration",
     "as_tangent",

@@ -28,9 +28,11 @@ from hinge.reference.kinematics import forward_kinematics, frame_placement, link
 from hinge.reference.momenta import center_of_mass, momentum
 from hinge.reference.motions import accelerations, velocities
 from hinge.reference.rnea import inverse_dynamics
+from hinge.reference.smoothing import Smoothed, smoother
 
 __all__ = [
     "ForceSet",
+    "Smoothed",
     "Touch",
     "TwoPhases",
     "accelerations",
@@ -63,6 +65,7 @@ __all__ = [
     "natural_residual",
     "poisson",
     "potential_energy",
+    "smoother",
     "touch",
     "touches",
     "two_body_impulse",
