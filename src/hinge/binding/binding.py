@@ -52,12 +52,13 @@ from hinge.binding.constants import (
     transform_numbers,
 )
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
+from hinge.binding.flexible_site import points_numbers, site_of
 from hinge.binding.hinge_site import Kind
 from hinge.binding.links import AnyLink, JointLink, WorldSite, joined
 from hinge.binding.links import LinkKind as ClosureKind
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
-from hinge.binding.site import Expressed, RobotSite
+from hinge.binding.site import Expressed
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,
@@ -303,6 +304,10 @@ class RobotBinding:
     def _locks(self, body: int) -> int:
         return len(self._dofs(Joint, body)) if self.prescribed is None else 0
 
+    def _modes(self, body: int) -> int:
+        flexible = self.places[body].flexible
+        return 0 if flexible is None else flexible.modes
+
     def name(self, body: int) -> str:
         """Return the name of a body's hinge for messages."""
         j = self.places[body].joint
@@ -311,8 +316,10 @@ class RobotBinding:
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:
-            more = 0 if body == WORLD else len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
-            return 6 + more
+            if body == WORLD:
+                return 6
+            more = len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
+            return 6 + more + self._modes(body)
         if body == WORLD:
             return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
@@ -437,6 +444,9 @@ class RobotBinding:
             tuple((k, low > -np.inf, high < np.inf) for k, low, high in stops.limits),
             tuple(k for k, _ in stops.rubs),
             Ask.MOUNTS in self.needs.asks,
+            self._modes(body),
+            len(place.flexible.triangular) if self._has_points(body) and place.flexible else 0,
+            place.flexible is not None and place.flexible.second is not None,
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
@@ -448,6 +458,9 @@ class RobotBinding:
     def _has_inertias(self) -> bool:
         """Whether inertias are numbers of the bodies: required, and not inputs of a call."""
         return Ask.INERTIA in self.needs.asks and not self.needs.gives(inertias)
+
+    def _has_points(self, body: int) -> bool:
+        return self.places[body].flexible is not None and Ask.INERTIA in self.needs.asks
 
     def kind(self, body: int) -> Hashable:
         """Return everything except numbers that determines the code at a body."""
@@ -479,7 +492,8 @@ class RobotBinding:
             found += passive_numbers(place.joint, all_terms=given, rubs=self.touch != "stops")
         for _, x in (*self.node_places[body], *self.end_places[body]):
             found += end_numbers(x)
-        return found + [x for _, *span in self._stops(body).limits for x in span if np.isfinite(x)]
+        found += [x for _, *span in self._stops(body).limits for x in span if np.isfinite(x)]
+        return found + (points_numbers(place.flexible) if self._has_points(body) and place.flexible else [])
 
     @cached_property
     def _fixed_ends(self) -> list[float]:
@@ -497,4 +511,4 @@ class RobotBinding:
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at bodies of this body's kind, for these numbers."""
-        return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
+        return site_of(self._kinds[body], numbers, self.expressed, self.robot.name)

@@ -32,7 +32,7 @@ from hinge.binding.constants import transform_numbers
 from hinge.binding.frames import Place
 from hinge.binding.loops import LoopKind, WayKind
 from hinge.errors import ArgumentError
-from hinge.model import Closure, Loop, Robot, closure_ends, release_couplings, rows_of, without_loops
+from hinge.model import Closure, Loop, Robot, closure_ends, free_flexures, release_couplings, rows_of, without_loops
 from hinge.model import Joint as JointOf
 from hinge.model.joints import Follower
 from hinge.spatial import Transform
@@ -73,7 +73,7 @@ class EmbeddedBinding(RobotBinding):
     def free(self) -> RobotBinding:
         """The members: the bodies of the robot whose joints have coordinates of their own."""
         return RobotBinding(
-            without_loops(release_couplings(self.robot)),
+            without_loops(free_flexures(release_couplings(self.robot))),
             self.nodes,
             self.expressed,
             needs=self.needs,
@@ -255,7 +255,7 @@ class EmbeddedBinding(RobotBinding):
             members.index(parent) if parent in members else WORLD,
             tuple(coordinates.index(k) for k in range(q.start, q.stop)),
             tuple(dofs.index(k) for k in range(v.start, v.stop)),
-            joint.follows,
+            isinstance(joint.type, Follower),
         )
 
     def constants(self, body: int) -> list[float]:
