@@ -28,6 +28,7 @@ from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.flexible import Attachment, Flexible
+from hinge.model.flexible_parts import flexible_parts
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.grasping import hold
 from hinge.model.inertial import (
@@ -155,6 +156,7 @@ __all__ = [
     "enforce",
     "every_closure",
     "fingerprint",
+    "flexible_parts",
     "free_flexures",
     "friction_parameters",
     "generalized_force",

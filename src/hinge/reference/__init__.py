@@ -20,6 +20,13 @@ from hinge.reference.contact_geometry import (
 )
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
+from hinge.reference.flexible import (
+    Field,
+    dissipation,
+    elastic_energy,
+    flexible_force,
+    flexible_mass,
+)
 from hinge.reference.force_sets import ForceSet
 from hinge.reference.hybrid import hybrid_dynamics
 from hinge.reference.impact import TwoPhases, poisson, two_body_impulse
@@ -30,6 +37,7 @@ from hinge.reference.motions import accelerations, velocities
 from hinge.reference.rnea import inverse_dynamics
 
 __all__ = [
+    "Field",
     "ForceSet",
     "Touch",
     "TwoPhases",
@@ -46,7 +54,11 @@ __all__ = [
     "contact_jacobian",
     "contact_velocity",
     "coulomb",
+    "dissipation",
+    "elastic_energy",
     "figure_9_6",
+    "flexible_force",
+    "flexible_mass",
     "forward_dynamics",
     "forward_kinematics",
     "frame_placement",
