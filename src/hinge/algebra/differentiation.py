@@ -84,15 +84,20 @@ _DEPENDENT: dict[By, frozenset[Leaf]] = {
     rotors: frozenset({M}),
     friction: frozenset({tau_j}),
 }
+#: What depends on q in flexible bodies, whose points move in their frames.
+_MOVING = frozenset({M, b, b_m})
 
 
-def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = ()) -> Expr:
+def derivative(
+    e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = (), flexible: bool = False
+) -> Expr:
     """Return the derivative of a vector, or of a number, by q or by a vector letter.
 
     That of a vector is an operator: its columns are the matrix, D @ x the change along x, D.T @ c the
     gradient of cᵀ e. That of a number is a row, which is shown as a vector. With `along`, joint rates, it is
     the change of any expression along these, by q alone; an operator has no other derivative. Letters that
-    are `held` are taken for constants.
+    are `held` are taken for constants. For robots with flexible bodies, whose M and b depend on q, the derivative
+    must be `flexible`; it holds for rigid ones too, with terms that are zero.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Those by `placements` are along motions of the inner frames of the joints, six for each body, in the
@@ -108,7 +113,7 @@ def derivative(e: Expr, by: By, *, along: Expr | None = None, held: Collection[L
             f"by: derivatives by {by}, {prescribed.meaning}, are not supported: it says which coordinates "
             "are prescribed, ones and zeros"
         )
-    rules = _Rules(by, context_of(e), frozenset(held))
+    rules = _Rules(by, context_of(e), frozenset(held), _MOVING if flexible else frozenset())
     if along is not None:
         return _along(rules, e, along)
     if e.domain is not One:
@@ -143,6 +148,7 @@ class _Rules:
     by: By
     context: Context
     held: frozenset[Leaf] = frozenset()
+    moving: frozenset[Leaf] = frozenset()
     known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
 
     @cached_property
@@ -193,7 +199,7 @@ class _Rules:
         """Return −X⁻¹ D (X y − r) with y = X⁻¹ r held: what X y and r share is differentiated once."""
         y = value(first @ rest, context=self.context)
         left = factored(polynomial(operator @ y - rest, no_inverse))
-        inside = _Rules(self.by, self.context, self.held | {y}).of(left)
+        inside = _Rules(self.by, self.context, self.held | {y}, self.moving).of(left)
         return -(first @ inside)
 
     def _vector(self, x: Leaf) -> Expr:
@@ -220,7 +226,7 @@ class _Rules:
             if not isinstance(inner, Zero):
                 found = found + partial(letter, k, at, context=self.context) @ inner
         if isinstance(self.by, Configuration):
-            if base.card.hinged:
+            if base.card.hinged or _moves(base, self.moving):
                 found = found + partial(letter, None, at, context=self.context)
         elif _depends(base, self.by):
             found = found + partial(letter, self.by, at, context=self.context)
@@ -373,7 +379,8 @@ class _OperatorRules:
             return -(x @ self.of(operator) @ x)
         if x.needs or definition_of(x) is not None:
             raise ArgumentError(f"{x}: has no derivative along joint rates; apply it to a vector first")
-        return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
+        hinged = x.card.hinged or x in self.rules.moving
+        return along(x, self.rates, context=self.rules.context) if hinged else zero(x.range, x.domain)
 
 
 def _depends(x: Leaf, numbers: Leaf) -> bool:
@@ -383,6 +390,13 @@ def _depends(x: Leaf, numbers: Leaf) -> bool:
     if x.origin.kind == "coriolis":
         return numbers is inertias
     return x.origin.kind in ("partial", "along") and _depends(leaf_of(x.origin.of), numbers)
+
+
+def _moves(x: Leaf, moving: frozenset[Leaf]) -> bool:
+    """Tell whether a letter, or what it is a derivative of, is one that depends on q in flexible bodies."""
+    if x.origin is None:
+        return x in moving
+    return x.origin.kind in ("partial", "along") and _moves(leaf_of(x.origin.of), moving)
 
 
 def _operator_of(x: Expr) -> Expr | None:

@@ -7,7 +7,7 @@ reverse mode are the same expression and its adjoint.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,8 @@ class _Differential:
         return value(self.expression, context=context_of(self.expression))
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
-        return algebraic(self.expression, inputs[name] if name in inputs else thing(name))
+        by = inputs[name] if name in inputs else thing(name)
+        return algebraic(self.expression, by, flexible=self.robot.is_flexible)
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -237,7 +238,7 @@ def vjp(
     return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed, "parameters": parameters})
 
 
-def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
+def jacobian_parts(what: str | Expr | Parts, names: Sequence[str], *, flexible: bool = False) -> Parts:
     """Return the derivatives of a vector or a number by q and by inputs, by_q …, those that are not zero.
 
     Those by q are in the tangent space. Inverse and forward dynamics have their closed forms, and their value
@@ -247,18 +248,20 @@ def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
     for verb in CLOSED_FORMS:
         for passive in (False, True):
             if parts == expression(verb, passive=passive):
-                return derivative_parts(verb, tuple(names), passive=passive)
+                return derivative_parts(verb, tuple(names), passive=passive, flexible=flexible)
     e = one_expression(what)
     if e.domain is not One:
         raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
     known = {x.name: x for x in letters_of([e])}
-    found = {n: algebraic(e, thing(n) if n == "q" else known[n]) for n in names}
+    found = {n: algebraic(e, thing(n) if n == "q" else known[n], flexible=flexible) for n in names}
     shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
     return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
 
 
 @cache
-def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Parts:
+def pulled_parts(
+    parts: Parts, of: tuple[str, ...], by: tuple[str, ...], *, flexible: bool = False
+) -> Parts:
     """Return gradients of Σ cᵀ result over these results of a verb: by_q …, those that are not zero.
 
     The weights of a result are the letter c_<result>.
@@ -268,7 +271,7 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
         e = parts.expressions[name]
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
         for n in by:
-            part = algebraic(e, thing(n)).T @ c
+            part = algebraic(e, thing(n), flexible=flexible).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
 
@@ -290,12 +293,12 @@ def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[
         raise ArgumentError(
             f"what: expected a number, such as 'kinetic_energy', got {e.range} ← {e.domain}; see hinge.vjp"
         )
-    return compiled(robot, _gradient_parts(e, wrt), nodes)
+    return compiled(robot, _gradient_parts(e, wrt, checked_robot(robot).is_flexible), nodes)
 
 
 @cache
-def _gradient_parts(e: Expr, wrt: str) -> Parts:
-    return Parts({"gradient": algebraic(e, thing(wrt)).T})
+def _gradient_parts(e: Expr, wrt: str, flexible: bool) -> Parts:
+    return Parts({"gradient": algebraic(e, thing(wrt), flexible=flexible).T})
 
 
 def second_derivatives(
@@ -313,7 +316,7 @@ def second_derivatives(
     """
     e = one_expression(what)
     pull = vjp(what, robot, wrt)
-    f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt))
+    f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt, robot.is_flexible))
     given = {**pull.given(arrays), "c": c}
     found = f.evaluate(q, {n: z for n, z in given.items() if f.takes(n)})
     batch = next(iter(found.values())).shape[:-2] if found else ()
@@ -323,7 +326,8 @@ def second_derivatives(
 
 
 @cache
-def _hessian_parts(e: Expr, wrt: tuple[str, ...]) -> Parts:
+def _hessian_parts(e: Expr, wrt: tuple[str, ...], flexible: bool) -> Parts:
+    by = partial(algebraic, flexible=flexible)
     c = leaf("c", e.range, One, meaning="weights of the value")
-    found = {f"{m}_{n}": algebraic(algebraic(e, thing(m)).T @ c, thing(n)) for m in wrt for n in wrt}
+    found = {f"{m}_{n}": by(by(e, thing(m)).T @ c, thing(n)) for m in wrt for n in wrt}
     return Parts({n: z for n, z in found.items() if not isinstance(z, Zero)})

@@ -87,14 +87,17 @@ def mass_matrix_derivatives(robot: Robot, q: ArrayLike, *, along: ArrayLike | No
 
     With the rates qd it is 𝓜̇. The last index of the whole is that of q. Jain and Rodriguez' sensitivities.
     """
-    f = compiled(checked_robot(robot), _SENSITIVITY)
+    f = compiled(checked_robot(robot), _SENSITIVITIES[robot.is_flexible])
     if along is not None:
         return f.evaluate(q, {"x": along}, called={"x": "along"})["change"]
     units, state = _each_direction(f.robot, q)
     return np.moveaxis(f.evaluate(state, {"x": units})["change"], -3, -1)
 
 
-_SENSITIVITY = Parts({"change": algebraic(mass, configuration, along=x)})
+#: By whether the robot is flexible.
+_SENSITIVITIES = [
+    Parts({"change": algebraic(mass, configuration, along=x, flexible=flexible)}) for flexible in (False, True)
+]
 _V = phi.T @ H.T @ qd
 _turn = ad(_V, context="merged")
 #: 2B of a body: −V̂ᵀ M − M V̂ + bar(M V), with B V = −V̂ᵀ M V and the rate of M as its symmetric part.
@@ -111,6 +114,7 @@ def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     C = H φ (M φᵀ (V̂ Hᵀ + Ṡ) + B φᵀ Hᵀ) with 2B = −V̂ᵀ M − M V̂ + bar(M V); for joints whose q is a vector it is
     that of the Christoffel symbols.
     """
+    _refuse_flexible(robot, "coriolis_matrix")
     f = compiled(checked_robot(robot), _CORIOLIS)
     return f.evaluate(q, {"qd": qd})["coriolis_matrix"]
 
@@ -121,9 +125,18 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     For joints whose q is a vector they are those of the first kind, symmetric in j and k:
     Γ_ijk = ½ (∂𝓜_ij/∂qₖ + ∂𝓜_ik/∂qⱼ − ∂𝓜_jk/∂qᵢ).
     """
+    _refuse_flexible(robot, "christoffel_symbols")
     f = compiled(checked_robot(robot), _CORIOLIS)
     units, state = _each_direction(f.robot, q)
     return np.moveaxis(f.evaluate(state, {"qd": units})["coriolis_matrix"], -3, -1)
+
+
+def _refuse_flexible(robot: Robot, what: str) -> None:
+    if checked_robot(robot).is_flexible:
+        raise NotImplementedError(
+            f"{what}: not supported for robots with flexible bodies, such as {robot.name!r}, whose inertias depend "
+            "on q; use mass_matrix_derivatives, whose combinations the Christoffel symbols are"
+        )
 
 
 def log_determinant_gradient(robot: Robot, q: ArrayLike) -> Array:
@@ -139,7 +152,7 @@ def log_determinant_gradient(robot: Robot, q: ArrayLike) -> Array:
 def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Derivatives:
     """Return the `centroidal_momentum` (…, 6) and its derivatives by q and qd, each (…, 6, nv)."""
     refuse_massless(checked_robot(robot))
-    found = compiled(robot, _MOMENTUM).evaluate(q, {"qd": qd})
+    found = compiled(robot, _MOMENTA[robot.is_flexible]).evaluate(q, {"qd": qd})
     inertia, total = found["inertia"], found["momentum"]
     m = inertia[..., 3, 3, None]
     c = np.stack([inertia[..., 2, 4], inertia[..., 0, 5], inertia[..., 1, 3]], axis=-1) / m
@@ -158,10 +171,13 @@ def _moved(columns: Array, c: Array) -> Array:
 
 
 _whole = VERBS["centroidal_momentum"].expressions
-_MOMENTUM = Parts(
-    {
-        **_whole,
-        "by_q": algebraic(_whole["momentum"], configuration),
-        "by_qd": algebraic(_whole["momentum"], qd),
-    }
-)
+_MOMENTA = [
+    Parts(
+        {
+            **_whole,
+            "by_q": algebraic(_whole["momentum"], configuration, flexible=flexible),
+            "by_qd": algebraic(_whole["momentum"], qd, flexible=flexible),
+        }
+    )
+    for flexible in (False, True)
+]
