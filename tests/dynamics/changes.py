@@ -37,7 +37,7 @@ def changed(robot: Robot, seed: int) -> tuple[hinge.Live, Robot]:
         inertia, place = random_inertia(rng), placed(rng)
         live = live.grasp(name, frame, inertia, place)
         built = with_payload(built, name, frame, inertia, place)
-    return live.freeze([j.name for j in robot.joints[1::2]]), built
+    return live.freeze([j.name for j in robot.joints[1::2] if not j.follows]), built
 
 
 def relative(x: Array, y: Array) -> float:

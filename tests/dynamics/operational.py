@@ -77,7 +77,8 @@ class Dense:
 
     def weight(self) -> Array:
         """Return Λ J 𝓜⁻¹ G."""
-        pull = matvec(self.J, self.forces(np.zeros(self.robot.nv), self.robot.gravity))
+        weight = self.forces(np.zeros(self.robot.nv), self.robot.gravity)
+        pull = matvec(self.J, weight - reference.elastic_force(self.robot, self.s.q))
         return self.seen(matvec(np.linalg.inv(self.compliance), pull))
 
     def given(self) -> Array:

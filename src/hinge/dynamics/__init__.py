@@ -35,6 +35,7 @@ from hinge.dynamics import (
     pulled,
     sensitivities,
     verbs,
+    vibrations,
 )
 from hinge.dynamics.arguments import *
 from hinge.dynamics.atlas import *
@@ -70,6 +71,7 @@ from hinge.dynamics.payloads import *
 from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
 from hinge.dynamics.verbs import *
+from hinge.dynamics.vibrations import *
 
 __all__: list[str] = []
 __all__ += arguments.__all__
@@ -106,3 +108,4 @@ __all__ += payloads.__all__
 __all__ += pulled.__all__
 __all__ += sensitivities.__all__
 __all__ += verbs.__all__
+__all__ += vibrations.__all__

@@ -12,7 +12,7 @@ import numpy as np
 from hinge.errors import ModelError
 from hinge.model.flexible import Flexible
 from hinge.model.geometry import Shape
-from hinge.model.joints import Flexure, Follower, JointType
+from hinge.model.joints import Flexure, Follower, JointType, Modes
 from hinge.model.readonly import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.spatial import Array, Inertia, Transform
 
@@ -163,6 +163,11 @@ class Joint:
     def follows(self) -> bool:
         """Whether its slices are those of another joint: a follower, or the deformation at an attachment."""
         return isinstance(self.type, Follower) or (isinstance(self.type, Flexure) and not self.type.free)
+
+    @property
+    def flexes(self) -> bool:
+        """Whether it is a part of a flexible body: its modes, or the deformation at an attachment."""
+        return isinstance(self.type, Modes | Flexure)
 
     @property
     def depends(self) -> bool:

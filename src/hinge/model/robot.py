@@ -93,6 +93,15 @@ class Robot:
         return bool(self.loops) or len(self.independent) < len(self.joints)
 
     @property
+    def embedding(self) -> tuple[str, str]:
+        """What makes it embedded, and how that is undone, for messages."""
+        if self.loops:
+            return "embedded loops", "use release_loops(robot)"
+        if any(isinstance(j.type, Follower) for j in self.joints):
+            return "embedded couplings", "use release_couplings(robot)"
+        return "attachments of flexible bodies", "lock their modes, hinge.lock(robot, at)"
+
+    @property
     def is_flexible(self) -> bool:
         """Whether there are flexible bodies."""
         return any(b.flexible is not None for b in self.bodies)

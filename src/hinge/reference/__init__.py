@@ -24,6 +24,7 @@ from hinge.reference.flexible import (
     Field,
     dissipation,
     elastic_energy,
+    elastic_force,
     flexible_force,
     flexible_mass,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "coulomb",
     "dissipation",
     "elastic_energy",
+    "elastic_force",
     "figure_9_6",
     "flexible_force",
     "flexible_mass",

@@ -161,3 +161,13 @@ def dissipation(robot: Robot, qd: ArrayLike) -> Array:
         rates = qd[..., j.qd_slice]
         total = total + (rates * matvec(b.flexible.damping, rates)).sum(axis=-1)
     return total
+
+
+def elastic_force(robot: Robot, q: ArrayLike) -> Array:
+    """Return K η (…, nv) at the modes of the flexible bodies, zero elsewhere."""
+    q = as_configuration(robot, q)
+    total = np.zeros((*q.shape[:-1], robot.nv))
+    for _, b, j, _ in flexible_bodies(robot):
+        assert b.flexible is not None
+        total[..., j.qd_slice] = matvec(b.flexible.stiffness, q[..., j.q_slice])
+    return total
