@@ -65,7 +65,7 @@ def dynamics_errors(robot: Robot, seed: int) -> dict[str, float]:
         "accelerations": 0.0,
     }
     for k in range(3):  # each state locks the joints elsewhere
-        at = {j.name: s.q[k, j.q_slice] for j in robot.joints if j.name in live.frozen}
+        at = {j.name: s.q[k, j.q_slice] for j in robot.independent if j.name in live.frozen}
         locked = hinge.lock(built, at)
         q, moving = hinge.carry_state(built, locked, s.q[k], v[k])
         wanted = reference.forward_dynamics(locked, q, moving, s.tau[k, free])

@@ -78,7 +78,8 @@ class Dense:
     def weight(self) -> Array:
         """Return Λ J 𝓜⁻¹ G."""
         weight = self.forces(np.zeros(self.robot.nv), self.robot.gravity)
-        pull = matvec(self.J, weight - reference.elastic_force(self.robot, self.s.q))
+        weight = weight - matvec(self.Mi, reference.elastic_force(self.robot, self.s.q))
+        pull = matvec(self.J, weight)
         return self.seen(matvec(np.linalg.inv(self.compliance), pull))
 
     def given(self) -> Array:

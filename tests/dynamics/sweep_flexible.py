@@ -11,21 +11,26 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from hinge import dynamics, reference
 from hinge.errors import HingeError
-from hinge.model import Builder, Robot, beam, close, joints
+from hinge.model import Builder, Robot, beam, close, joints, random_configuration
 from hinge.robots import random_tree
 from hinge.spatial import Array, Inertia, matvec, rotation, transpose
-from tests.dynamics import differences
+from tests.dynamics import judges_derivatives
 from tests.dynamics.catalogue import CLOSED, ITEMS, ROWS, Row
+from tests.dynamics.differences import by_q
 from tests.dynamics.judges import Judge
 from tests.dynamics.subjects import Subject
+from tests.dynamics.test_inverse_kinematics import left
 from tests.dynamics.sweep_fuzz import target
 
 BOUND, TREES = 1e-9, 8
+#: Modes are of the size of a tenth of a body: differences take smaller steps than for angles.
+STEP = 1e-3
 #: Refusals that are no errors: they name what is missing, or what to take instead.
 REFUSED = (NotImplementedError, HingeError)
 
@@ -113,8 +118,18 @@ def _factors() -> dict[str, Judge]:
     def logdet(x: Subject) -> float:
         return off(dynamics.log_determinant(x.robot, x.s.q), np.linalg.slogdet(x.mass)[1])
 
+    def reached(x: Subject) -> float:
+        """Judge at targets that the joints reach while no mode is moved."""
+        q = random_configuration(x.robot, x.seed, 6)
+        for j in x.robot.joints:
+            q[:, j.q_slice] *= not j.flexes
+        goal = dynamics.forward_kinematics(x.robot, q, x.tip)
+        near = {"position_tolerance": 1e-10, "rotation_tolerance": 1e-10}
+        found = dynamics.inverse_kinematics(x.robot, x.tip, goal, q0=0 * q, **near)
+        return float(np.quantile(np.maximum(*left(x.robot, found, goal)), 0.5, method="lower"))
+
     return {
-        "mass_times": by(times), "mass_solve": by(solve), "mass_root": by(root), "mass_root_inverse": by(inverse),
+        "inverse_kinematics": by(reached), "mass_times": by(times), "mass_solve": by(solve), "mass_root": by(root), "mass_root_inverse": by(inverse),
         "quasi_velocities": by(quasi), "from_quasi_velocities": by(back), "log_determinant": by(logdet),
     }  # fmt: skip
 
@@ -189,6 +204,7 @@ def judged(rows: Sequence[Row], robots: Iterable[Subject], *, quiet: bool = Fals
 def main(trees: int = TREES) -> int:
     """Print the table; the exit code is 1 when an error is too large."""
     start = time.perf_counter()
+    judges_derivatives.by_q = partial(by_q, step=STEP)  # pyright: ignore[reportPrivateImportUsage]
     found = judged(ROWS, subjects(trees))
     print(f"{'item':24} {'verb':42} {'number':>6}  largest error, oracle, robot; or refusal")
     for row, f in zip(ROWS, found, strict=True):

@@ -9,7 +9,7 @@ import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
 from hinge.sim import PD, ComputedTorque, Signal
-from hinge.sim.integrators import INTEGRATORS
+from hinge.sim import INTEGRATORS
 
 STATES = 5
 

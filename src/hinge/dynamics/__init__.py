@@ -34,6 +34,7 @@ from hinge.dynamics import (
     payloads,
     pulled,
     sensitivities,
+    stiff,
     verbs,
     vibrations,
 )
@@ -70,6 +71,7 @@ from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
 from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
+from hinge.dynamics.stiff import *
 from hinge.dynamics.verbs import *
 from hinge.dynamics.vibrations import *
 
@@ -107,5 +109,6 @@ __all__ += own_forces.__all__
 __all__ += payloads.__all__
 __all__ += pulled.__all__
 __all__ += sensitivities.__all__
+__all__ += stiff.__all__
 __all__ += verbs.__all__
 __all__ += vibrations.__all__

@@ -20,7 +20,8 @@ from hinge.model import (
     units,
 )
 from hinge.model.joints import VectorJoint
-from hinge.sim.integrators import INTEGRATORS, RungeKutta, SemiImplicitEuler, Stepping
+from hinge.sim.integrators import RungeKutta, SemiImplicitEuler, Stepping
+from hinge.sim.methods import INTEGRATORS
 from hinge.spatial import Array, ArrayLike
 
 

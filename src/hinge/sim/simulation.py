@@ -18,9 +18,10 @@ from hinge.sim.chart_adaptive import Whole
 from hinge.sim.chart_loop import ChartLoop
 from hinge.sim.events import Event
 from hinge.sim.fixed import FixedLoop
-from hinge.sim.integrators import INTEGRATORS, Integrator
+from hinge.sim.integrators import Integrator
 from hinge.sim.job import OPEN, OPEN_SINGLE, Function, Job, Moving, events_of
 from hinge.sim.laws import Law, Torque
+from hinge.sim.methods import INTEGRATORS
 from hinge.sim.plant import Parameters, Plant
 from hinge.sim.run import Progress, Run, Touched
 from hinge.spatial import Array, ArrayLike
