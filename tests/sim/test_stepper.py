@@ -8,8 +8,7 @@ import pytest
 import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
-from hinge.sim import PD, ComputedTorque, Signal
-from hinge.sim import INTEGRATORS
+from hinge.sim import INTEGRATORS, PD, ComputedTorque, Signal
 
 STATES = 5
 

@@ -96,8 +96,8 @@ def derivative(
     That of a vector is an operator: its columns are the matrix, D @ x the change along x, D.T @ c the
     gradient of cᵀ e. That of a number is a row, which is shown as a vector. With `along`, joint rates, it is
     the change of any expression along these, by q alone; an operator has no other derivative. Letters that
-    are `held` are taken for constants. For robots with flexible bodies, whose M and b depend on q, the derivative
-    must be `flexible`; it holds for rigid ones too, with terms that are zero.
+    are `held` are taken for constants. For robots with flexible bodies, whose M and b depend on q, the
+    derivative must be `flexible`; it holds for rigid ones too, with terms that are zero.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Those by `placements` are along motions of the inner frames of the joints, six for each body, in the

@@ -51,8 +51,8 @@ from hinge.binding.constants import (
     pose_numbers,
     transform_numbers,
 )
-from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.flexible_site import points_numbers, site_of
+from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.links import AnyLink, JointLink, WorldSite, joined
 from hinge.binding.links import LinkKind as ClosureKind

@@ -1,5 +1,5 @@
-"""The letters bound to a robot with embedded couplings or loops, or with flexible bodies that carry others: bodies
-that move together form aggregates.
+"""The letters bound to a robot with embedded couplings or loops, or with flexible bodies that carry others:
+bodies that move together form aggregates.
 
 The values of letters at an aggregate are in `aggregate`. The members are bodies of the robot without
 couplings and loops, each with coordinates and rates of its own; which aggregates there are is

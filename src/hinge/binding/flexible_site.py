@@ -1,8 +1,9 @@
 """The letters at a flexible body: points that move with modes, seen by their own hinge alone.
 
-The block of the Body space has a number η̇ for each mode after those of rotors and rates. H sees it as it is and
-E does not carry it, as rotors. M(η) and b(η, η̇) depend on J = Σ m ξ ξᵀ alone, ξ = (1, x, Φ, Φ₂), so that rows
-B with BᵀB = J stand for the points, of which the first one has all mass and row k begins with k zeros:
+The block of the Body space has a number η̇ for each mode after those of rotors and rates. H sees it as it is
+and E does not carry it, as rotors. M(η) and b(η, η̇) depend on J = Σ m ξ ξᵀ alone, ξ = (1, x, Φ, Φ₂), so
+that rows B with BᵀB = J stand for the points, of which the first one has all mass and row k begins with k
+zeros:
 
     c_k = ω × (ω × s_k + 2 Γ_k η̇) + Φ₂_k[η̇, η̇],    b = Σ [s_k × c_k; μ_k c_k; Γ_kᵀ c_k] + [0; 0; K η + D η̇].
 """

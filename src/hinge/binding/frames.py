@@ -36,8 +36,8 @@ class Place:
     `turned` is cos and sin of a constant offset of the joint's angle; `last` is the transform from the
     joint's frame to the body's where they differ, and `after` the same as links. Where joint placements are
     inputs of a call, `around` are the transforms after and before a placement on the way to the joint.
-    `mount` takes coordinates of the joint's inner frame to the frame where its motion begins. A flexible body's
-    points are in the working frame.
+    `mount` takes coordinates of the joint's inner frame to the frame where its motion begins. A flexible
+    body's points are in the working frame.
     """
 
     joint: Joint
@@ -67,7 +67,13 @@ def choose_frames(robot: Robot) -> tuple[Place, ...]:
     moved = chosen.inertia(_all_inertias(robot))
     return tuple(
         Place(
-            j, p.type, p.before, Transform(e, r), Inertia(m, h, second), p.turned, mount=_transform(p.mount),
+            j,
+            p.type,
+            p.before,
+            Transform(e, r),
+            Inertia(m, h, second),
+            p.turned,
+            mount=_transform(p.mount),
             flexible=_in_frame(b, Transform(e, r)),
         )
         for b, j, p, e, r, m, h, second in zip(
@@ -118,7 +124,13 @@ def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
         mount = _transform(upright)
         found.append(
             Place(
-                joint, kind, (), chosen, inertia, around=(mount, above.inv()), mount=mount,
+                joint,
+                kind,
+                (),
+                chosen,
+                inertia,
+                around=(mount, above.inv()),
+                mount=mount,
                 flexible=_in_frame(robot.bodies[i], chosen),
             )
         )

@@ -30,8 +30,8 @@ class Kind:
     that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces;
     `ends` is the number of ends of closures. `stops` are the limits and `rubs` the dry friction that have
     rows beside those: degrees of freedom, of limits with whether there is a lower and an upper one. If it is
-    `mounted`, the numbers include the way from the joint's inner frame. A flexible body has so many `modes` and
-    rows of `points`, 0 where inertias are not asked for, and a quadratic field if `second`.
+    `mounted`, the numbers include the way from the joint's inner frame. A flexible body has so many `modes`
+    and rows of `points`, 0 where inertias are not asked for, and a quadratic field if `second`.
     """
 
     type: JointType

@@ -101,7 +101,9 @@ def _block(values: Sequence[Any]) -> Block:
     return found
 
 
-def of_vectors(inputs: Mapping[str, int], formula: Callable[[Mapping[str, Block]], Mapping[str, Block]]) -> Code:
+def of_vectors(
+    inputs: Mapping[str, int], formula: Callable[[Mapping[str, Block]], Mapping[str, Block]]
+) -> Code:
     """Return the code of a formula of whole vectors of these lengths, traced as one kernel."""
     graph = Graph()
     starts = dict(zip(inputs, np.cumsum([0, *inputs.values()]).tolist(), strict=False))

@@ -110,17 +110,23 @@ def compile_bound(
 
 
 def _refuse_rigid_forms(robot: Robot, letters: set[Leaf]) -> None:
-    """Refuse expressions that hold for rigid bodies alone: regressors, and derivatives without those of M and b."""
+    """Refuse expressions that hold for rigid bodies alone: regressors, and derivatives without those of M
+    and b.
+    """
     if any(Ask.REGRESSOR in x.card.asks for x in letters):
         raise NotImplementedError(
-            f"robot: regressors are not supported for robots with flexible bodies, such as {robot.name!r}, whose "
+            "robot: regressors are not supported for robots with flexible bodies, such as "
+            f"{robot.name!r}, whose "
             "forces are not linear in ten numbers of each body; lock the modes first, hinge.lock(robot, at)"
         )
     kinds = {x.origin.kind for x in letters if x.origin is not None}
     has_inertia = any(Ask.INERTIA in x.card.asks for x in letters)
-    if "coriolis" in kinds or (has_inertia and kinds & {"ad", "bar"} and not any(map(_moves_points, letters))):
+    if "coriolis" in kinds or (
+        has_inertia and kinds & {"ad", "bar"} and not any(map(_moves_points, letters))
+    ):
         raise NotImplementedError(
-            f"robot: {robot.name!r} has flexible bodies, whose M and b depend on q, and the expression has the "
+            f"robot: {robot.name!r} has flexible bodies, whose M and b depend on q, and the expression "
+            "has the "
             "cross products of a derivative without theirs; take hinge.derivative(…, flexible=True)"
         )
 
@@ -128,7 +134,9 @@ def _refuse_rigid_forms(robot: Robot, letters: set[Leaf]) -> None:
 def _moves_points(x: Leaf) -> bool:
     """Tell whether a letter is the derivative by q of M or b."""
     o = x.origin
-    return o is not None and o.kind in ("partial", "along") and o.slot is None and leaf_of(o.of) in (M, b, b_m)
+    return (
+        o is not None and o.kind in ("partial", "along") and o.slot is None and leaf_of(o.of) in (M, b, b_m)
+    )
 
 
 def _refuse_unused(binding: RobotBinding, letters: set[Leaf]) -> None:

@@ -259,9 +259,7 @@ def jacobian_parts(what: str | Expr | Parts, names: Sequence[str], *, flexible: 
 
 
 @cache
-def pulled_parts(
-    parts: Parts, of: tuple[str, ...], by: tuple[str, ...], *, flexible: bool = False
-) -> Parts:
+def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...], *, flexible: bool = False) -> Parts:
     """Return gradients of Σ cᵀ result over these results of a verb: by_q …, those that are not zero.
 
     The weights of a result are the letter c_<result>.

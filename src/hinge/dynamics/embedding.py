@@ -88,8 +88,10 @@ def _groups(robot: Robot, inside: Sequence[str]) -> list[list[int]]:
         for i in path:
             if robot.joints[i].flexes:
                 raise NotImplementedError(
-                    f"robot: loops through flexible bodies are not embedded, and that of closure {c.name!r} has "
-                    f"{robot.joints[i].name!r}; keep it a closure, which forward_dynamics solves for, or leave "
+                    "robot: loops through flexible bodies are not embedded, and that of closure "
+                    f"{c.name!r} has "
+                    f"{robot.joints[i].name!r}; keep it a closure, which forward_dynamics solves for, or "
+                    "leave "
                     "its name out"
                 )
             if robot.joints[i].name in coupled:

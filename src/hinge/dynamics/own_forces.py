@@ -26,7 +26,8 @@ def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | Non
 
 
 def elastic_energy(robot: Robot, q: ArrayLike) -> Array:
-    """Return ½ Σ stiffness difference(rest, q)² + ½ Σ ηᵀ K η (…) in J: in springs of joints and flexible bodies.
+    """Return ½ Σ stiffness difference(rest, q)² + ½ Σ ηᵀ K η (…) in J: in springs of joints and flexible
+    bodies.
 
     Springs that have one: not those of planar and free joints, nor of a spherical one with stiffnesses that
     differ, whose forces do work on a round trip.

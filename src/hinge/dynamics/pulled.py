@@ -92,9 +92,7 @@ def pulled_projection(verb: str, by: tuple[str, ...], *, flexible: bool = False)
     return Parts(found.expressions, all_rows=PROJECTION[verb].all_rows)
 
 
-def _pulled(
-    by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr, flexible: bool
-) -> Parts:
+def _pulled(by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr, flexible: bool) -> Parts:
     """Return gradients of μᵀ (moved + Jᵀ λ) + νᵀ apart."""
     c, J = _weights(verb), closure_jacobian
     nu = value(closure_compliance.inv() @ J @ mass.inv() @ c, context="merged")

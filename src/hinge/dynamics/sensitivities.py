@@ -96,7 +96,8 @@ def mass_matrix_derivatives(robot: Robot, q: ArrayLike, *, along: ArrayLike | No
 
 #: By whether the robot is flexible.
 _SENSITIVITIES = [
-    Parts({"change": algebraic(mass, configuration, along=x, flexible=flexible)}) for flexible in (False, True)
+    Parts({"change": algebraic(mass, configuration, along=x, flexible=flexible)})
+    for flexible in (False, True)
 ]
 _V = phi.T @ H.T @ qd
 _turn = ad(_V, context="merged")
@@ -134,7 +135,8 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
 def _refuse_flexible(robot: Robot, what: str) -> None:
     if checked_robot(robot).is_flexible:
         raise NotImplementedError(
-            f"{what}: not supported for robots with flexible bodies, such as {robot.name!r}, whose inertias depend "
+            f"{what}: not supported for robots with flexible bodies, such as {robot.name!r}, whose "
+            "inertias depend "
             "on q; use mass_matrix_derivatives, whose combinations the Christoffel symbols are"
         )
 

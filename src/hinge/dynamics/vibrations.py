@@ -53,9 +53,9 @@ def natural_frequencies(
     """Return the frequencies and shapes of small vibrations about q: eigenvalues of 𝓜⁻¹ ∂C/∂q.
 
     tau is what holds the robot there, and stays as it is. `held` names joints that do not vibrate, such as
-    those that motors hold. With qd (…, nv) the stiffness is that of a robot that moves so, a turning blade for
-    one; damping, and the gyroscopic forces of the vibration itself, are left out: `hinge.sim.linearize` has
-    them. `passive` adds the springs of joints; flexible bodies have theirs always.
+    those that motors hold. With qd (…, nv) the stiffness is that of a robot that moves so, a turning blade
+    for one; damping, and the gyroscopic forces of the vibration itself, are left out: `hinge.sim.linearize`
+    has them. `passive` adds the springs of joints; flexible bodies have theirs always.
     """
     refuse_closures(checked_robot(robot), "natural_frequencies", "sim.linearize")
     q = as_configuration(robot, q)

@@ -36,7 +36,10 @@ class _Family:
     length: float
 
     def __call__(self, x: Array) -> tuple[Array, Array, Array]:
-        parts = [np.stack(column, axis=-1) @ self.combined for column in zip(*(f(x / self.length) for f in self.shapes), strict=True)]
+        parts = [
+            np.stack(column, axis=-1) @ self.combined
+            for column in zip(*(f(x / self.length) for f in self.shapes), strict=True)
+        ]
         return parts[0], parts[1] / self.length, parts[2] / self.length**2
 
 
@@ -88,7 +91,7 @@ def beam(
         if not 0.0 <= float(at) <= length:
             raise ArgumentError(f"stations[{name!r}]: expected a place from 0 to {length:g} m, got {at!r}")
         frames.append(field.attachment(name, float(at)))
-    body = Flexible(m, points, shapes, k, None, second, tuple(frames), field.limits(m, shapes))
+    body = Flexible(m, points, shapes, k, second=second, frames=tuple(frames), limit=field.limits())
     if not damping:
         return body
     if not (np.isfinite(damping) and damping >= 0):
@@ -105,14 +108,20 @@ def _stiffnesses(
         raise ArgumentError(f"bending: expected EI in y and in z, or one number, got {bending!r}")
     given = dict(zip(_WAYS, (*pair, torsion, axial), strict=True))
     found = {way: float(x) for way, x in given.items() if x is not None}
-    numbers = {"length": length, "mass_per_length": mass, **found} | ({} if polar is None else {"polar": polar})
+    numbers = {"length": length, "mass_per_length": mass, **found} | (
+        {} if polar is None else {"polar": polar}
+    )
     for name, x in numbers.items():
         if not (np.isfinite(x) and x > 0):
             raise ArgumentError(f"{name}: expected a number > 0, got {x!r}")
     if torsion is not None and polar is None:
-        raise ArgumentError("polar: expected the polar mass moment per length, in kg m, with torsion, got None")
+        raise ArgumentError(
+            "polar: expected the polar mass moment per length, in kg m, with torsion, got None"
+        )
     if not found:
-        raise ArgumentError("bending: expected EI, or torsion or axial, got None of all; a rigid body needs no beam")
+        raise ArgumentError(
+            "bending: expected EI, or torsion or axial, got None of all; a rigid body needs no beam"
+        )
     return found
 
 
@@ -208,7 +217,9 @@ class _Field:
         bends = [f.way in ("y", "z") for f in self.families]
         if not self.stiffening or not any(bends):
             return None
-        nodes, weights = np.polynomial.legendre.leggauss(STATIONS + 4 * max(len(f.shapes) for f in self.families))
+        nodes, weights = np.polynomial.legendre.leggauss(
+            STATIONS + 4 * max(len(f.shapes) for f in self.families)
+        )
         blocks: list[Array] = []
         for at in x:
             along = 0.5 * at * (1.0 + nodes)
@@ -251,9 +262,8 @@ class _Field:
         place = Transform.place(None, (at, 0.0, 0.0))
         return Attachment(name, place, shapes, None if second is None else second[0])
 
-    def limits(self, m: Array, shapes: Array) -> Array:
+    def limits(self) -> Array:
         """Return the bounds of |η|: a tenth of the length, a tenth of a radian of torsion."""
-        del m
         found: list[float] = []
         for f in self.families:
             found += [DEFLECTION * (1.0 if f.way == "torsion" else self.length)] * f.combined.shape[1]
@@ -301,7 +311,11 @@ def _eigenfunction(k: int, ends: str) -> Shape:
         even = falls + grows  # cosh − σ sinh
         odd = rest * np.cosh(t) - falls  # sinh − σ cosh
         c, s = np.cos(t), np.sin(t)
-        return even + sign * (c - sigma * s), b * (odd + sign * (-s - sigma * c)), b * b * (even - sign * (c - sigma * s))
+        return (
+            even + sign * (c - sigma * s),
+            b * (odd + sign * (-s - sigma * c)),
+            b * b * (even - sign * (c - sigma * s)),
+        )
 
     return shape
 

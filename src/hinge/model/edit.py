@@ -131,7 +131,8 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
         j = robot.joint(name)
         if isinstance(j.type, Flexure):
             raise ModelError(
-                f"at: joint {name!r} is the deformation at an attachment of a flexible body; lock the modes of "
+                f"at: joint {name!r} is the deformation at an attachment of a flexible body; lock the "
+                "modes of "
                 f"that body, {robot.joint_of(j.parent or '').name!r}"
             )
         if j.follows:
@@ -153,7 +154,7 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
         frozen[name] = Joint(j.name, Fixed(), j.parent, j.child, inner, j.outer)
     if not flexed:
         return _part(robot, robot.name, frozen)
-    frozen |= {j.name: j for j in locked_modes(robot.bodies, robot.joints, flexed)}
+    frozen |= {j.name: j for j in locked_modes(robot.joints, flexed)}
     rigid = {robot.joint(n).child: q for n, q in flexed.items()}
     stiff = [rigid_at(b, rigid[b.name]) if b.name in rigid else b for b in robot.bodies]
     return _part(robot, robot.name, frozen, bodies=stiff)

@@ -4,13 +4,13 @@ With the floating frame's axes, points p of mass m_p are at
 
     s_p(η) = x_p + Φ_p η + ½ Σ_jk Φ₂_p,jk η_j η_k,     Γ_p(η) = ∂s_p/∂η = Φ_p + Φ₂_p η,
 
-and the kinetic energy is ½ Σ m_p |v + ω × s_p + Γ_p η̇|², never truncated: the inertia is a Gram matrix, positive
-semidefinite for every η. It depends on the masses by J = Σ m ξ ξᵀ alone, ξ = (1, x, Φ, Φ₂), so that any number
-of points condenses exactly to rank(J) of them, of equal mass.
+and the kinetic energy is ½ Σ m_p |v + ω × s_p + Γ_p η̇|², never truncated: the inertia is a Gram matrix,
+positive semidefinite for every η. It depends on the masses by J = Σ m ξ ξᵀ alone, ξ = (1, x, Φ, Φ₂), so that
+any number of points condenses exactly to rank(J) of them, of equal mass.
 
 With a linear field (Φ₂ absent) a body that turns at Ω softens, which is right while Ω² ≪ ω₁²; with the
-foreshortening of `beam`, or fields of static modal derivatives, it stiffens as it should. Deflections beyond a
-tenth of the body's size are outside the theory, whose error grows with the square of that.
+foreshortening of `beam`, or fields of static modal derivatives, it stiffens as it should. Deflections beyond
+a tenth of the body's size are outside the theory, whose error grows with the square of that.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TOLERANCE = 1e-9
 #: The largest deflection that random configurations have, as a part of the size of the body.
 DEFLECTION = 0.1
 
-_NONE: Any = None
+_UNSET: Any = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +84,10 @@ class Flexible:
     positions: Array
     shapes: Array
     stiffness: Array
-    damping: Array = _NONE
+    damping: Array = _UNSET
     second: Array | None = None
     frames: tuple[Attachment, ...] = ()
-    limit: Array = _NONE
+    limit: Array = _UNSET
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -95,10 +95,11 @@ class Flexible:
         n = shapes.shape[2]
         second = _second(self.second, (len(m), 3), n, "second")
         put(self, "stiffness", _semidefinite(self.stiffness, "stiffness", n))
-        damping = np.zeros((n, n)) if self.damping is None else self.damping
+        given: Any = self.damping
+        damping = np.zeros((n, n)) if given is None else given
         put(self, "damping", _semidefinite(damping, "damping", n))
-        bound = _bounds(x, shapes) if self.limit is None else self.limit
-        put(self, "limit", _checked(bound, "limit", (n,)))
+        given = self.limit
+        put(self, "limit", _checked(_bounds(x, shapes) if given is None else given, "limit", (n,)))
         rows = _rows(x, shapes, second)
         equal = None if np.ptp(m) else (float(m[0]), rows)
         self._put_points(_condensed(np.sqrt(m)[:, None] * rows, equal), n, second is not None)
@@ -135,7 +136,8 @@ class Flexible:
         if least < TOLERANCE:
             raise ModelError(
                 "shapes: expected independent shapes that move mass, got some that depend on others (least "
-                f"eigenvalue of Σ m Φᵀ Φ, scaled: {least:.2g}); leave out as many, or take an orthonormal basis"
+                f"eigenvalue of Σ m Φᵀ Φ, scaled: {least:.2g}); leave out as many, or take an orthonormal "
+                "basis"
             )
 
     def _check_frames(self) -> None:
@@ -257,7 +259,9 @@ class Flexible:
         x, shapes = numbers(positions, "positions"), numbers(shapes, "shapes")
         turns = None if rotations is None else _checked(rotations, "rotations", shapes.shape)
         if (inertias is not None or frames) and turns is None:
-            raise ModelError("rotations: expected those of the nodes, which frames and inertias need, got none")
+            raise ModelError(
+                "rotations: expected those of the nodes, which frames and inertias need, got none"
+            )
         made = tuple(_at_node(name, node, x, shapes, turns) for name, node in (frames or {}).items())
         if m.ndim == 2:
             m, x, shapes = _lumped(m, x, shapes, inertias)
@@ -333,8 +337,8 @@ def _condensed(w: Array, same: tuple[float, Array] | None) -> tuple[float, Array
     """Return the mass of each of as few points as have J = WᵀW, and their ξ.
 
     Q is an orthonormal basis of the columns of W, the first one first, and S the Householder matrix that
-    takes e₁ to (1, …, 1)/√r: B = S Qᵀ W has BᵀB = J and √(m/r) in its first column. `same` are the mass and ξ of
-    points of equal mass, which stay as they are if there is no smaller number.
+    takes e₁ to (1, …, 1)/√r: B = S Qᵀ W has BᵀB = J and √(m/r) in its first column. `same` are the mass and
+    ξ of points of equal mass, which stay as they are if there is no smaller number.
     """
     b = _triangular(w)
     r = len(b)
@@ -395,14 +399,14 @@ def _lumped(m: Array, x: Array, shapes: Array, inertias: Any) -> tuple[Array, Ar
     return np.full(len(rows), mass), rows[:, 1:4], rows[:, 4:].reshape(-1, 3, n)
 
 
-def _spread(
-    m: Array, x: Array, shapes: Array, turns: Array, inertias: Array
-) -> tuple[Array, Array, Array]:
+def _spread(m: Array, x: Array, shapes: Array, turns: Array, inertias: Array) -> tuple[Array, Array, Array]:
     """Return six points x ± d e of a sixth of the mass for each node: m d²/3 = ½ tr I − I along e."""
     moments, axes = np.linalg.eigh(inertias)
     squares = 0.5 * moments.sum(axis=-1, keepdims=True) - moments
     if (squares < -TOLERANCE * np.abs(moments).max(initial=0.0)).any() or ((m == 0) & moments.any(-1)).any():
-        raise ModelError("inertias: expected those of bodies: moments that no one exceeds the sum of two, on mass")
+        raise ModelError(
+            "inertias: expected those of bodies: moments that no one exceeds the sum of two, on mass"
+        )
     d = np.sqrt(np.maximum(3.0 * squares, 0.0) / np.where(m > 0, m, 1.0)[:, None])
     arms = np.concatenate([sign * d[:, None, :] * axes for sign in (1.0, -1.0)], axis=-1)
     arms = np.swapaxes(arms, -1, -2)  # (N, 6, 3)

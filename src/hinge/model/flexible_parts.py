@@ -1,4 +1,6 @@
-"""A flexible body in a tree: what its rigid part carries, and what is left of it where its modes are locked."""
+"""A flexible body in a tree: what its rigid part carries, and what is left of it where its modes are
+locked.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,8 @@ def flexible_parts(joint: Joint, flexible: Flexible) -> tuple[list[Body], list[J
     bodies, joints = [body], [modes]
     for f in flexible.frames:
         bodies.append(Body(f"{name}_{f.name}"))
-        placed = {"inner": f.placement, "lower": -limit, "upper": limit}
-        joints.append(
-            Joint(f"{name}_{f.name}_flexure", flexure_of(f), body.name, f"{name}_{f.name}", **placed)
-        )
+        title, child = f"{name}_{f.name}_flexure", f"{name}_{f.name}"
+        joints.append(Joint(title, flexure_of(f), body.name, child, f.placement, lower=-limit, upper=limit))
     return bodies, joints
 
 
@@ -55,12 +55,13 @@ def _refuse_motion(name: str, joint: Joint, flexible: Flexible) -> None:
         here = np.allclose(f.placement.r, joint.outer.r, rtol=0, atol=1e-12)
         if here and np.abs(f.shapes).max() > VANISHING * size:
             raise ModelError(
-                f"body {name!r}: expected shapes that vanish where its {joint.type.kind} joint is, got some that "
+                f"body {name!r}: expected shapes that vanish where its {joint.type.kind} joint is, got "
+                "some that "
                 f"move attachment {f.name!r} there; take flexible.at({f.name!r})"
             )
 
 
-def locked_modes(bodies: Sequence[Body], joints: Sequence[Joint], at: dict[str, Array]) -> Iterator[Joint]:
+def locked_modes(joints: Sequence[Joint], at: dict[str, Array]) -> Iterator[Joint]:
     """Yield the joints that are fixed where these modes are locked: the modes, and their attachments."""
     flexed = {j.child: at[j.name] for j in joints if j.name in at and isinstance(j.type, Modes)}
     for j in joints:

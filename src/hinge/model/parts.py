@@ -36,7 +36,9 @@ class Body:
 
     def __post_init__(self) -> None:
         if self.flexible is not None and not isinstance(self.flexible, Flexible):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ModelError(f"body {self.name!r}: flexible: expected a hinge.Flexible, got {self.flexible!r}")
+            raise ModelError(
+                f"body {self.name!r}: flexible: expected a hinge.Flexible, got {self.flexible!r}"
+            )
         object.__setattr__(self, "inertia", frozen_inertia(self.inertia, f"body {self.name!r}"))
 
     def __repr__(self) -> str:

@@ -422,19 +422,22 @@ def _refuse_flexible(robot: Robot) -> None:
         n = 0 if body.flexible is None else body.flexible.modes
         if n != (joint.nv if isinstance(joint.type, Modes) else 0):
             raise ModelError(
-                f"body {body.name!r}: expected a flexible body on a joint of type Modes({n or joint.nv}) and no "
+                f"body {body.name!r}: expected a flexible body on a joint of type Modes({n or joint.nv}) "
+                "and no "
                 f"other, got {joint!r}; add it with Builder.body(…, flexible=…)"
             )
         above = None if joint.parent is None else robot.body(joint.parent).flexible
         if above is not None and not isinstance(joint.type, Flexure):
             raise ModelError(
-                f"joint {joint.name!r}: nothing hangs on the flexible body {joint.parent!r} itself, which has no "
+                f"joint {joint.name!r}: nothing hangs on the flexible body {joint.parent!r} itself, which "
+                "has no "
                 "one frame; expected one of its attachments as parent, or its rigid part"
             )
     for frame in robot.frames:
         if robot.body(frame.body).flexible is not None:
             raise ModelError(
-                f"frame {frame.name!r}: a frame on the flexible body {frame.body!r} would stay with its floating "
+                f"frame {frame.name!r}: a frame on the flexible body {frame.body!r} would stay with its "
+                "floating "
                 "frame; expected one of its attachments, or its rigid part, as body"
             )
 

@@ -41,8 +41,8 @@ def random_tree(
 
     `joints` are kinds to draw from (default: all but `free` anywhere, and `free` for the first body
     of every second seed). `branching` is the chance that a body hangs elsewhere than on the one
-    before it; 0 makes a chain. `flexible` is the chance that a body is flexible; most of what it carries hangs
-    on its attachment then. Inertias are physical; frames, axes and placements are general. The tree
+    before it; 0 makes a chain. `flexible` is the chance that a body is flexible; most of what it carries
+    hangs on its attachment then. Inertias are physical; frames, axes and placements are general. The tree
     with one body more begins with the same bodies.
     """
     if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -92,13 +92,13 @@ def _flexed(
     bending: set[str] = set()
     for i, (body, joint) in enumerate(zip(bodies, made, strict=True)):
         rng = np.random.default_rng([seed, i, 7])
-        if joint.parent in bending and rng.random() < HANGING:
-            joint = replace(joint, parent=f"{joint.parent}_end")
+        hangs = joint.parent in bending and rng.random() < HANGING
+        own = replace(joint, parent=f"{joint.parent}_end") if hangs else joint
         found[0].append(body)
-        found[1].append(joint)
+        found[1].append(own)
         if rng.random() < share:
             bending.add(body.name)
-            for whole, more in zip(found, flexible_parts(joint, random_flexible(rng)), strict=True):
+            for whole, more in zip(found, flexible_parts(own, random_flexible(rng)), strict=True):
                 whole.extend(more)  # pyright: ignore[reportArgumentType]
     return found
 
@@ -111,7 +111,9 @@ def random_flexible(rng: np.random.Generator) -> Flexible:
         second = second + np.swapaxes(second, -1, -2)
     a, d = rng.normal(size=(2, n, n))
     shapes = 0.3 * rng.normal(size=(k, 3, n))
-    end = Attachment("end", _placement(rng), 0.5 * rng.normal(size=(6, n)), None if second is None else second[k])
+    end = Attachment(
+        "end", _placement(rng), 0.5 * rng.normal(size=(6, n)), None if second is None else second[k]
+    )
     return Flexible(
         rng.uniform(0.1, 0.4, k),
         rng.uniform(-0.3, 0.3, (k, 3)),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,8 @@ class ImplicitExplicit(Integrator):
         """Return the programs of all stages and of the step."""
         if type(law).accelerations is not Law.accelerations:
             raise NotImplementedError(
-                f"control: {type(law).__name__} is not supported with integrator='implicit', which knows forces "
+                f"control: {type(law).__name__} is not supported with integrator='implicit', which knows "
+                "forces "
                 "alone; track it with PD or ComputedTorque, or take another integrator"
             )
         parts = _Stages(plant)
@@ -113,7 +115,7 @@ class _Stages:
 
         return self.plant.of_vectors("load", {"h": 1}, formula, {"h": "h"}, {"kappa": "kappa"})
 
-    def _load(self, h: object) -> Block:
+    def _load(self, h: Any) -> Block:
         theta = GAMMA * h
         return _scaled(self.d, theta) + _scaled(self.k, theta * theta)
 
@@ -180,7 +182,7 @@ class _Stages:
         return self.plant.at_joints(f"implicit right side {index}", inputs, rows, formula, given, found)
 
 
-def _scaled(x: Block, by: object) -> Block:
+def _scaled(x: Block, by: Any) -> Block:
     """Return a constant matrix times a traced number, its zeros known."""
     found = np.zeros(x.shape, dtype=object)
     for at in zip(*np.nonzero(x), strict=True):

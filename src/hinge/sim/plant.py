@@ -277,7 +277,8 @@ class Plant:
         """Return 𝓜⁻¹ of a force, or (𝓜 + κ)⁻¹ of it with κ in the buffer `load`."""
         if self.stepping or self.robot.closures or self.held is not None or self.robot.loops:
             raise NotImplementedError(
-                "integrator: 'implicit' is not supported for robots with closures or embedded loops, over contacts, "
+                "integrator: 'implicit' is not supported for robots with closures or embedded loops, over "
+                "contacts, "
                 "or for Live robots; take 'rk4', or 'midpoint' with short steps"
             )
         numbers = tuple(n for n in self.parameters if n != "friction")
