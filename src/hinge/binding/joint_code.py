@@ -108,7 +108,9 @@ def of_vectors(
     graph = Graph()
     starts = dict(zip(inputs, np.cumsum([0, *inputs.values()]).tolist(), strict=False))
     shown = formula({name: _inputs(graph, name, n) for name, n in inputs.items()})
-    values = {(n, at): x[at] for n, x in shown.items() for at in np.ndindex(x.shape) if not _is_zero(x[at])}
+    values: dict[Hashable, Any] = {
+        (n, at): x[at] for n, x in shown.items() for at in np.ndindex(x.shape) if not _is_zero(x[at])
+    }
     kernel = finish(graph, values)
     slots = sum(inputs.values())
     stores = range(slots, slots + len(kernel.outputs))

@@ -25,16 +25,16 @@ def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | Non
     ...
 
 
-def elastic_energy(robot: Robot, q: ArrayLike) -> Array:
+def elastic_energy(robot: Robot, q: ArrayLike, *, passive: bool = True) -> Array:
     """Return ½ Σ stiffness difference(rest, q)² + ½ Σ ηᵀ K η (…) in J: in springs of joints and flexible
     bodies.
 
     Springs that have one: not those of planar and free joints, nor of a spherical one with stiffnesses that
-    differ, whose forces do work on a round trip.
+    differ, whose forces do work on a round trip. Without `passive` only flexible bodies count.
     """
     whole = as_configuration(checked_robot(robot), q)
     total = np.zeros(whole.shape[:-1])
-    for j in robot.joints:
+    for j in robot.joints if passive else ():
         if j.stiffness.any():
             _refuse_without_energy(j)
             stretch = j.type.difference(j.rest, whole[..., j.q_slice])

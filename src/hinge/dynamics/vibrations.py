@@ -60,8 +60,10 @@ def natural_frequencies(
     refuse_closures(checked_robot(robot), "natural_frequencies", "sim.linearize")
     q = as_configuration(robot, q)
     v = np.zeros(robot.nv) if qd is None else as_tangent(robot, qd, "qd")
-    more = {"external": external, "gravity": gravity, "passive": passive}
-    stiffness = inverse_dynamics_derivatives(robot, q, v, np.zeros(robot.nv), wrt=("q",), **more).q
+    still = np.zeros(robot.nv)
+    stiffness = inverse_dynamics_derivatives(
+        robot, q, v, still, wrt=("q",), external=external, gravity=gravity, passive=passive
+    ).q
     free = _free(robot, held)
     at = np.ix_(free, free)
     m, k = mass_matrix(robot, q)[..., *at], stiffness[..., *at]
@@ -88,10 +90,10 @@ def _modes(m: Array, k: Array) -> tuple[Array, Array]:
     if skewed <= ASYMMETRY * np.abs(a).max(initial=1.0):
         squares, y = np.linalg.eigh(0.5 * (a + transpose(a)))
     else:  # joints that turn about moving axes, and motion
-        values, vectors = np.linalg.eig(a)
-        order = np.argsort(values.real, axis=-1)
-        squares = np.take_along_axis(values.real, order, axis=-1)
-        y = np.take_along_axis(vectors.real, order[..., None, :], axis=-1)
+        values, vectors = (np.real(x) for x in np.linalg.eig(a))
+        order = np.argsort(values, axis=-1)
+        squares = np.take_along_axis(values, order, axis=-1)
+        y = np.take_along_axis(vectors, order[..., None, :], axis=-1)
         size = np.linalg.norm(y, axis=-2, keepdims=True)
         y = y / np.where(size > 0, size, 1.0)
     return squares, transpose(root) @ y

@@ -8,6 +8,7 @@ problem they are the eigenvectors, so that mass and stiffness are diagonal.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -82,7 +83,7 @@ def _inner(m: Any, k: Any, inner: Array, modes: int) -> tuple[Any, Array]:
     if len(inner) <= DENSE:
         mi, ki = _dense(mi), _dense(ki)
         _, vectors = _eigen(mi, ki)
-        return lambda x: np.linalg.solve(ki, x), vectors[:, :modes]
+        return partial(np.linalg.solve, ki), vectors[:, :modes]
     try:
         sparse: Any = import_module("scipy.sparse")
         linear: Any = import_module("scipy.sparse.linalg")

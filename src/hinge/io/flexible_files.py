@@ -2,8 +2,9 @@
 
 The arrays are those of `Flexible` by name: masses, positions, shapes, stiffness, damping, limit, and second
 where the field is quadratic; attachments are `names` (f,), `turns` (f, 3, 3), `places` (f, 3),
-`frame_shapes` (f, 6, n) and `frame_seconds` (f, 3, n, n). `format` is 1. Files are untrusted: sizes are
-bounded before anything is read, and nothing but numbers and names is.
+`frame_shapes` (f, 6, n) and `frame_seconds` (f, 3, n, n), what pictures draw is line_positions, line_shapes,
+line_second. `format` is 1. Files are untrusted: sizes are bounded before anything is read, and nothing but
+numbers and names is.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from hinge.errors import FormatError, HingeError
-from hinge.model import Attachment, Flexible
+from hinge.model import Attachment, Flexible, Line
 from hinge.spatial import Array, Transform
 
 FORMAT = 1
 #: Bounds on a file: bytes when unpacked, arrays, points, modes and attachments.
-MOST_BYTES, MOST_ARRAYS = 256_000_000, 16
+MOST_BYTES, MOST_ARRAYS = 256_000_000, 20
 MOST_POINTS, MOST_MODES, MOST_FRAMES = 100_000, 200, 1000
 _FIELDS = ("masses", "positions", "shapes", "stiffness", "damping", "limit")
 _FRAMES = ("names", "turns", "places", "frame_shapes")
-_OPTIONAL = ("second", "frame_seconds")
+_OPTIONAL = ("second", "frame_seconds", "line_positions", "line_shapes", "line_second")
 
 
 def write_flexible(flexible: Flexible, path: str | Path) -> None:
@@ -42,6 +43,10 @@ def write_flexible(flexible: Flexible, path: str | Path) -> None:
         nothing = np.zeros((3, n, n))
         found["frame_seconds"] = np.array([nothing if f.second is None else f.second for f in frames])
     names: Any = np.array([f.name for f in frames], dtype=np.str_)
+    if flexible.line is not None:
+        found["line_positions"], found["line_shapes"] = flexible.line.positions, flexible.line.shapes
+        if flexible.line.second is not None:
+            found["line_second"] = flexible.line.second
     with Path(path).open("wb") as file:
         np.savez_compressed(file, format=np.array(FORMAT), names=names, **found)  # pyright: ignore[reportArgumentType]
 
@@ -104,7 +109,10 @@ def _made(given: dict[str, Any]) -> Flexible:
     ]
     _refuse_turned(frames)
     own = {name: given[name] for name in _FIELDS}
-    return Flexible(**own, second=given.get("second"), frames=tuple(frames))
+    line = None
+    if "line_positions" in given and "line_shapes" in given:
+        line = Line(given["line_positions"], given["line_shapes"], given.get("line_second"))
+    return Flexible(**own, second=given.get("second"), frames=tuple(frames), line=line)
 
 
 def _refuse_turned(frames: list[Attachment]) -> None:

@@ -26,6 +26,7 @@ from hinge.model import (
     Frame,
     HeightField,
     Joint,
+    Line,
     Loop,
     Plane,
     Robot,
@@ -67,6 +68,7 @@ def _classes() -> dict[str, type[Any]]:
         Plane,
         SoftFinger,
     ]
+    found += [Line]
     found += [Transform, *shapes, *types]
     return {c.__name__: c for c in found if isinstance(c, type) and is_dataclass(c)}
 

@@ -27,7 +27,7 @@ from hinge.model.couplings import embed_couplings, free_flexures, release_coupli
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
-from hinge.model.flexible import Attachment, Flexible
+from hinge.model.flexible import Attachment, Flexible, Line
 from hinge.model.flexible_parts import flexible_parts
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.grasping import hold
@@ -105,6 +105,7 @@ __all__ = [
     "Joint",
     "JointRows",
     "LimitReport",
+    "Line",
     "LineContact",
     "Loop",
     "LoopGeometry",

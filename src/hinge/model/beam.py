@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from hinge.errors import ArgumentError, ModelError
-from hinge.model.flexible import DEFLECTION, Attachment, Flexible
+from hinge.model.flexible import DEFLECTION, Attachment, Flexible, Line
 from hinge.spatial import Array, Transform
 
 Ends: TypeAlias = Literal["clamped-free", "craig-bampton", "free-free"]
@@ -23,6 +23,8 @@ Ends: TypeAlias = Literal["clamped-free", "craig-bampton", "free-free"]
 Shape: TypeAlias = Callable[[Array], tuple[Array, Array, Array]]
 #: Stations of quadrature beside those that more shapes ask for.
 STATIONS = 24
+#: Places along the axis that pictures connect.
+DRAWN = 17
 _WAYS = ("y", "z", "torsion", "axial")
 
 
@@ -91,12 +93,15 @@ def beam(
         if not 0.0 <= float(at) <= length:
             raise ArgumentError(f"stations[{name!r}]: expected a place from 0 to {length:g} m, got {at!r}")
         frames.append(field.attachment(name, float(at)))
-    body = Flexible(m, points, shapes, k, second=second, frames=tuple(frames), limit=field.limits())
+    line = field.line()
+    body = Flexible(
+        m, points, shapes, k, second=second, frames=tuple(frames), limit=field.limits(), line=line
+    )
     if not damping:
         return body
     if not (np.isfinite(damping) and damping >= 0):
         raise ArgumentError(f"damping: expected a modal ratio ≥ 0, got {damping!r}")
-    return Flexible(m, points, shapes, k, _damped(body, damping), second, tuple(frames), body.limit)
+    return Flexible(m, points, shapes, k, _damped(body, damping), second, tuple(frames), body.limit, line)
 
 
 def _stiffnesses(
@@ -261,6 +266,13 @@ class _Field:
         shapes = np.concatenate([turns[0], shifts[0]])
         place = Transform.place(None, (at, 0.0, 0.0))
         return Attachment(name, place, shapes, None if second is None else second[0])
+
+    def line(self) -> Line:
+        """Return places along the axis, for pictures."""
+        x = np.linspace(0.0, self.length, DRAWN)
+        axis = np.zeros((len(x), 3))
+        axis[:, 0] = x
+        return Line(axis, self.first(x)[1], self.second(x))
 
     def limits(self) -> Array:
         """Return the bounds of |η|: a tenth of the length, a tenth of a radian of torsion."""

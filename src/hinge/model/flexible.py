@@ -71,6 +71,38 @@ class Attachment:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Line:
+    """Places along a flexible body that pictures connect: positions (s, 3), shapes (s, 3, n), second or
+    None.
+    """
+
+    positions: Array
+    shapes: Array
+    second: Array | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        x = numbers(self.positions, "line: positions")
+        shapes = numbers(self.shapes, "line: shapes")
+        if x.ndim != 2 or x.shape[1] != 3 or shapes.ndim != 3 or shapes.shape[:2] != x.shape:
+            raise ModelError(
+                f"line: expected positions (s, 3) and shapes (s, 3, n), got {x.shape} and {shapes.shape}"
+            )
+        put(self, "positions", _checked(x, "line: positions", x.shape))
+        put(self, "shapes", _checked(shapes, "line: shapes", shapes.shape))
+        put(self, "second", _second(self.second, x.shape, shapes.shape[2], "line: second"))
+
+    def at(self, eta: Any) -> Array:
+        """Return the positions (…, s, 3) at η (…, n)."""
+        return _displaced(self.positions, self.shapes, self.second, eta)
+
+    def in_frame(self, x: Transform) -> Line:
+        """Return the same line seen from another frame."""
+        second = None if self.second is None else np.einsum("ab,pbjk->pajk", x.E, self.second)
+        return Line((self.positions - x.r) @ x.E.T, np.einsum("ab,pbj->paj", x.E, self.shapes), second)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Flexible:
     """A flexible body with n modes in its floating frame.
 
@@ -78,6 +110,7 @@ class Flexible:
     those of points; stiffness and damping (n, n) are symmetric without negative eigenvalues. On construction
     the points are condensed to as few as have the same kinetic energy. `frames` are the places where others
     may hang, `limit` (n,) bounds |η|; by default the deflection is a tenth of the size of the body.
+    Pictures draw the `line`, or else lines to the attachments.
     """
 
     masses: Array
@@ -88,6 +121,7 @@ class Flexible:
     second: Array | None = None
     frames: tuple[Attachment, ...] = ()
     limit: Array = _UNSET
+    line: Line | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -142,6 +176,8 @@ class Flexible:
 
     def _check_frames(self) -> None:
         names: set[str] = set()
+        if self.line is not None and self.line.shapes.shape[2] != self.modes:
+            raise ModelError(f"line: expected {self.modes} modes, got {self.line.shapes.shape[2]}")
         for f in self.frames:
             if not isinstance(f, Attachment):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ModelError(f"frames: expected Attachment values, got {f!r}")
@@ -174,11 +210,7 @@ class Flexible:
 
     def displaced(self, eta: Any) -> Array:
         """Return the positions (…, k, 3) of the points at η (…, n)."""
-        eta = np.asarray(eta, dtype=float)
-        moved = self.positions + np.einsum("paj,...j->...pa", self.shapes, eta)
-        if self.second is None:
-            return moved
-        return moved + 0.5 * np.einsum("pajk,...j,...k->...pa", self.second, eta, eta)
+        return _displaced(self.positions, self.shapes, self.second, eta)
 
     def inertia(self, eta: Any = None) -> Inertia:
         """Return the inertia of the body held at η (n,), zero by default, about its frame's origin."""
@@ -213,7 +245,9 @@ class Flexible:
         if self.second is not None:
             turned["second"] = np.einsum("ab,pbjk->pajk", x.E, self.second)
         frames = tuple(f.in_frame(x) for f in self.frames)
-        return replace(self, positions=(self.positions - x.r) @ x.E.T, frames=frames, **turned)
+        line = None if self.line is None else self.line.in_frame(x)
+        places = (self.positions - x.r) @ x.E.T
+        return replace(self, positions=places, frames=frames, line=line, **turned)
 
     def at(self, name: str) -> Flexible:
         """Return the same body with shapes that vanish at an attachment, where its joint is to be.
@@ -235,7 +269,10 @@ class Flexible:
             )
             for f in self.frames
         ]
-        return replace(self, shapes=shapes, frames=tuple(frames))
+        line = self.line
+        if line is not None:
+            line = Line(line.positions, line.shapes - shift + skew(line.positions - origin) @ turn)
+        return replace(self, shapes=shapes, frames=tuple(frames), line=line)
 
     @staticmethod
     def from_nodes(
@@ -269,6 +306,13 @@ class Flexible:
             assert turns is not None
             m, x, shapes = _spread(m, x, shapes, turns, _checked(inertias, "inertias", (len(m), 3, 3)))
         return Flexible(m, x, shapes, stiffness, damping, None, made, limit)
+
+
+def _displaced(x: Array, shapes: Array, second: Array | None, eta: Any) -> Array:
+    """Return x + Φ η + ½ Φ₂[η, η] (…, k, 3)."""
+    eta = np.asarray(eta, dtype=float)
+    moved = x + np.einsum("paj,...j->...pa", shapes, eta)
+    return moved if second is None else moved + 0.5 * np.einsum("pajk,...j,...k->...pa", second, eta, eta)
 
 
 def _points(m: Any, x: Any, shapes: Any) -> tuple[Array, Array, Array]:
