@@ -33,6 +33,8 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "19_swing_up": ((), "it stands upright."),
     "20_learning": ((), "they reach."),
     "21_reach_with_limits": ((8,), "it is there."),
+    "26_flexible_arm": ((), "the tip comes to rest."),
+    "27_spinning_panel": ((), "nothing is lost."),
     "demo": None,  # below
 }
 

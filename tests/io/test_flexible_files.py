@@ -22,7 +22,9 @@ def test_json_keeps_a_robot_exactly(make):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_files_keep_a_body_exactly(seed, tmp_path):
-    body = random_flexible(np.random.default_rng(seed)) if seed else beam(1.0, mass_per_length=1.0, bending=1.0)
+    body = (
+        random_flexible(np.random.default_rng(seed)) if seed else beam(1.0, mass_per_length=1.0, bending=1.0)
+    )
     hinge.write_flexible(body, tmp_path / "body.npz")
     assert digest(hinge.read_flexible(tmp_path / "body.npz")) == digest(body)
 

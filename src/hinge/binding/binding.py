@@ -51,7 +51,7 @@ from hinge.binding.constants import (
     pose_numbers,
     transform_numbers,
 )
-from hinge.binding.flexible_site import points_numbers, site_of
+from hinge.binding.flexible_site import points_kind, points_numbers, site_of
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.links import AnyLink, JointLink, WorldSite, joined
@@ -304,10 +304,6 @@ class RobotBinding:
     def _locks(self, body: int) -> int:
         return len(self._dofs(Joint, body)) if self.prescribed is None else 0
 
-    def _modes(self, body: int) -> int:
-        flexible = self.places[body].flexible
-        return 0 if flexible is None else flexible.modes
-
     def name(self, body: int) -> str:
         """Return the name of a body's hinge for messages."""
         j = self.places[body].joint
@@ -316,10 +312,8 @@ class RobotBinding:
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:
-            if body == WORLD:
-                return 6
-            more = len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
-            return 6 + more + self._modes(body)
+            own = 0 if body == WORLD else len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
+            return 6 + own + (0 if body == WORLD else points_kind(self.places[body].flexible)[0])
         if body == WORLD:
             return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
@@ -444,9 +438,7 @@ class RobotBinding:
             tuple((k, low > -np.inf, high < np.inf) for k, low, high in stops.limits),
             tuple(k for k, _ in stops.rubs),
             Ask.MOUNTS in self.needs.asks,
-            self._modes(body),
-            len(place.flexible.triangular) if self._has_points(body) and place.flexible else 0,
-            place.flexible is not None and place.flexible.second is not None,
+            *points_kind(place.flexible, asked=Ask.INERTIA in self.needs.asks),
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
@@ -458,9 +450,6 @@ class RobotBinding:
     def _has_inertias(self) -> bool:
         """Whether inertias are numbers of the bodies: required, and not inputs of a call."""
         return Ask.INERTIA in self.needs.asks and not self.needs.gives(inertias)
-
-    def _has_points(self, body: int) -> bool:
-        return self.places[body].flexible is not None and Ask.INERTIA in self.needs.asks
 
     def kind(self, body: int) -> Hashable:
         """Return everything except numbers that determines the code at a body."""
@@ -475,25 +464,19 @@ class RobotBinding:
         if all(place.turned):
             found.append(float(np.arctan2(place.turned[1], place.turned[0])))
         found += [x for link in place.after for x in link_numbers(link)]
-        if place.last is not None:
-            found += transform_numbers(place.last)
-        for x in place.around or ():
-            found += pose_numbers(x)
-        if Ask.MOUNTS in self.needs.asks:
-            found += pose_numbers(place.mount)
-        for k in self._told_apart(body):
-            found += pose_numbers(self._own_places[k].chosen)
-        if self._has_inertias:
-            found += self._inertias[body]
+        found += transform_numbers(place.last) if place.last is not None else []
+        found += [n for x in place.around or () for n in pose_numbers(x)]
+        found += pose_numbers(place.mount) if Ask.MOUNTS in self.needs.asks else []
+        found += [n for k in self._told_apart(body) for n in pose_numbers(self._own_places[k].chosen)]
+        found += self._inertias[body] if self._has_inertias else []
         if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
             given = self.needs.gives(friction) or Ask.ALL_FORCES in self.needs.asks
             found += passive_numbers(place.joint, all_terms=given, rubs=self.touch != "stops")
-        for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += end_numbers(x)
+        found += [n for _, x in (*self.node_places[body], *self.end_places[body]) for n in end_numbers(x)]
         found += [x for _, *span in self._stops(body).limits for x in span if np.isfinite(x)]
-        return found + (points_numbers(place.flexible) if self._has_points(body) and place.flexible else [])
+        return found + points_numbers(place.flexible, asked=Ask.INERTIA in self.needs.asks)
 
     @cached_property
     def _fixed_ends(self) -> list[float]:

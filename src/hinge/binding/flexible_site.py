@@ -165,8 +165,17 @@ def site_of(kind: Kind, numbers: Sequence[Any], expressed: Expressed, robot: str
     return (FlexibleSite if kind.modes else RobotSite)(kind, numbers, expressed, robot)
 
 
-def points_numbers(body: Flexible) -> list[float]:
-    """Return the numbers of a flexible body in the order in which `FlexibleSite` takes them."""
+def points_kind(body: Flexible | None, *, asked: bool = True) -> tuple[int, int, bool]:
+    """Return the number of modes, that of rows of points if they are asked for, and if the field is quadratic."""
+    if body is None:
+        return 0, 0, False
+    return body.modes, len(body.triangular) if asked else 0, body.second is not None
+
+
+def points_numbers(body: Flexible | None, *, asked: bool) -> list[float]:
+    """Return the numbers of a flexible body in the order in which `FlexibleSite` takes them, if asked for."""
+    if body is None or not asked:
+        return []
     rows, n = body.triangular, body.modes
     j, k = np.triu_indices(n)
     found: list[float] = [float(rows[0, 0])]

@@ -1,10 +1,10 @@
 """Files in and out: URDF, MJCF, Denavit–Hartenberg tables, flexible bodies."""
 
-from hinge.io.craig_bampton import craig_bampton
 from hinge.io.dh import DHRow, from_dh
 from hinge.io.flexible_files import read_flexible, write_flexible
 from hinge.io.loading import load
 from hinge.io.mjcf import from_mujoco, read_mjcf
+from hinge.io.reduction import craig_bampton
 from hinge.io.robot_json import from_json, to_json
 from hinge.io.urdf import parse_urdf, read_urdf
 from hinge.io.urdf_writer import to_urdf, write_urdf

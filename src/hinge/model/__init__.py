@@ -8,7 +8,7 @@ from hinge.model.actuator import (
     is_properly_powered,
     reaction_force,
 )
-from hinge.model.beam import beam
+from hinge.model.beams import beam
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock, warn_of
 from hinge.model.closing import (
@@ -28,7 +28,7 @@ from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
 from hinge.model.flexible import Attachment, Flexible, Line
-from hinge.model.flexible_parts import flexible_parts
+from hinge.model.flexible_tree import flexible_parts
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.grasping import hold
 from hinge.model.inertial import (

@@ -10,7 +10,7 @@ from hinge.model.checks import enforce
 from hinge.model.closures import Closure, SoftFinger
 from hinge.model.contacts import Contact
 from hinge.model.flexible import Flexible
-from hinge.model.flexible_parts import flexible_parts
+from hinge.model.flexible_tree import flexible_parts
 from hinge.model.geometry import Shape
 from hinge.model.joints import Fixed, JointType
 from hinge.model.parts import Body, Coupling, Frame, Joint

@@ -18,7 +18,7 @@ from hinge.model.checks import configuration_problems
 from hinge.model.closing import Link, every_closure
 from hinge.model.closures import Closure
 from hinge.model.contacts import Contact
-from hinge.model.flexible_parts import locked_modes, moved_body, rigid_at
+from hinge.model.flexible_tree import locked_modes, moved_body, rigid_at
 from hinge.model.joints import Fixed, Flexure, Free, JointType, Modes
 from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, make_robot

@@ -1,4 +1,4 @@
-"""An implicit-explicit Runge–Kutta method, for stiff modes of flexible bodies and stiff springs and dampers.
+"""An implicit-explicit Runge–Kutta method, for stiff modes of flexible bodies, stiff springs and dampers, and the gains of `PD`.
 
 With A the part of the motion's derivative that K and D make at the start of a step, stages are
 
@@ -26,6 +26,7 @@ from hinge.sim.adjoint import Tape
 from hinge.sim.integrators import NEXT, Integrator, combination, stage_buffers
 from hinge.sim.laws import Law
 from hinge.sim.plant import Plant, Stage
+from hinge.spatial import Array
 from hinge.sweeps import Block
 from hinge.targets import StepCall
 
@@ -56,10 +57,11 @@ WEIGHTS = (*IMPLICIT[3], GAMMA)
 
 @dataclass(frozen=True)
 class ImplicitExplicit(Integrator):
-    """Four evaluations of forward dynamics and four solves; order three, no step too long for stiff modes.
+    """Four evaluations of forward dynamics and four solves; order three, with steps longer than stiff modes allow.
 
     Modes that are faster than the step are damped, as if they were rigid; those that are to be followed need
-    steps that resolve them.
+    steps that resolve them. What large elastic forces do to others through the motion of the bodies stays
+    explicit, and bounds the step where they are far from balance.
     """
 
     name: str = "implicit"
@@ -78,7 +80,7 @@ class ImplicitExplicit(Integrator):
                 "forces "
                 "alone; track it with PD or ComputedTorque, or take another integrator"
             )
-        parts = _Stages(plant)
+        parts = _Stages(plant, law)
         found = [parts.load()]
         for index, node in enumerate(self.nodes):
             q, qd = stage_buffers(index)
@@ -98,14 +100,24 @@ class ImplicitExplicit(Integrator):
 class _Stages:
     """The implicit part of the stages of a plant: A from its K and D where a step begins."""
 
-    def __init__(self, plant: Plant) -> None:
+    def __init__(self, plant: Plant, law: Law) -> None:
         self.plant, self.n = plant, plant.robot.nv
-        self.k, self.d = plant.stiff
+        k, d = plant.stiff
+        kp, kd = law.gains(plant.robot) or (0.0, 0.0)
+        self.k, self.d = k + np.diag(kp * self._straight), d + np.diag(kd * np.ones(self.n))
         #: For each velocity its coordinate, of joints whose q is a vector: the others have no K.
         self.place = np.zeros(self.n, dtype=int)
         for j in plant.robot.independent:
             if isinstance(j.type, VectorJoint):
                 self.place[j.qd_slice] = range(j.q_slice.start, j.q_slice.stop)
+
+    @property
+    def _straight(self) -> Array:
+        """One for velocities of joints whose q is a vector, zero for others."""
+        found = np.zeros(self.n)
+        for j in self.plant.robot.independent:
+            found[j.qd_slice] = isinstance(j.type, VectorJoint)
+        return found
 
     def load(self) -> StepCall:
         """Return κ = θ D + θ² K."""
