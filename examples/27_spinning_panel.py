@@ -1,8 +1,9 @@
-"""A spacecraft with a long panel is spun up by a wheel's torque: the panel lags, stiffens, and nothing is lost.
+"""A spacecraft with a long panel is spun up by a wheel's torque: the panel lags, stiffens, and nothing is
+lost.
 
 The bus floats; the panel is a beam that bends in the plane of the spin. Centrifugal force stiffens it, which
-needs the beam's shortening (the quadratic field of its points). Printed are its frequencies at rest and at speed,
-angular momentum, which is the torque's impulse, and energy, which is its work.
+needs the beam's shortening (the quadratic field of its points). Printed are its frequencies at rest and at
+speed, angular momentum, which is the torque's impulse, and energy, which is its work.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import hinge
 from hinge import sim
 from hinge.model.joints import Free
 
-#: The bus [kg, kg m²]; length [m], mass per length [kg/m] and EI [N m²] of the panel; torque [N m] and time [s].
+#: The bus [kg, kg m²]; length [m], mass per length [kg/m] and EI [N m²] of the panel; torque [N m] and time
+#: [s].
 BUS, TURN, LENGTH, DENSITY, BENDING = 400.0, 300.0, 8.0, 2.0, 600.0
 TORQUE, PUSH, AFTER, STEP = 20.0, 60.0, 20.0, 5e-3
 #: What momentum and energy may be off by, relative.
@@ -47,7 +49,8 @@ def main() -> int:
         [hinge.forward_kinematics(robot, robot_q(robot, q, at), "panel_tip").position[1] for q in pushed.q]
     )
     print(
-        f"after {PUSH:g} s at {TORQUE:g} N m: {speed:.2f} rad/s; the tip lagged by {1000 * -bent.min():.0f} mm at most"
+        f"after {PUSH:g} s at {TORQUE:g} N m: {speed:.2f} rad/s; the tip lagged by "
+        f"{1000 * -bent.min():.0f} mm at most"
     )
     held = [joint]
     for name, craft in (("with the shortening", robot), ("without", spacecraft(stiffening=False))):

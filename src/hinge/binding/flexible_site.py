@@ -166,7 +166,9 @@ def site_of(kind: Kind, numbers: Sequence[Any], expressed: Expressed, robot: str
 
 
 def points_kind(body: Flexible | None, *, asked: bool = True) -> tuple[int, int, bool]:
-    """Return the number of modes, that of rows of points if they are asked for, and if the field is quadratic."""
+    """Return the number of modes, that of rows of points if they are asked for, and if the field is
+    quadratic.
+    """
     if body is None:
         return 0, 0, False
     return body.modes, len(body.triangular) if asked else 0, body.second is not None

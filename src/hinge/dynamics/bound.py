@@ -156,7 +156,9 @@ def _solves_closures(expressions: Iterable[Expr]) -> bool:
 
 
 def _refuse_open(robot: Robot, letters: set[Leaf], touch: Touching) -> None:
-    """Refuse letters of closures and contacts for a robot that has none, and of rigid bodies for flexible ones."""
+    """Refuse letters of closures and contacts for a robot that has none, and of rigid bodies for flexible
+    ones.
+    """
     if robot.is_flexible:
         _refuse_rigid_forms(robot, letters)
     if robot.closures or (touch and robot.contacts) or (touch == "stops" and len(joint_rows(robot))):

@@ -1,4 +1,5 @@
-"""An implicit-explicit Runge–Kutta method, for stiff modes of flexible bodies, stiff springs and dampers, and the gains of `PD`.
+"""An implicit-explicit Runge–Kutta method, for stiff modes of flexible bodies, stiff springs and dampers,
+and the gains of `PD`.
 
 With A the part of the motion's derivative that K and D make at the start of a step, stages are
 
@@ -57,7 +58,8 @@ WEIGHTS = (*IMPLICIT[3], GAMMA)
 
 @dataclass(frozen=True)
 class ImplicitExplicit(Integrator):
-    """Four evaluations of forward dynamics and four solves; order three, with steps longer than stiff modes allow.
+    """Four evaluations of forward dynamics and four solves; order three, with steps longer than stiff modes
+    allow.
 
     Modes that are faster than the step are damped, as if they were rigid; those that are to be followed need
     steps that resolve them. What large elastic forces do to others through the motion of the bodies stays

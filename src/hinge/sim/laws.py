@@ -52,7 +52,9 @@ class Law(ABC):
         return [*ops, *plant.forward(stage, tau)], stage.own("qdd")
 
     def gains(self, robot: Robot) -> tuple[Array, Array] | None:
-        """Return kp and kd (nv,) of feedback that is a spring and a damper at each coordinate, None for others."""
+        """Return kp and kd (nv,) of feedback that is a spring and a damper at each coordinate, None for
+        others.
+        """
         del robot
         return None
 
