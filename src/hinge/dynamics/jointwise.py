@@ -53,10 +53,16 @@ def vector_program(
     formula: Callable[[Mapping[str, Block]], Mapping[str, Block]],
     title: str,
     *,
+    key: Hashable,
     target: str | None = None,
 ) -> Executable:
-    """Return the program of a formula of whole vectors of these lengths."""
-    return _built(in_order(of_vectors(inputs, formula)), title, target or best_target())
+    """Return the program of a formula of whole vectors of these lengths; `key` tells formulas apart."""
+    target = target or best_target()
+    found = JOINT_PROGRAMS.get((key, target))
+    if found is None:
+        found = _built(in_order(of_vectors(inputs, formula)), title, target)
+        JOINT_PROGRAMS.put((key, target), found)
+    return found
 
 
 def code_program(code: Code, title: str, *, target: str | None = None) -> Executable:

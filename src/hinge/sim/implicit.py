@@ -15,7 +15,7 @@ the articulated-body recursion with κ in D. No matrix of the whole robot is mad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,13 +121,17 @@ class _Stages:
             found[j.qd_slice] = isinstance(j.type, VectorJoint)
         return found
 
+    @property
+    def _key(self) -> Hashable:
+        return self.k.tobytes(), self.d.tobytes(), self.place.tobytes()
+
     def load(self) -> StepCall:
         """Return κ = θ D + θ² K."""
 
         def formula(x: Mapping[str, Block]) -> Mapping[str, Block]:
             return {"kappa": self._load(x["h"][0])}
 
-        return self.plant.of_vectors("load", {"h": 1}, formula, {"h": "h"}, {"kappa": "kappa"})
+        return self.plant.of_vectors("load", {"h": 1}, formula, {"h": "h"}, {"kappa": "kappa"}, self._key)
 
     def _load(self, h: Any) -> Block:
         theta = GAMMA * h
@@ -141,7 +145,7 @@ class _Stages:
 
         inputs = {"q": self.plant.robot.nq, "v": self.n}
         given, found = {"q": stage.q, "v": stage.qd}, {"force": stage.own("stiff")}
-        force = self.plant.of_vectors("stiff force", inputs, formula, given, found)
+        force = self.plant.of_vectors("stiff force", inputs, formula, given, found, self._key)
         return [force, self.plant.solve(stage.q, stage.own("stiff"), stage.own("A u"))]
 
     def solved(self, stage: Stage) -> list[StepCall]:
@@ -167,7 +171,9 @@ class _Stages:
         found = {"q": stage.q, "qd": stage.qd, "A u": stage.own("A u")}
         return [
             right,
-            self.plant.of_vectors("stiff right side", inputs, force, given, {"force": stage.own("stiff")}),
+            self.plant.of_vectors(
+                "stiff right side", inputs, force, given, {"force": stage.own("stiff")}, self._key
+            ),
             self.plant.solve("q", stage.own("stiff"), z, load="kappa"),
             self.plant.at_joints("implicit stage", rows, shown, state, {**given, "z": z}, found),
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -294,9 +294,11 @@ class Plant:
         formula: Callable[[Mapping[str, Block]], Mapping[str, Block]],
         given: Mapping[str, str],
         found: Mapping[str, str],
+        key: Hashable,
     ) -> StepCall:
-        """Return the program of a formula of whole vectors."""
-        program = vector_program(inputs, formula, f"{name} of {self.robot.name}", target=self.target)
+        """Return the program of a formula of whole vectors; name and key tell formulas apart."""
+        title, own = f"{name} of {self.robot.name}", (name, tuple(inputs.items()), key)
+        program = vector_program(inputs, formula, title, key=own, target=self.target)
         return StepCall(program, given, found)
 
     # Closures.
