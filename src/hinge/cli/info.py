@@ -63,16 +63,7 @@ def facts(robot: Robot) -> dict[str, Any]:
         "mass": float(robot.mass),
         "gravity": robot.gravity.tolist(),
         "bodies": [{"name": b.name, "mass": b.mass, "com": b.inertia.com.tolist()} for b in robot.bodies],
-        "flexible": [
-            {
-                "name": b.name,
-                "modes": b.flexible.modes,
-                "frequencies": b.flexible.frequencies().tolist(),
-                "attachments": [f.name for f in b.flexible.frames],
-            }
-            for b in robot.bodies
-            if b.flexible is not None
-        ],
+        "flexible": _flexible_facts(robot),
         "joints": [
             {
                 "name": j.name,
@@ -121,6 +112,20 @@ def _flexible(robot: Robot) -> list[tuple[str, ...]]:
     """Return a line for each flexible body: its modes and frequencies."""
     found = [(b.name, b.flexible) for b in robot.bodies if b.flexible is not None]
     return [(name, str(f.modes), " ".join(f"{w:.4g}" for w in f.frequencies())) for name, f in found]
+
+
+def _flexible_facts(robot: Robot) -> list[dict[str, Any]]:
+    """Return the facts of each flexible body."""
+    return [
+        {
+            "name": b.name,
+            "modes": b.flexible.modes,
+            "frequencies": b.flexible.frequencies().tolist(),
+            "attachments": [f.name for f in b.flexible.frames],
+        }
+        for b in robot.bodies
+        if b.flexible is not None
+    ]
 
 
 def _closed() -> Any:
