@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from benchmarks import (
     batch,
+    campaign,
     chains,
     changes,
     closed,
@@ -30,6 +31,7 @@ from benchmarks import (
 
 QUESTIONS: dict[str, command.Question] = {
     "batch": batch.tables,
+    "campaign": campaign.tables,
     "single": single.tables,
     "chains": chains.tables,
     "changes": changes.tables,

@@ -35,8 +35,10 @@ on.run(on.q[:1], on.qd[:1], 1)
 print(json.dumps({{"first": time.process_time() - start}}))
 """
 FRICTION, RATE = 0.7, 40.0
-#: Stiffness and damping of legs at least, which carry what is above them and not their own inertia alone.
-LEG = 4000.0, 20.0
+#: Stiffness and damping of legs at least, which carry what is above them and not their own inertia alone; and
+#: the largest share of a joint's speed that a damper takes in a step, by the inertia of what hangs on it: a
+#: foot in the air that loses more than twice its speed swings up without end.
+LEG, DAMPED = (4000.0, 20.0), 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,8 @@ class Standing:
         stiffness, damping = inertia * self.rate**2, 2.0 * inertia * self.rate
         carrying = [self.robot.joint(name).qd_slice.start for name in self.legs]
         stiffness[carrying] = np.maximum(stiffness[carrying], LEG[0])
-        damping[carrying] = np.maximum(damping[carrying], LEG[1])
+        most = DAMPED * inertia[carrying] / STEP
+        damping[carrying] = np.maximum(damping[carrying], np.minimum(LEG[1], most))
         return stiffness, damping
 
     @property
@@ -85,6 +88,7 @@ class Standing:
             dt=STEP,
             control=self.control,
             integrator="stepping",
+            passive=False,  # MuJoCo's model has no more than the law
             record=record,
         )
 
@@ -160,7 +164,8 @@ def tables(options: Options) -> Iterator[Table]:
     table.notes += [
         f"{STATES} states in Hinge, {PEER_STATES} in MuJoCo, settled in {SETTLING} steps, pushed by "
         f"{PUSH:g} rad/s and m/s, and left for as many steps. MuJoCo holds the pose by springs and dampers "
-        "of joints; its contacts are soft, so only the time can be compared.",
+        "of joints; its contacts are soft, so only the time can be compared. Neither has dry friction in "
+        "joints.",
         "compiled: processor time of the first step, in a fresh process without a cache.",
         "rounds: the mean of a step from the forces before, and MuJoCo's at one state; residual: the largest "
         "of all steps and states.",

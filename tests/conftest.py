@@ -10,6 +10,7 @@ import pytest
 #: Tests of the native target, and of what a newcomer sees. The others judge what all targets have in common:
 #: they run on NumPy, where compiling costs nothing.
 NATIVE = (
+    "tests.campaign.",
     "tests.cli.test_ground",
     "tests.targets.llvm.",
     "tests.dynamics.test_contact",

@@ -268,6 +268,9 @@ from hinge.sim import (
     load_run as load_run,
     save_run as save_run,
 )
+from hinge.campaign import (
+    Campaign as Campaign,
+)
 
 # Mathematics: derive, prove, compile
 from hinge.pipeline import (
@@ -285,6 +288,7 @@ from hinge.targets import (
 from hinge import (
     algebra as algebra,
     binding as binding,
+    campaign as campaign,
     casadi as casadi,
     dynamics as dynamics,
     errors as errors,

@@ -41,6 +41,9 @@ HOMONYMS = {
     frozenset({"reference", "dynamics"}): None,
     frozenset({"algebra", "model"}): {"Body", "Joint"},
     frozenset({"algebra", "dynamics"}): {"derivative"},
+    # A run goes on, and so does a campaign; the distribution has the name that it has everywhere.
+    frozenset({"sim", "campaign"}): {"resume"},
+    frozenset({"kernels", "campaign"}): {"Uniform"},
 }
 
 

@@ -13,9 +13,9 @@ import pytest
 
 import hinge
 from hinge.cli import bench
-from hinge.cli.progress import Bar, amount, line, span
 from hinge.cli.start import every
 from hinge.errors import CommandLineError
+from hinge.sim.progress import Bar, amount, line, span
 from tests.cli.command import refused, start
 
 DAMPED = """<robot name="damped"><link name="base"/>
@@ -338,8 +338,8 @@ def test_a_bar_is_for_terminals(capsys, monkeypatch):
     with Bar(quiet=True) as bar:
         bar(1, 2)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("hinge.cli.progress.FIRST", 0.0)
-    monkeypatch.setattr("hinge.cli.progress.EVERY", 0.0)
+    monkeypatch.setattr("hinge.sim.progress.FIRST", 0.0)
+    monkeypatch.setattr("hinge.sim.progress.EVERY", 0.0)
     with Bar() as bar:
         for k in range(3):
             bar(k, 2)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from hinge.algebra import B, Q, f_ext
+from hinge.contents import ENTRIES
 from hinge.dynamics import CATALOGUE, Compiled, compile, embed_loops
 from hinge.dynamics.derivatives import derivative_parts
 from hinge.dynamics.expressions import Parts, expression
@@ -25,6 +26,14 @@ from tests.dynamics.passives import with_physics
 from tests.dynamics.zoo import CASES, tip_of
 
 WIDTH = 60
+#: Verbs of robots with contacts, which are judged in tests.dynamics.sweep_contact, by their topic and name.
+OF_CONTACTS = {
+    e.name
+    for e in ENTRIES
+    if e.room == "hinge.dynamics"
+    and e.name.islower()
+    and (e.topic == "Dynamics: contacts" or e.name.startswith("contact_"))
+}
 ITEMS = {
     0: "basic verbs",
     1: "hybrid",

@@ -240,6 +240,8 @@ REFUSED = {
     "write the expression with the mass matrix or its inverse": lambda: hinge.derivative(
         hinge.algebra.psi @ hinge.algebra.H.T @ rates, "q"
     ),
+    "take differences along hinge.integrate": lambda: hinge.derivative(hinge.algebra.Dr @ rates, "q"),
+    "; did you mean 'qd'": lambda: hinge.derivative("inverse_dynamics", "qdt"),
     "wrt: expected no 'gravity' with base=": lambda: hinge.forward_dynamics_derivatives(
         hinge.robots.panda(), *np.zeros((3, 7)), wrt=("gravity",), base=hinge.BaseMotion()
     ),
@@ -255,10 +257,8 @@ def test_refusals(message):
         REFUSED[message]()
 
 
-def test_log_determinants_have_a_gradient_as_a_verb():
-    """And on a chain it is −2 tr(P Υ ad(h)ᵀ) of each hinge axis h: Jain 1997."""
-    with pytest.raises(NotImplementedError, match=r"hinge.log_determinant_gradient"):
-        hinge.derivative("log_determinant", "q")
+def test_the_gradient_of_the_log_determinant_on_a_chain():
+    """It is −2 tr(P Υ ad(h)ᵀ) of each hinge axis h: Jain 1997."""
     robot = hinge.robots.panda()
     q = hinge.random_configuration(robot, 7)
     found = hinge.log_determinant_gradient(robot, q)

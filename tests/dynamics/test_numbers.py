@@ -220,7 +220,7 @@ def refused():
             NotImplementedError,
             lambda: hinge.inverse_dynamics_derivatives(
                 ball, hinge.neutral(ball), *np.zeros((2, 3)), wrt=["friction"], passive=True)),
-        "wrt: expected names among q, qd, tau, inertias, .* got 'masses'": (
+        "wrt: expected names among q, qd, tau, gravity, inertias, .* got 'masses'": (
             ArgumentError, lambda: hinge.jvp("forward_dynamics", panda, ["masses"])),
         "wrt: the gradient of the potential energy is supported by 'q' alone": (
             NotImplementedError, lambda: hinge.gradient("potential_energy", panda, "inertias")),

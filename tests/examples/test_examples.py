@@ -33,13 +33,14 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "19_swing_up": ((), "it stands upright."),
     "20_learning": ((), "they reach."),
     "21_reach_with_limits": ((8,), "it is there."),
-    "26_flexible_arm": ((), "the tip comes to rest."),
-    "27_spinning_panel": ((), "nothing is lost."),
+    "26_capture_campaign": ((300,), "the campaign is done."),
+    "28_flexible_arm": ((), "the tip comes to rest."),
+    "29_spinning_panel": ((), "nothing is lost."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"21_reach_with_limits": "casadi"}
+NEEDS = {"21_reach_with_limits": "casadi", "26_capture_campaign": "scipy"}
 
 
 def run(name: str):

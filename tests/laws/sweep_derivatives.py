@@ -106,6 +106,16 @@ def energies(s: Subject) -> Iterator[Found]:
         yield "gravity by q is symmetric", off(d, d.T), ADJOINT
 
 
+def determinant(s: Subject) -> Iterator[Found]:
+    """Yield the gradient of log det 𝓜 against its trace, which takes no sweeps."""
+    found = hinge.log_determinant_gradient(s.robot, s.q)
+    wanted = s.by_q(lambda x: hinge.log_determinant(s.robot, x))
+    yield "gradient of log det 𝓜", off(found, wanted), BY_DIFFERENCES
+    rates = hinge.mass_matrix_derivatives(s.robot, s.q)
+    traced = np.einsum("ij,ijk->k", hinge.mass_matrix_inverse(s.robot, s.q), rates)
+    yield "gradient of log det 𝓜 is tr 𝓜⁻¹ ∂𝓜", off(found, traced), SAME
+
+
 def matrices(s: Subject) -> Iterator[Found]:
     """Yield derivatives of the mass matrix and of the momentum, and the Coriolis matrix."""
     r, q, qd = s.robot, s.q, s.qd
@@ -141,11 +151,14 @@ def kinematics(s: Subject) -> Iterator[Found]:
         yield f"Jacobian by q, {axes}", off(hinge.jacobian_derivatives(r, q, **at), wanted), BY_DIFFERENCES
 
 
-def hybrid(s: Subject) -> Iterator[Found]:
-    """Yield derivatives of hybrid dynamics with every second joint prescribed."""
+def hybrid(s: Subject, first: int = 0, label: str = "", *, given: bool = False) -> Iterator[Found]:
+    """Yield derivatives of hybrid dynamics with every second joint prescribed, or `given` as an input."""
     r, q, qd, qdd, tau = s.robot, s.q, s.qd, s.qdd, s.tau
-    names = [j.name for j in r.independent if j.nv and not j.depends][::2]
+    names = [j.name for j in r.independent if j.nv and not j.depends][first::2]
     parts = expression("hybrid_dynamics").expressions
+    mask = np.zeros(r.nv)
+    for name in names:
+        mask[r.joint(name).qd_slice] = 1.0
 
     def wanted(part: int) -> Callable[..., Any]:
         def at(x: Any = q, v: Any = qd) -> Any:
@@ -154,16 +167,21 @@ def hybrid(s: Subject) -> Iterator[Found]:
         return at
 
     for part, (name, e) in enumerate(parts.items()):
-        found = hinge.compile({n: hinge.derivative(e, n) for n in ("q", "qd")}, r, prescribed=names)
-        d = found.evaluate(q, {n: x for n, x in {"qd": qd, "qdd": qdd, "tau": tau}.items() if found.takes(n)})
+        split = None if given else names
+        found = hinge.compile({n: hinge.derivative(e, n) for n in ("q", "qd")}, r, prescribed=split)
+        inputs = {"qd": qd, "qdd": qdd, "tau": tau, "held": mask}
+        d = found.evaluate(q, {n: x for n, x in inputs.items() if found.takes(n)})
         f = wanted(part)
-        yield f"hybrid dynamics, {name} by q", _judged(d["q"], s.by_q(f)), BY_DIFFERENCES
+        yield f"hybrid dynamics, {name} by q{label}", off(d["q"], s.by_q(f)), BY_DIFFERENCES
         by_rates = by_vector(lambda v, f=f: f(v=v), qd, STEP, at_once=True)
-        yield f"hybrid dynamics, {name} by qd", _judged(d["qd"], by_rates), BY_DIFFERENCES
+        yield f"hybrid dynamics, {name} by qd{label}", off(d["qd"], by_rates), BY_DIFFERENCES
 
 
-def _judged(found: np.ndarray, wanted: np.ndarray) -> float:
-    return off(found, wanted)
+def of_followers(s: Subject) -> Iterator[Found]:
+    """Yield derivatives of hybrid dynamics where joints follow others: these prescribed, or those beside."""
+    yield from hybrid(s, 0, ", followers")
+    yield from hybrid(s, 1, ", followers")
+    yield from hybrid(s, 0, ", followers, set given", given=True)
 
 
 def laws(s: Subject, turn: int) -> Iterator[Found]:
@@ -171,6 +189,7 @@ def laws(s: Subject, turn: int) -> Iterator[Found]:
     yield from dynamics(s, "plain")
     yield from adjoint(s)
     yield from energies(s)
+    yield from determinant(s)
     others = [
         lambda: dynamics(s, "moving base", base=BASE),
         lambda: dynamics(s, "pushed, passive", passive=True, **pushes(s.robot)),
@@ -179,6 +198,7 @@ def laws(s: Subject, turn: int) -> Iterator[Found]:
         lambda: hybrid(s),
     ]
     if s.robot.is_embedded:
+        yield from of_followers(s)
         others = [others[0], lambda: dynamics(s, "passive", passive=True), *others[2:]]
     for k in range(2):
         yield from others[(turn + 2 * k) % len(others)]()

@@ -10,8 +10,8 @@ from hinge import Rollout
 from hinge.sim.integrators import Midpoint
 from tests.tiers import daily
 
-#: Weights of differences of the eighth order, and their step.
-WEIGHTS, H = (4 / 5, -1 / 5, 4 / 105, -1 / 280), 2e-3
+#: Weights of differences of the eighth order, and their step: one that legs which are flung about allow.
+WEIGHTS, H = (4 / 5, -1 / 5, 4 / 105, -1 / 280), 5e-4
 STEPS = 3
 
 
@@ -30,7 +30,6 @@ class Case:
         self.qd = hinge.settle(robot, self.q, rng.standard_normal(robot.nv))
         self.cq, self.cqd, way, self.more = rng.standard_normal((4, robot.nv))
         self.way = hinge.settle(robot, self.q, way)
-        self.keep = hinge.mobility(robot, self.q).independent
         self.tau, self.push = rng.standard_normal((2, STEPS, robot.nv))
         self.inertias = hinge.inertial_parameters(robot)
         self.heavier = 1e-4 * rng.standard_normal(self.inertias.shape)
@@ -38,7 +37,7 @@ class Case:
     def start(self, s):
         """Return the start moved along the way."""
         moved = hinge.integrate(self.robot, self.q, s * self.way)
-        q = hinge.assemble(self.robot, moved, keep=self.keep).q
+        q = hinge.assemble(self.robot, moved, tolerance=1e-15).q
         return q, hinge.settle(self.robot, q, self.qd + s * self.more)
 
     def judge(self, roll, bound):

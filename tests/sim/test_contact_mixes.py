@@ -133,7 +133,7 @@ def test_walls_that_overlap_are_told_in_runs():
 
 
 @pytest.mark.skipif(not has_llvm(), reason="no llvmlite")
-def test_quick_code_with_limits_gives_the_bits_of_final_code(monkeypatch):
+def test_quick_code_with_limits_and_a_height_field_gives_the_bits_of_final_code(monkeypatch):
     from hinge.targets.llvm import tiers
     from hinge.targets.llvm.background import BACKGROUND
     from hinge.targets.llvm.native_program import NativeProgram
@@ -144,7 +144,9 @@ def test_quick_code_with_limits_gives_the_bits_of_final_code(monkeypatch):
     monkeypatch.delenv("HINGE_WAIT", raising=False)
     robot = robots.double_pendulum()
     joints = [replace(j, lower=-0.5, upper=0.5, friction=0.1) if j.nv else j for j in robot.joints]
-    robot = hinge.on_ground(remade(robot, joints=joints), "lower", height=-0.4, friction=0.5)
+    field = HeightField(np.random.default_rng(2).random((5, 5)) - 1.0, (2.0, 2.0))
+    touch = Contact("touch", "lower", friction=0.5, surface=field)  # heights are read from a table
+    robot = hinge.with_contacts(remade(robot, joints=joints), [touch])
     code = compiled(robot, contact_parts("contact_step", limits=True)).code
     quick, final = (NativeProgram(Traced(code, None, "limits"), wait=wait) for wait in (False, True))
     rng = np.random.default_rng(1)

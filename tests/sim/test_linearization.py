@@ -67,6 +67,46 @@ def test_batches(robot, state):
     np.testing.assert_allclose(found.B[1], one.B, atol=1e-13)
 
 
+def test_a_batch_has_the_bits_of_its_states():
+    """Plain arrays go straight into native code, lists through Python; both run the same program."""
+    robot = random_tree(3, 3, ["free", "revolute", "spherical"])
+    rng = np.random.default_rng(2)
+    q = hinge.random_configuration(robot, rng, 9)
+    qd, tau = rng.standard_normal((2, 9, robot.nv))
+    for given in ({}, {"dt": DT}, {"dt": DT, "integrator": "rk4"}):
+        many = hinge.linearize(robot, q, qd, tau, **given)
+        for one in (
+            hinge.linearize(robot, q[4], qd[4], tau[4], **given),
+            hinge.linearize(robot, q[4].tolist(), qd[4], tau[4], **given),
+        ):
+            assert np.array_equal(one.A, many.A[4]) and np.array_equal(one.B, many.B[4])
+        rough = hinge.linearize(robot, *(x.astype(np.float32) for x in (q, qd, tau)), **given)
+        assert rough.A.dtype == rough.B.dtype == np.float32
+        assert off(rough.A.astype(float), many.A) < 1e-5
+
+
+def test_steps_of_other_lengths_are_the_same_code():
+    robot = hinge.robots.double_pendulum()
+    state = np.array([0.1, 0.2]), np.array([0.3, 0.4]), np.array([0.0, 1.0])
+    d = hinge.forward_dynamics_derivatives(robot, *state)
+    for h in (DT, 2 * DT, DT):
+        found = hinge.linearize(robot, *state, h)
+        np.testing.assert_allclose(found.A[2:, :2], h * d.q, rtol=1e-14)
+        np.testing.assert_allclose(found.B[:2], h * h * d.tau, rtol=1e-14)
+
+
+def test_targets_agree(monkeypatch):
+    robot = random_tree(2, 5, ["free", "prismatic"])
+    rng = np.random.default_rng(3)
+    state = hinge.random_configuration(robot, rng), *rng.standard_normal((2, robot.nv))
+    push = {robot.bodies[-1].name: rng.standard_normal((4, 6))}
+    found = hinge.linearize(robot, *state, DT, integrator="rk4", external=push, passive=True)
+    monkeypatch.setenv("HINGE_TARGET", "numpy")
+    again = hinge.linearize(robot, *state, DT, integrator="rk4", external=push, passive=True)
+    assert found.A.shape == again.A.shape == (4, 2 * robot.nv, 2 * robot.nv)
+    assert off(found.A, again.A) < 1e-12 and off(found.B, again.B) < 1e-12
+
+
 def test_options():
     robot = hinge.robots.double_pendulum()
     tip = robot.bodies[-1].name

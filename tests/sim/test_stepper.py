@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
+from hinge.model import remade
 from hinge.sim import INTEGRATORS, PD, ComputedTorque, Signal
 
 STATES = 5
@@ -96,6 +99,28 @@ def test_contacts_and_states_put_anew():
     assert np.array_equal(s.q[some], run.q[some, -1])
     on = hinge.simulate(robot, run.q[:, -1], run.qd[:, -1], t=0.08, integrator="stepping")  # without forces
     np.testing.assert_allclose(s.q[~some], on.q[~some, -1], atol=1e-9)
+
+
+def test_limits_with_coulombs_law():
+    """Joints with dry friction and limits on contacts that slide: in pieces, alone, and put anew."""
+    robot, q = standing()
+    joints = [replace(j, friction=np.full(1, 0.05)) if j.nv == 1 else j for j in robot.joints]
+    robot, qd = remade(robot, joints=joints), np.zeros((STATES, robot.nv))
+    qd[:, 3] = 0.5
+    how = {"integrator": "stepping", "limits": True, "law": "coulomb"}
+    s = hinge.Stepper(robot, q, qd, **how)
+    for _ in range(4):
+        s.step(20)
+    run = hinge.simulate(robot, q, qd, t=0.08, **how)
+    assert run.contacts is not None and run.contacts.residual.max() < 1e-9
+    assert np.array_equal(s.q, run.q[:, -1]) and np.array_equal(s.contact_forces, run.contacts.forces[:, -1])
+    some = np.arange(STATES) == 2
+    s.put(some, q[some], qd[some])
+    s.step(80)
+    assert np.array_equal(s.q[some], run.q[some, -1])
+    one = hinge.Stepper(robot, q[2], qd[2], **how)
+    one.step(80)
+    assert np.array_equal(one.q, run.q[2, -1])
 
 
 def test_a_state_that_is_not_finite_ends_alone_until_it_is_put_anew():

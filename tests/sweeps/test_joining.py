@@ -60,3 +60,30 @@ def test_numbers_are_folded():
     verify_code(code)
     assert len(code.calls) == 1 and isinstance(code.calls[0], Call)
     assert np.array_equal(NumpyProgram(code)({"x": np.array([2.0, 5.0])})["y"], [0, 9, -10, -5])
+
+
+@pytest.mark.parametrize("target", ["numpy", "U", "H", "R"])
+def test_products_and_sums_of_matrices_with_known_entries(target):
+    rng = np.random.default_rng(1)
+    whole, size = Joined(), 11
+    given = {"a": whole.input("a", size * size), "b": whole.input("b", size * size)}
+    h = whole.input("h", 1)
+    left, right = (x.reshape(size, size).copy() for x in given.values())
+    x = {n: rng.standard_normal((3, len(s))) for n, s in (*given.items(), ("h", h))}
+    a, b = (x[n].reshape(3, size, size).copy() for n in "ab")
+    for known, k in ((0.0, 2), (1.0, 5), (-2.5, 7)):
+        left[k, 3:], a[:, k, 3:] = known, known
+        right[:4, k], b[:, :4, k] = known, known
+    for i, j in ((0, 0), (6, 3)):
+        left[i, j], a[:, i, j] = Slot(left[i, j].index, True), -a[:, i, j]
+    product = whole.multiply(left, right)
+    moved = whole.each(lambda x, y, h: x + h * y, [left, product], h)
+    kept = whole.each(lambda x, _, h: x, [left, product], h)
+    code = whole.code({"product": product, "moved": moved, "kept": kept})
+    verify_code(code)
+    program = NumpyProgram(code) if target == "numpy" else TARGETS["llvm"].build(Traced(code), shape=target)
+    shown = program(x)
+    assert np.abs(shown["product"] - a @ b).max() < 1e-13
+    assert np.abs(shown["moved"] - (a + x["h"][..., None] * (a @ b))).max() < 1e-13
+    assert np.array_equal(shown["kept"], a)
+    assert np.array_equal(kept, left)  # what is only passed on costs nothing

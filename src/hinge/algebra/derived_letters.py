@@ -10,6 +10,8 @@
     coriolis   2B of a motion: bar(M V) − ad(V)ᵀ M − M ad(V)
     block      a block-diagonal operator, computed once
     composite  C = Z + E C Eᵀ of a block-diagonal Z: the blocks of all bodies that a body carries, added up
+    moment     c with cᵀ x = tr Z ad(x) at each body
+    contracted tr Z ∂ℓ of an operator ℓ, for each direction that its blocks depend on
 
 Names come from what a letter is made of, so that they are the same in every process.
 """
@@ -161,7 +163,41 @@ def block(Z: Expr, *, context: Context = "own frames") -> Leaf:
     found = carried(Z)
     gives, takes = (Carries.UNKNOWN, Carries.UNKNOWN) if found is None else found
     return _made(Origin("block", Z, context=context), Z.range, Z.domain, (), gives, takes,
-                 f"[{_short(Z)}]", f"{_short(Z)}", order=(BLOCK, _degree(Z)))  # fmt: skip
+                 f"[{_short(Z)}]", f"{Z}, computed once", order=(BLOCK, _degree(Z)))  # fmt: skip
+
+
+def moment(Z: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return the vector c of forces with cᵀ x = tr Z ad(x) at each body, Z block-diagonal on motions."""
+    made = _as_block(Z, context)
+    return _made(Origin("moment", context=context), Z.range, One, (made,), Carries.FORCE, Carries.NUMBER,
+                 f"tr({_short(made)} ⟦·⟧)", f"the trace of {_inside(made)} times cross products")  # fmt: skip
+
+
+def contracted(letter: Leaf, slot: Any, Z: Expr, *, context: Context = "own frames") -> Leaf:
+    """Return tr Z ∂ℓ for each direction of the joint's own q, slot None, or of numbers of the model."""
+    made, source, by, asks = _as_block(Z, context), *_direction(letter, slot)
+    return _made(Origin("contracted", letter, slot, True, context), source, One, (made, *letter.needs),
+                 Carries.NUMBER, Carries.NUMBER, f"tr({_short(made)} ∂{letter}/∂{by})",
+                 f"the trace of {_inside(made)} times the derivative of {letter} by {by}", asks,
+                 hinged=letter.card.hinged)  # fmt: skip
+
+
+def _direction(letter: Leaf, slot: Any) -> tuple[Space, str, frozenset[Ask]]:
+    """Return the space of changes by the joint's own q or by numbers, its name, and what is asked for."""
+    asks = letter.card.asks
+    if slot is None:
+        return Joint, "q", asks
+    return tangent(slot), str(slot), asks | {_ASKED[slot]}
+
+
+def _inside(x: Leaf) -> Expr:
+    """Return what a block is, in full."""
+    return x.origin.of if x.origin is not None and x.origin.kind == "block" else x
+
+
+def _as_block(Z: Expr, context: Context) -> Leaf:
+    """Return a block-diagonal operator as a letter."""
+    return Z if isinstance(Z, Leaf) and Z.structure is Structure.DIAGONAL else block(Z, context=context)
 
 
 def definition_of(x: Leaf) -> Expr | None:

@@ -5,8 +5,15 @@ own frame, and Ξ = ad(ξ),
 
     δφᵀ = φᵀ Ξ − Ξ φᵀ,   δEᵀ = Eᵀ Ξ − Ξ Eᵀ,   δE₀ᵀ = −Ξ E₀ᵀ,   and the adjoints.
 
-Before a vector these turn into operators on δq: Ξ r = −ad(r) X δq, and for forces −Ξᵀ f = bar(f) X δq. All
-else that depends on q is local to a joint or a body: partial derivatives of formulas, letters of their own.
+Before a vector these turn into operators on δq: Ξ r = −ad(r) X δq, and for forces −Ξᵀ f = bar(f) X δq. As
+cross products go along with propagation, one word each is the same,
+
+    δφᵀ r = φᵀ ad(Eᵀ φᵀ r) Hᵀ δq,   δEᵀ r = ad(Eᵀ r) Hᵀ δq,
+    δφ f = φ E bar(φ f) Hᵀ δq,      δE f = E bar(f) Hᵀ δq:
+
+a joint turns what its parent has, and the force across it. Gradients and changes take these; closed forms are
+proved from the first. All else that depends on q is local to a joint or a body: partial derivatives of
+formulas, letters of their own.
 
 A derivative by q is taken along `integrate(q, ε d)` at ε = 0 with the components of q̇, q̈ and τ held, so that
 it has a column for each degree of freedom. Inverses are not differentiated: δ(X⁻¹ r) = X⁻¹ (δr − δX y) with
@@ -18,10 +25,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from hinge.algebra.configuration import Configuration, q
+from hinge.algebra.dependence import By, depends_on_numbers, varies
 from hinge.algebra.derived_letters import ad, along, bar, definition_of, partial, tangent, turned, value
+from hinge.algebra.determinants import of_mass_matrix, refusal, signed_masses
 from hinge.algebra.expression import (
     Adjoint,
     Expr,
@@ -45,59 +54,50 @@ from hinge.algebra.letters import (
     E0,
     Ac,
     B,
+    Dr,
+    Dri,
     E,
     H,
-    Ha,
-    Hp,
     M,
     Q,
     W,
-    a,
-    a_m,
     b,
     b_m,
     e_c,
-    friction,
     gamma,
-    inertias,
     phi,
     placements,
-    rotors,
-    tau_j,
 )
 from hinge.algebra.letters import held as prescribed
 from hinge.algebra.origin import Context
 from hinge.algebra.polynomials import Letter, factored, inverted, leaf_of, no_inverse, polynomial
+from hinge.algebra.reach import all_letters
 from hinge.algebra.rest import bias_cancels
 from hinge.algebra.space import Joint, One, Space
 from hinge.errors import ArgumentError
 
-#: What a derivative is taken by: the configuration, or a vector letter.
-By: TypeAlias = Configuration | Leaf
-
-
-#: Letters that depend on numbers of the model, which they do not name. Hinge maps depend on placements where
-#: joints are coupled.
-_DEPENDENT: dict[By, frozenset[Leaf]] = {
-    inertias: frozenset({M, b, b_m}),
-    placements: frozenset({H, Hp, Ha, W, a, a_m}),
-    rotors: frozenset({M}),
-    friction: frozenset({tau_j}),
-}
 #: What depends on q in flexible bodies, whose points move in their frames.
 _MOVING = frozenset({M, b, b_m})
 
 
 def derivative(
-    e: Expr, by: By, *, along: Expr | None = None, held: Collection[Leaf] = (), flexible: bool = False
+    e: Expr,
+    by: By,
+    *,
+    along: Expr | None = None,
+    held: Collection[Leaf] = (),
+    at_hinges: bool = False,
+    flexible: bool = False,
 ) -> Expr:
     """Return the derivative of a vector, or of a number, by q or by a vector letter.
 
     That of a vector is an operator: its columns are the matrix, D @ x the change along x, D.T @ c the
     gradient of cᵀ e. That of a number is a row, which is shown as a vector. With `along`, joint rates, it is
     the change of any expression along these, by q alone; an operator has no other derivative. Letters that
-    are `held` are taken for constants. For robots with flexible bodies, whose M and b depend on q, the
-    derivative must be `flexible`; it holds for rigid ones too, with terms that are zero.
+    are `held` are taken for constants. With `at_hinges` propagation has the rule of one word, which takes the
+    fewest operations where D or its adjoint is applied to a vector.
+    For robots with flexible bodies, whose M and b depend on q, the derivative must be `flexible`; it holds
+    for rigid ones too, with terms that are zero.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Those by `placements` are along motions of the inner frames of the joints, six for each body, in the
@@ -113,7 +113,7 @@ def derivative(
             f"by: derivatives by {by}, {prescribed.meaning}, are not supported: it says which coordinates "
             "are prescribed, ones and zeros"
         )
-    rules = _Rules(by, context_of(e), frozenset(held), _MOVING if flexible else frozenset())
+    rules = _Rules(by, context_of(e), frozenset(held), at_hinges, _MOVING if flexible else frozenset())
     if along is not None:
         return _along(rules, e, along)
     if e.domain is not One:
@@ -148,6 +148,7 @@ class _Rules:
     by: By
     context: Context
     held: frozenset[Leaf] = frozenset()
+    at_hinges: bool = False
     moving: frozenset[Leaf] = frozenset()
     known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
 
@@ -156,11 +157,16 @@ class _Rules:
         return Joint if isinstance(self.by, Configuration) else tangent(self.by)
 
     @cached_property
+    def hinged(self) -> Expr | None:
+        """How bodies are displaced by their own joints: Hᵀ if q varies, Wᵀ if placements do, else None."""
+        if self.by is placements:
+            return W.T
+        return H.T if isinstance(self.by, Configuration) else None
+
+    @cached_property
     def displaced(self) -> Expr | None:
         """X = φᵀ Hᵀ if q varies, φᵀ Wᵀ if placements do, else None."""
-        if self.by is placements:
-            return phi.T @ W.T
-        return phi.T @ H.T if isinstance(self.by, Configuration) else None
+        return None if self.hinged is None else phi.T @ self.hinged
 
     def of(self, e: Expr) -> Expr:
         """Return the derivative of a vector, an operator; that of a number is a row."""
@@ -180,12 +186,23 @@ class _Rules:
             case Leaf():
                 return self._vector(e)
             case LogDet():
-                raise NotImplementedError(
-                    f"{e}: a log determinant has no derivative as an expression; its gradient is tr(𝓜⁻¹ δ𝓜), "
-                    "hinge.log_determinant_gradient for the mass matrix"
-                )
+                return self._determinant(e).T
             case _:
                 return self._zero(e.range)
+
+    def _determinant(self, e: LogDet) -> Expr:
+        """Return the gradient of a log determinant."""
+        if not any(self._varies(x) for x in all_letters([e])):
+            return self._zero(One).T
+        masses = signed_masses(e.argument)
+        if masses is None or self.moving:
+            raise refusal(e)
+        by = None if isinstance(self.by, Configuration) else self.by
+        return masses * of_mass_matrix(by, self.context)
+
+    def _varies(self, x: Leaf) -> bool:
+        """Tell whether a letter itself depends on what the derivative is by."""
+        return x not in self.held and varies(x, self.by)
 
     def _product(self, first: Expr, rest: Expr) -> Expr:
         if first.range is One:  # a number uᵀ r: u D r + rᵀ D uᵀ
@@ -199,7 +216,7 @@ class _Rules:
         """Return −X⁻¹ D (X y − r) with y = X⁻¹ r held: what X y and r share is differentiated once."""
         y = value(first @ rest, context=self.context)
         left = factored(polynomial(operator @ y - rest, no_inverse))
-        inside = _Rules(self.by, self.context, self.held | {y}, self.moving).of(left)
+        inside = _Rules(self.by, self.context, self.held | {y}, self.at_hinges, self.moving).of(left)
         return -(first @ inside)
 
     def _vector(self, x: Leaf) -> Expr:
@@ -209,7 +226,18 @@ class _Rules:
             return identity(x.range)
         if x.origin is not None and x.origin.kind == "value":
             return self.of(x.needs[0])
+        if x.origin is not None and x.origin.kind in ("moment", "contracted"):
+            return self._traced(x)
         return self._formula(x, None)
+
+    def _traced(self, x: Leaf) -> Expr:
+        """Refuse the derivative of the gradient of a log determinant, where it is not zero."""
+        if any(map(self._varies, all_letters([x]))):
+            raise NotImplementedError(
+                f"{x}: second derivatives of log det 𝓜 are not supported; take differences of "
+                "hinge.log_determinant_gradient along hinge.integrate"
+            )
+        return self._zero(x.range)
 
     def _formula(self, letter: Letter, at: Expr | None) -> Expr:
         """Return Σ ∂ℓ/∂n D n and ∂ℓ/∂q, or that by numbers of the model, of a letter with a formula.
@@ -228,7 +256,7 @@ class _Rules:
         if isinstance(self.by, Configuration):
             if base.card.hinged or _moves(base, self.moving):
                 found = found + partial(letter, None, at, context=self.context)
-        elif _depends(base, self.by):
+        elif depends_on_numbers(base, self.by):
             found = found + partial(letter, self.by, at, context=self.context)
         return found
 
@@ -275,8 +303,11 @@ class _Rules:
             return self._shown(x, r)
         if base is not phi and definition_of(base) is not None:
             return self._defined(x, r)
-        if self.displaced is not None and base in (phi, E, E0):
-            return self._propagated(x, r) @ self.displaced
+        hinged = self.hinged
+        if hinged is not None and base in (phi, E, E0):
+            if self.at_hinges:
+                return self._at_hinges(x, r, hinged)
+            return self._propagated(x, r) @ phi.T @ hinged
         return self._formula(x, r)
 
     def _propagated(self, x: Letter, r: Expr) -> Expr:
@@ -286,6 +317,18 @@ class _Rules:
             return moved if x.leaf is E0 else moved - x @ self._ad(r)
         carried = x @ self._bar(r)
         return carried if x is E0 else carried - self._bar(x @ r)
+
+    def _at_hinges(self, x: Letter, r: Expr, hinged: Expr) -> Expr:
+        """Return what `_propagated` gives times X, where only joints are displaced.
+
+        From ad(Eᵀ x) Eᵀ = Eᵀ ad(x), the same for forces, and φ = 1 + φ E.
+        """
+        if isinstance(x, Adjoint):
+            parents = E.T @ x @ r if x.leaf is phi else x @ r
+            turned_there = self._ad(parents) @ hinged
+            return x @ turned_there if x.leaf is phi else turned_there
+        carried = E @ self._bar(x @ r) if x is phi else self._bar(r)
+        return x @ carried @ hinged
 
     def _ad(self, r: Expr) -> Leaf:
         return ad(self._computed(r), context=self.context)
@@ -328,10 +371,7 @@ class _Rules:
         base = leaf_of(x)
         operator = _operator_of(base)
         if operator is None:
-            raise ArgumentError(
-                f"{base}: stands for the result of a recursion, which is not differentiated; write the "
-                "expression with the mass matrix or its inverse, mass.inv(), and derive finds this form"
-            )
+            raise _recursion(base)
         return -(x @ self.varied(operator, value(x @ r, context=self.context)))
 
 
@@ -383,15 +423,6 @@ class _OperatorRules:
         return along(x, self.rates, context=self.rules.context) if hinged else zero(x.range, x.domain)
 
 
-def _depends(x: Leaf, numbers: Leaf) -> bool:
-    """Tell whether a letter depends on numbers of the model, or what it is a derivative of does."""
-    if x.origin is None:
-        return x in _DEPENDENT.get(numbers, ())
-    if x.origin.kind == "coriolis":
-        return numbers is inertias
-    return x.origin.kind in ("partial", "along") and _depends(leaf_of(x.origin.of), numbers)
-
-
 def _moves(x: Leaf, moving: frozenset[Leaf]) -> bool:
     """Tell whether a letter, or what it is a derivative of, is one that depends on q in flexible bodies."""
     if x.origin is None:
@@ -405,6 +436,16 @@ def _operator_of(x: Expr) -> Expr | None:
         return x.argument
     meaning = DEFINITIONS.get(x) if isinstance(x, Leaf) and x.structure is Structure.DENSE else None
     return meaning.argument if isinstance(meaning, Inverse) else None
+
+
+def _recursion(x: Leaf) -> ArgumentError:
+    """Return the error of a letter that stands for the result of a recursion."""
+    remedy = (
+        "write the expression with the mass matrix or its inverse, mass.inv(), and derive finds this form"
+    )
+    if x in (Dr, Dri):
+        remedy = "no other letters have the roots of 𝓜: take differences along hinge.integrate"
+    return ArgumentError(f"{x}: stands for the result of a recursion, which is not differentiated; {remedy}")
 
 
 def _total(nothing: Expr, terms: Any) -> Expr:

@@ -8,9 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 #: What a derived letter is: x× on motions, f ↦ x ×* f, a vector that is computed apart, a partial derivative,
 #: and the same along a direction; `turned` is what a turn of a node's axes does. `composite` is the sum over
-#: all that a body carries, `block` a block that is computed once, `coriolis` 2B of a motion.
+#: all that a body carries, `block` a block that is computed once, `coriolis` 2B of a motion. `moment` and
+#: `contracted` are traces of blocks times cross products, and times partial derivatives.
 Kind: TypeAlias = Literal[
-    "ad", "bar", "value", "partial", "along", "turned", "composite", "block", "coriolis"
+    "ad", "bar", "value", "partial", "along", "turned", "composite", "block", "coriolis", "moment",
+    "contracted",
 ]  # fmt: skip
 #: Where derived letters may be evaluated: in the bodies' own frames, in any frames, or in any frames with
 #: bodies on fixed joints merged. It is that of the expression that was differentiated.
@@ -25,7 +27,8 @@ class Origin:
 
     `of` is the letter that a partial derivative is of, an adjoint among them; of a composite, its blocks.
     `slot` is the number of the argument that the derivative is taken by, None for the joint's own q, or the
-    letter of a parameter of the model. With `applied`, `of` is an operator, which acts on the first need.
+    letter of a parameter of the model. With `applied`, `of` is an operator, which acts on the first need or
+    is contracted with it.
     """
 
     kind: Kind

@@ -7,6 +7,7 @@ is taken by. Along the joint's own q the numbers of `hinge` vary; a site says ho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -70,10 +71,10 @@ def varied(site: Varied, leaf: Leaf, hinge: Block, needs: Sequence[Block]) -> Bl
             raise AssertionError(f"{leaf}: a block with a definition is an equation of the sweeps")
         case "turned":
             return _turned(site.expressed, needs[0], force=origin.slot == "force")
-        case "along":
-            return _along(site, origin, hinge, needs)
-        case "partial":
-            return _partial(site, origin, hinge, needs)
+        case "along" | "partial" | "contracted":
+            return _BY_RATES[origin.kind](site, origin, hinge, needs)
+        case "moment":
+            return _moment(site, needs[0])
         case "value":
             raise AssertionError(f"{leaf}: a held value is an equation of the sweeps")
 
@@ -202,6 +203,34 @@ def _partial(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block])
     return np.stack(columns, axis=1) if columns else zeros(len(like), 0)
 
 
+def _moment(site: Varied, z: Block) -> Block:
+    """Return c with cᵀ x = tr Z ad(x): the parts of Z that are not symmetric, ω by both diagonal blocks."""
+    found = zeros(len(z))
+    for at in site.spans:
+        own = z[at, at]
+        found[at] = np.concatenate([_axial(own[:3, :3] + own[3:, 3:]), _axial(own[:3, 3:])])
+    return found
+
+
+def _axial(x: Block) -> Block:
+    """Return a with aᵀ v = tr X v×."""
+    return np.array([x[1, 2] - x[2, 1], x[2, 0] - x[0, 2], x[0, 1] - x[1, 0]], dtype=object)
+
+
+def _contracted(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -> Block:
+    """Return tr Z ∂ℓ along each degree of freedom, or along each direction of numbers of the model."""
+    z, rest, plain = needs[0], needs[1:], replace(origin, applied=False)
+    if origin.slot is None:
+        ways = [_rate(site, plain, hinge, rest, (rate, None)) for rate in site.hinge_rates(hinge)]
+    else:
+        directions = range(site.directions(origin.slot))
+        ways = [_by_numbers(site, plain, hinge, rest, n) for n in directions]
+    found = zeros(len(ways))
+    for n, change in enumerate(ways):
+        found[n] = sum((x * y for x, y in zip(z.T.flat, change.flat, strict=True)), 0.0)
+    return found
+
+
 def _by_numbers(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block], n: int) -> Block:
     """Return the rate of a letter along one direction of numbers of the model."""
     level = fresh_level()
@@ -251,3 +280,7 @@ def _along(site: Varied, origin: Origin, hinge: Block, needs: Sequence[Block]) -
 
 def _times(x: Block, y: Block) -> Block:
     return zeros(x.shape[0]) if x.shape[-1] == 0 else x @ y
+
+
+#: What is made of the rates of a letter.
+_BY_RATES = {"along": _along, "partial": _partial, "contracted": _contracted}

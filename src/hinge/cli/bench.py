@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from hinge.cli.output import table, write, write_json
-from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.dynamics import (
     forward_dynamics,
@@ -25,6 +24,7 @@ from hinge.dynamics import (
 )
 from hinge.errors import CommandLineError
 from hinge.model import Robot, random_configuration
+from hinge.sim import Bar
 from hinge.targets import set_threads, threads
 
 DESCRIPTION = """\

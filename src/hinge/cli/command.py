@@ -34,6 +34,7 @@ COMMANDS = {
     "info": "show the tree, joints, limits and masses of a robot",
     "check": "list the problems of a robot",
     "simulate": "simulate a robot, and save the run",
+    "campaign": "run many simulations into a store, and look at what it has",
     "view": "show a robot in the browser, with sliders for its joints",
     "play": "play a saved run in the browser",
     "convert": "write a robot to another file format",

@@ -65,7 +65,7 @@ WITHOUT = {
             "closed_dynamics_derivatives": "closure_velocity",
             "contact_dynamics_derivatives": "closure_velocity",
             "christoffel_symbols": "mass_times",
-            "log_determinant_gradient": "mass_times",
+            "log_determinant_gradient": "log_determinant",
         }.items()
     },
 }

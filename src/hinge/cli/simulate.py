@@ -10,13 +10,12 @@ from typing import Any
 from hinge.cli.command import DONE, FAILED, INTERRUPTED
 from hinge.cli.ground import Array, add_ground, dropped, free_base, grounded, stance
 from hinge.cli.output import PICTURES, needed, writable, write, write_json
-from hinge.cli.progress import Bar
 from hinge.cli.robot_argument import add_robot, robot_of
 from hinge.cli.start import CONTROLS, control_of, every, numbers, start_of, warn_beyond
 from hinge.cli.summary import shown, summary
 from hinge.errors import CommandLineError
 from hinge.model import Robot
-from hinge.sim import INTEGRATORS, Adaptive, Interrupted, Run, save_run, simulate
+from hinge.sim import INTEGRATORS, Adaptive, Bar, Interrupted, Run, save_run, simulate
 from hinge.view import plot_energy, plot_joints, plot_phase, plot_strip
 
 #: Kinds of pictures.

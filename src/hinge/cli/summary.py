@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from hinge.cli.output import rows
-from hinge.cli.progress import Bar, amount, span
 from hinge.dynamics import closure_error, gap
 from hinge.model import Robot
-from hinge.sim import Run
+from hinge.sim import Bar, Run, amount, span
 
 
 def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str, Any]:

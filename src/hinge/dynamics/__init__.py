@@ -21,6 +21,7 @@ from hinge.dynamics import (
     floating,
     function,
     grasps,
+    hessians,
     hybrid,
     identification,
     ik,
@@ -58,6 +59,7 @@ from hinge.dynamics.factors import *
 from hinge.dynamics.floating import *
 from hinge.dynamics.function import *
 from hinge.dynamics.grasps import *
+from hinge.dynamics.hessians import *
 from hinge.dynamics.hybrid import *
 from hinge.dynamics.identification import *
 from hinge.dynamics.ik import *
@@ -96,6 +98,7 @@ __all__ += factors.__all__
 __all__ += floating.__all__
 __all__ += function.__all__
 __all__ += grasps.__all__
+__all__ += hessians.__all__
 __all__ += hybrid.__all__
 __all__ += identification.__all__
 __all__ += ik.__all__

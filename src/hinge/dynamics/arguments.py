@@ -12,7 +12,7 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, rows_of
 from hinge.spatial import Array, ArrayLike
 
-__all__ = ["External", "external_forces", "rows_that_hold"]
+__all__ = ["External", "external_forces", "precision", "rows_that_hold"]
 
 #: Forces [n; f] by names of the frames or bodies that they act on.
 External = Mapping[str, ArrayLike] | None

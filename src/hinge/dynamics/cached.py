@@ -35,7 +35,7 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot, refuse_text
 from hinge.targets import Executable, best_target
 
-__all__ = ["compiled", "forget", "refuse_closures"]
+__all__ = ["CALLS", "compiled", "forget", "refuse_closures"]
 
 K = TypeVar("K")
 V = TypeVar("V")

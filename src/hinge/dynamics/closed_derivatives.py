@@ -11,7 +11,7 @@ letters at the world (`algebra/differentiation.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -29,6 +29,7 @@ from hinge.dynamics.derivatives import (
     NUMBERS,
     Derivatives,
     checked_names,
+    into,
     inverse_dynamics_derivatives,
     refuse_friction,
 )
@@ -70,6 +71,7 @@ def closed_dynamics_derivatives(
     gravity: ArrayLike | None = None,
     passive: bool = False,
     held: ArrayLike | None = None,
+    out: Mapping[str, Array] | Derivatives | None = None,
 ) -> Derivatives:
     """Return `closed_dynamics` and its derivatives: `d.q` … of qdd, `d.forces_q` … of the closure forces.
 
@@ -77,8 +79,8 @@ def closed_dynamics_derivatives(
     multiply with motions that these allow for what happens along them. `wrt` names what they are taken by, as
     in `forward_dynamics_derivatives`; d.q is (…, nv, nv) and d.forces_q (…, m, nv), zero in rows that the
     dynamics drops. Where the rows left depend on each other, at a singular configuration, forces are not
-    unique, and changes are those of least size that keep the accelerations. Other arguments as in
-    `closed_dynamics`.
+    unique, and changes are those of least size that keep the accelerations. `out` are arrays for the results
+    by name. Other arguments as in `closed_dynamics`.
     """
     names = checked_names(wrt, _BY)
     now = closed_dynamics(robot, q, qd, tau, external=external, gravity=gravity, passive=passive, held=held)
@@ -86,7 +88,7 @@ def closed_dynamics_derivatives(
     if held is not None:
         mask = mask * rows_that_hold(robot, held)
     loads: dict[str, Any] = {"external": external, "gravity": gravity, "passive": passive}
-    return _answered(robot, (q, qd), now.qdd, now.forces, mask, names, loads)
+    return into(out, _answered(robot, (q, qd), now.qdd, now.forces, mask, names, loads))
 
 
 def contact_dynamics_derivatives(
@@ -101,13 +103,14 @@ def contact_dynamics_derivatives(
     gravity: ArrayLike | None = None,
     passive: bool = False,
     held: ArrayLike | None = None,
+    out: Mapping[str, Array] | Derivatives | None = None,
 ) -> Derivatives:
     """Return `contact_dynamics` and its derivatives with the set of contacts that push held.
 
     `d.forces` (…, m) are those of the rows of closures and then of the normals of contacts, `d.forces_q` …
     their derivatives. A contact that pushes goes on doing so, one that opens has no force: where a force just
     vanishes there is no derivative, and this is the one of the side where the contact is open. Other
-    arguments as in `contact_dynamics`, and `wrt` as in `closed_dynamics_derivatives`.
+    arguments as in `contact_dynamics`, and `wrt` and `out` as in `closed_dynamics_derivatives`.
     """
     names = checked_names(wrt, _BY)
     loads: dict[str, Any] = {"external": external, "gravity": gravity, "passive": passive}
@@ -118,7 +121,7 @@ def contact_dynamics_derivatives(
         loops = loops * rows_that_hold(robot, held)
     loops = np.broadcast_to(loops, now.closure_forces.shape)
     mask = np.concatenate([loops, (now.forces[..., 0] > 0).astype(float)], axis=-1)
-    return _answered(robot, (q, qd), now.qdd, forces, mask, names, loads, "normals")
+    return into(out, _answered(robot, (q, qd), now.qdd, forces, mask, names, loads, "normals"))
 
 
 def _kept(robot: Robot, *, switched: bool) -> Array:

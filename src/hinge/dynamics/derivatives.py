@@ -7,7 +7,7 @@ is. Rows are results, columns directions. What a call names `q` is the derivativ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -119,9 +119,8 @@ def thing(by: Any) -> Any:
         return configuration
     found = LETTERS.get(by) or STANDARD.get(by)
     if found is None:
-        raise ArgumentError(
-            f"by: expected 'q' or the name of a vector letter, got {by!r}{did_you_mean(by, LETTERS)}"
-        )
+        hint = did_you_mean(by, ("q", *LETTERS)) or f"such as {', '.join(LETTERS)}"
+        raise ArgumentError(f"by: expected 'q' or the name of a vector letter, got {by!r}; {hint}")
     return found
 
 
@@ -267,19 +266,32 @@ def _evaluated(
     if out is None:
         found = f.evaluate(q, given, called=ARGUMENTS)
         return as_derivatives({n: found[x] for n, x in outputs.items()}, f.robot)
-    to = vars(out) if isinstance(out, Derivatives) else out
-    if not isinstance(to, Mapping) or to.keys() != outputs.keys():  # pyright: ignore[reportUnnecessaryIsInstance]
-        wanted = ", ".join(outputs)
-        got = ", ".join(map(str, to)) if isinstance(to, Mapping) else type(to).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"out: expected arrays by the names {wanted}, got {got}")
     if not outputs.keys() & SHOWN.keys():
+        to = _named(out, outputs)
         f.evaluate(q, given, called=ARGUMENTS, out={outputs[n]: x for n, x in to.items()})
         return Derivatives.of({n: to[n] for n in outputs})
-    found = vars(_evaluated(f, q, given, outputs, None))  # some are shown in another form
-    checked_results(to, {n: x.shape for n, x in found.items()}, (), next(iter(found.values())).dtype.type)
-    for n, x in found.items():
+    return into(out, _evaluated(f, q, given, outputs, None))  # some are shown in another form
+
+
+def into(out: Mapping[str, Array] | Derivatives | None, found: Derivatives) -> Derivatives:
+    """Return results, written into arrays of the caller's by their names if there are such."""
+    if out is None:
+        return found
+    results = vars(found)
+    to = _named(out, results)
+    checked_results(to, {n: x.shape for n, x in results.items()}, (), next(iter(results.values())).dtype.type)
+    for n, x in results.items():
         to[n][...] = x
-    return Derivatives.of({n: to[n] for n in outputs})
+    return Derivatives.of({n: to[n] for n in results})
+
+
+def _named(out: Mapping[str, Array] | Derivatives, names: Iterable[str]) -> Mapping[str, Array]:
+    """Return the caller's arrays by name, or raise an ArgumentError if these are other names."""
+    to, wanted = vars(out) if isinstance(out, Derivatives) else out, list(names)
+    if not isinstance(to, Mapping) or set(to) != set(wanted):  # pyright: ignore[reportUnnecessaryIsInstance]
+        got = ", ".join(map(str, to)) if isinstance(to, Mapping) else type(to).__name__  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"out: expected arrays by the names {', '.join(wanted)}, got {got}")
+    return to
 
 
 def _refuse(names: tuple[str, ...], nodes: Sequence[str], moving: bool) -> None:

@@ -7,14 +7,13 @@ reverse mode are the same expression and its adjoint.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from hinge.algebra import (
     Expr,
-    Joint,
     Leaf,
     One,
     Zero,
@@ -24,13 +23,12 @@ from hinge.algebra import (
     leaf,
     leaves,
     letters_of,
-    tangent,
     tau_j,
     value,
 )
 from hinge.algebra import derivative as algebraic
 from hinge.binding import Expressed
-from hinge.dynamics.arguments import shaped
+from hinge.dynamics.arguments import precision, shaped
 from hinge.dynamics.cached import compiled, refuse_closures
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import (
@@ -45,8 +43,9 @@ from hinge.dynamics.derivatives import (
 )
 from hinge.dynamics.expressions import OPEN_ONLY, Parts, expression
 from hinge.dynamics.function import Compiled
+from hinge.dynamics.values import checked_results
 from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot, refuse_text
+from hinge.model import Robot, as_vector, checked_robot, refuse_text
 from hinge.spatial import Array, ArrayLike
 
 __all__ = [
@@ -56,7 +55,6 @@ __all__ = [
     "jacobian_parts",
     "jvp",
     "pulled_parts",
-    "second_derivatives",
     "vjp",
 ]
 
@@ -70,7 +68,12 @@ class _Differential:
         robot: Robot,
         wrt: Iterable[str] | None,
         options: Mapping[str, Any],
+        passive: bool,
     ) -> None:
+        if passive is not False:
+            if not isinstance(what, str):
+                raise ArgumentError("passive: expected a verb by its name with it, got an expression")
+            what = expression(what, passive=passive)
         e = one_expression(what)
         verb = what.verb if isinstance(what, Parts) else what
         if isinstance(verb, str) and (verb in OPEN_ONLY or verb == "forward_dynamics"):
@@ -86,8 +89,11 @@ class _Differential:
         self.arrays = sorted(inputs, key=lambda n: (_ORDER.index(n) if n in _ORDER else len(_ORDER), n))
         refuse_text("parameters", options["parameters"])
         self.arrays += [n for n in NUMBERS if n in options["parameters"]]
-        allowed = dict.fromkeys(["q", *self.arrays, *NUMBERS])
+        loads = ["gravity"] if g in letters_of([e]) else []
+        allowed = dict.fromkeys(["q", *self.arrays, *loads, *NUMBERS])
         self.wrt = checked_names(["q", *self.arrays] if wrt is None else wrt, list(allowed))
+        # Operators of the user's own are arrays of a call, but nothing is differentiated by them.
+        self.arrays += sorted(x.name for x in letters_of([e]) if x.card.given and x.domain is not One)
         refuse_friction(self.wrt, passive=tau_j in leaves(e))
         self.compiled: Compiled = compiled(self.robot, self._parts(inputs), **options)
 
@@ -115,7 +121,7 @@ class _Differential:
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
         by = inputs[name] if name in inputs else thing(name)
-        return algebraic(self.expression, by, flexible=self.robot.is_flexible)
+        return algebraic(self.expression, by, at_hinges=True, flexible=self.robot.is_flexible)
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -125,6 +131,25 @@ class _Differential:
                 f"{type(self).__name__.lower()}: expected the arrays {wanted}, got {1 + len(arrays)}"
             )
         return dict(zip(self.arrays, arrays, strict=True))
+
+    def _evaluated(self, q: ArrayLike, given: Mapping[str, Any], gravity: Any, out: Any) -> Any:
+        """Return what a call returns, with gravity given or results in arrays of the caller's."""
+        vectors = dict(given) if gravity is None else {**given, "gravity": gravity}
+        found = self.compiled.evaluate(q, vectors)
+        results = dict(zip(self._results, found.values(), strict=True))
+        shown = self._finished(dict(results))
+        if out is None:
+            return shown
+        flat = {VALUE: shown[0], **shown[1]} if isinstance(shown[1], dict) else results
+        to = checked_results(out, {n: x.shape for n, x in flat.items()}, (), shown[0].dtype)
+        assert to is not None
+        for n, x in flat.items():
+            to[n][...] = x
+        return self._finished_in(to)
+
+    def _finished_in(self, to: dict[str, Array]) -> Any:
+        """Return what a call returns, of the caller's arrays."""
+        raise NotImplementedError
 
 
 #: The order of arrays in a call; others follow by name.
@@ -143,15 +168,27 @@ class Push(_Differential):
         assert total is not None
         return Parts({VALUE: self.shown, "change": total})
 
-    def __call__(self, q: ArrayLike, *arrays: ArrayLike, **directions: ArrayLike) -> tuple[Array, Array]:
-        """Return the value and its change; a direction that is not given is zero."""
+    def __call__(
+        self,
+        q: ArrayLike,
+        *arrays: ArrayLike,
+        gravity: ArrayLike | None = None,
+        out: Mapping[str, Array] | None = None,
+        **directions: ArrayLike,
+    ) -> tuple[Array, Array]:
+        """Return the value and its change; a direction that is not given is zero.
+
+        `gravity` (…, 3) as in the verbs; `out` are arrays by the names "value" and "change".
+        """
         unknown = [n for n in directions if n.removeprefix("d_") not in self.wrt]
         if unknown:
             raise ArgumentError(f"{unknown[0]}: expected directions d_{', d_'.join(self.wrt)}, got this one")
         given: dict[str, Any] = self.given(arrays)
         for n in (f"d_{n}" for n in self.wrt):
             along = directions.get(n)
-            given[n] = self._still(n) if along is None else along
+            given[n] = self._still(n) if along is None else _of_world(along) if n == _DOWN else along
+        if gravity is not None or out is not None:
+            return self._evaluated(q, {n: given[n] for n in self.compiled.vectors}, gravity, out)
         return self._entry(q, *(given[n] for n in self.compiled.vectors))
 
     def _still(self, direction: str) -> Array:
@@ -167,6 +204,9 @@ class Push(_Differential):
     def _finished(self, found: Any) -> tuple[Array, Array]:
         return found[VALUE], found["change"]
 
+    def _finished_in(self, to: dict[str, Array]) -> tuple[Array, Array]:
+        return self._finished(to)
+
 
 class Pull(_Differential):
     """f(q, …, c) → (value, {"q": ∂(cᵀ value)/∂q, …})."""
@@ -176,12 +216,24 @@ class Pull(_Differential):
         grads = {f"by_{n}": self._by(n, inputs).T @ c for n in self.wrt}
         return Parts({VALUE: self.shown, **grads})
 
-    def __call__(self, q: ArrayLike, *arrays_and_c: ArrayLike) -> tuple[Array, dict[str, Array]]:
-        """Return the value and the gradients of cᵀ value, c the last argument."""
+    def __call__(
+        self,
+        q: ArrayLike,
+        *arrays_and_c: ArrayLike,
+        gravity: ArrayLike | None = None,
+        out: Mapping[str, Array] | None = None,
+    ) -> tuple[Array, dict[str, Array]]:
+        """Return the value and the gradients of cᵀ value, c the last argument.
+
+        `gravity` (…, 3) as in the verbs; `out` are arrays by "value" and the names of what varies.
+        """
         if len(arrays_and_c) != len(self.arrays) + 1:
             wanted = ", ".join(["q", *self.arrays, "c"])
             raise TypeError(f"pull: expected the arrays {wanted}, got {1 + len(arrays_and_c)}")
         taken = self._taken
+        if gravity is not None or out is not None:
+            given = dict(zip((*self.arrays, "c"), arrays_and_c, strict=True))
+            return self._evaluated(q, {n: given[n] for n in self.compiled.vectors}, gravity, out)
         return self._entry(q, *(arrays_and_c if taken is None else [arrays_and_c[k] for k in taken]))
 
     @cached_property
@@ -196,7 +248,23 @@ class Pull(_Differential):
         return VALUE, *self.wrt
 
     def _finished(self, found: Any) -> tuple[Array, dict[str, Array]]:
+        if "gravity" in found:
+            found["gravity"] = -found["gravity"][..., 3:]
         return found.pop(VALUE), found
+
+    def _finished_in(self, to: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+        return to[VALUE], {n: to[n] for n in self.wrt}
+
+
+#: The direction of gravity in the letters of a program.
+_DOWN = "d_gravity"
+
+
+def _of_world(change: ArrayLike) -> Array:
+    """Return the change of g, the acceleration of the world (…, 6) that stands for gravity (…, 3)."""
+    dtype = precision(change)
+    down = as_vector(change, _DOWN, 3, "it is a change of gravity", dtype=dtype)
+    return np.concatenate([np.zeros_like(down), -down], axis=-1)
 
 
 def jvp(
@@ -207,6 +275,7 @@ def jvp(
     nodes: Sequence[str] = (),
     expressed: Expressed = "body",
     parameters: Sequence[str] = (),
+    passive: bool = False,
 ) -> Push:
     """Return the change of a verb or of a vector expression along directions, as a function: forward mode.
 
@@ -215,9 +284,12 @@ def jvp(
     vary, all arrays unless given, and may name numbers of the model: "inertias" (…, bodies, 10), "placements"
     (…, bodies, 6), motions of the joints' inner frames in their own axes, "rotors" (…, nv), and "friction"
     (…, nv, 3) of expressions with the joints' own forces. These are the robot's own, or with `parameters`
-    arrays that calls take after the others. `nodes` and `expressed` as in `compile`.
+    arrays that calls take after the others. It may name "gravity" (…, 3) too, and calls take `gravity=`.
+    `nodes` and `expressed` as in `compile`: with nodes the forces f_ext (…, nodes, 6) on them are an array of
+    the call. With `passive` the joints' own forces act, as in the verb.
     """
-    return Push(what, robot, wrt, {"nodes": nodes, "expressed": expressed, "parameters": parameters})
+    options = {"nodes": nodes, "expressed": expressed, "parameters": parameters}
+    return Push(what, robot, wrt, options, passive)
 
 
 def vjp(
@@ -228,6 +300,7 @@ def vjp(
     nodes: Sequence[str] = (),
     expressed: Expressed = "body",
     parameters: Sequence[str] = (),
+    passive: bool = False,
 ) -> Pull:
     """Return the gradients of cᵀ value of a verb or of a vector expression, as a function: reverse mode.
 
@@ -235,7 +308,8 @@ def vjp(
     name, each (…, nv), in sweeps of linear cost: it is the adjoint of the operator that `derivative` returns.
     Gradients by numbers of the model have the shapes of their directions; options as in `jvp`.
     """
-    return Pull(what, robot, wrt, {"nodes": nodes, "expressed": expressed, "parameters": parameters})
+    options = {"nodes": nodes, "expressed": expressed, "parameters": parameters}
+    return Pull(what, robot, wrt, options, passive)
 
 
 def jacobian_parts(what: str | Expr | Parts, names: Sequence[str], *, flexible: bool = False) -> Parts:
@@ -269,15 +343,23 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...], *, flex
         e = parts.expressions[name]
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
         for n in by:
-            part = algebraic(e, thing(n), flexible=flexible).T @ c
+            part = algebraic(e, thing(n), at_hinges=True, flexible=flexible).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
 
 
-def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[str] = ()) -> Compiled:
+def gradient(
+    what: str | Expr,
+    robot: Robot,
+    wrt: str = "q",
+    *,
+    nodes: Sequence[str] = (),
+    expressed: Expressed = "body",
+    parameters: Sequence[str] = (),
+) -> Compiled:
     """Return the gradient of a number, such as "kinetic_energy", as a function of arrays: (…, nv).
 
-    The gradient of the potential energy is `gravity_force`.
+    The gradient of the potential energy is `gravity_force`. Options as in `compile`.
     """
     if what == "potential_energy":
         if wrt != "q":
@@ -285,47 +367,16 @@ def gradient(what: str | Expr, robot: Robot, wrt: str = "q", *, nodes: Sequence[
                 f"wrt: the gradient of the potential energy is supported by 'q' alone, got {wrt!r}; its "
                 "gradient by q is hinge.gravity_force, whose derivative by other things hinge.vjp has"
             )
-        return compiled(robot, "gravity_force")
+        return compiled(robot, "gravity_force", nodes, expressed, parameters=parameters)
     e = one_expression(what)
     if (e.range, e.domain) != (One, One):
         raise ArgumentError(
             f"what: expected a number, such as 'kinetic_energy', got {e.range} ← {e.domain}; see hinge.vjp"
         )
-    return compiled(robot, _gradient_parts(e, wrt, checked_robot(robot).is_flexible), nodes)
+    parts = _gradient_parts(e, wrt, checked_robot(robot).is_flexible)
+    return compiled(robot, parts, nodes, expressed, parameters=parameters)
 
 
 @cache
 def _gradient_parts(e: Expr, wrt: str, flexible: bool) -> Parts:
-    return Parts({"gradient": algebraic(e, thing(wrt), flexible=flexible).T})
-
-
-def second_derivatives(
-    what: str | Expr,
-    robot: Robot,
-    q: ArrayLike,
-    *arrays: ArrayLike,
-    c: ArrayLike,
-    wrt: Sequence[str] = ("q", "qd"),
-) -> dict[tuple[str, str], Array]:
-    """Return the second derivatives of cᵀ value, blocks (…, nv, nv) by pairs of names, as `vjp` has them.
-
-    Directions are constant in the joints' velocity coordinates, so that the block ("q", "q") is symmetric for
-    joints whose q is a vector only: for balls and free joints it differs by the bracket of their group.
-    """
-    e = one_expression(what)
-    pull = vjp(what, robot, wrt)
-    f = compiled(checked_robot(robot), _hessian_parts(e, pull.wrt, robot.is_flexible))
-    given = {**pull.given(arrays), "c": c}
-    found = f.evaluate(q, {n: z for n, z in given.items() if f.takes(n)})
-    batch = next(iter(found.values())).shape[:-2] if found else ()
-    sizes = {n: f.binding.length(Joint if n == "q" else tangent(thing(n))) for n in pull.wrt}
-    shapes = {(m, n): (*batch, sizes[m], sizes[n]) for m in pull.wrt for n in pull.wrt}
-    return {(m, n): found.get(f"{m}_{n}", np.zeros(shape)) for (m, n), shape in shapes.items()}
-
-
-@cache
-def _hessian_parts(e: Expr, wrt: tuple[str, ...], flexible: bool) -> Parts:
-    by = partial(algebraic, flexible=flexible)
-    c = leaf("c", e.range, One, meaning="weights of the value")
-    found = {f"{m}_{n}": by(by(e, thing(m)).T @ c, thing(n)) for m in wrt for n in wrt}
-    return Parts({n: z for n, z in found.items() if not isinstance(z, Zero)})
+    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True, flexible=flexible).T})

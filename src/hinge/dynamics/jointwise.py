@@ -11,9 +11,9 @@ from hinge.dynamics.cached import JOINT_PROGRAMS
 from hinge.model import Robot, units
 from hinge.pipeline import build, in_order
 from hinge.sweeps import Block, Code
-from hinge.targets import Executable, Traced, best_target
+from hinge.targets import Executable, Source, Traced, best_target
 
-__all__ = ["code_program", "joint_program", "sum_program", "vector_program"]
+__all__ = ["code_program", "joint_program", "kept_program", "sum_program", "vector_program"]
 
 
 def joint_program(
@@ -68,6 +68,13 @@ def vector_program(
 def code_program(code: Code, title: str, *, target: str | None = None) -> Executable:
     """Return the program of code that is there; inputs are taken in the order of `joint_program`."""
     return _built(in_order(code), title, target or best_target())
+
+
+def kept_program(key: Hashable, source: Callable[[], Source], *, target: str | None = None) -> Executable:
+    """Return the program of a source, which is made once for a key."""
+    target = target or best_target()
+    found = JOINT_PROGRAMS.get((key, target))
+    return found or JOINT_PROGRAMS.put((key, target), build(source(), target=target))
 
 
 def _built(code: Code, title: str, target: str) -> Executable:

@@ -65,7 +65,7 @@ def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False, flexible
     )
     c = _weights("forward_dynamics")
     mu = value(mass.inv() @ c, context=context_of(fd))
-    of = partial(algebraic, inverse, flexible=flexible)
+    of = partial(algebraic, inverse, at_hinges=True, flexible=flexible)
     return Parts({f"by_{n}": mu if n == "tau" else -(of(thing(n)).T @ mu) for n in by})
 
 
@@ -102,7 +102,10 @@ def _pulled(by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr
     found: dict[str, Expr] = {}
     for n in by:
         parts = [(moved + J.T @ lam, mu), (apart, nu)]
-        grads = [algebraic(e, thing(n), held=held, flexible=flexible).T @ weight for e, weight in parts]
+        grads = [
+            algebraic(e, thing(n), held=held, at_hinges=True, flexible=flexible).T @ weight
+            for e, weight in parts
+        ]
         found[f"by_{n}"] = grads[0] + grads[1]
     return Parts(found)
 

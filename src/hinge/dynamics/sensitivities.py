@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
-from hinge.algebra import H, M, ad, along, bar, phi, qd, x
+from hinge.algebra import H, M, ad, along, bar, logdet, phi, qd, x
 from hinge.algebra import derivative as algebraic
 from hinge.algebra import q as configuration
 from hinge.binding import Expressed
+from hinge.dynamics.arguments import precision
 from hinge.dynamics.cached import compiled, one_name
 from hinge.dynamics.derivative_forms import VALUE
-from hinge.dynamics.derivatives import Derivatives, as_derivatives, derivative_parts
+from hinge.dynamics.derivatives import Derivatives, as_derivatives, checked_names, derivative_parts, into
 from hinge.dynamics.expressions import VERBS, J, Parts, mass
+from hinge.dynamics.values import written_into
 from hinge.dynamics.verbs import mass_matrix_inverse
 from hinge.dynamics.views import refuse_massless
 from hinge.model import Robot, as_configuration, checked_robot
@@ -31,19 +34,46 @@ __all__ = [
 ]
 
 
+#: Arrays of the caller's for results that have names.
+Out: TypeAlias = Mapping[str, Array] | Derivatives | None
+
+
 def velocity_derivatives(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, frame: str, *, expressed: Expressed = "body"
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    frame: str,
+    *,
+    wrt: Sequence[str] = ("q", "qd"),
+    expressed: Expressed = "body",
+    out: Out = None,
 ) -> Derivatives:
-    """Return the spatial velocity of a frame (…, 6) and its derivatives by q and qd, each (…, 6, nv)."""
-    return _of_frame("velocities", "velocity", ("q", "qd"), robot, q, {"qd": qd}, frame, expressed)
+    """Return the spatial velocity of a frame (…, 6) and its derivatives by q and qd, each (…, 6, nv).
+
+    `wrt` names those that are wanted, `out` are arrays for the results by name, or what a call returned.
+    """
+    names = checked_names(wrt, ("q", "qd"))
+    return into(out, _of_frame("velocities", "velocity", names, robot, q, {"qd": qd}, frame, expressed))
 
 
 def acceleration_derivatives(
-    robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str, *, expressed: Expressed = "body"
+    robot: Robot,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    frame: str,
+    *,
+    wrt: Sequence[str] = ("q", "qd", "qdd"),
+    expressed: Expressed = "body",
+    out: Out = None,
 ) -> Derivatives:
-    """Return the spatial acceleration of a frame (…, 6) and its derivatives by q, qd and qdd: (…, 6, nv)."""
-    vectors = {"qd": qd, "qdd": qdd}
-    return _of_frame("accelerations", "acceleration", ("q", "qd", "qdd"), robot, q, vectors, frame, expressed)
+    """Return the spatial acceleration of a frame (…, 6) and its derivatives by q, qd and qdd: (…, 6, nv).
+
+    `wrt` and `out` as in `velocity_derivatives`.
+    """
+    names, vectors = checked_names(wrt, ("q", "qd", "qdd")), {"qd": qd, "qdd": qdd}
+    found = _of_frame("accelerations", "acceleration", names, robot, q, vectors, frame, expressed)
+    return into(out, found)
 
 
 def _of_frame(
@@ -62,12 +92,14 @@ def _of_frame(
     return as_derivatives(shown, robot)
 
 
-def jacobian_derivatives(robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body") -> Array:
+def jacobian_derivatives(
+    robot: Robot, q: ArrayLike, frame: str, *, expressed: Expressed = "body", out: Array | None = None
+) -> Array:
     """Return the kinematic Hessian of a frame (…, 6, nv, nv): the derivative of column j by q along k."""
     f = compiled(checked_robot(robot), _JACOBIAN, [one_name(frame)], expressed)
     units, state = _each_direction(f.robot, q)
     found = f.evaluate(state, {"x": units})["hessian"]
-    return np.moveaxis(found, -3, -2)
+    return written_into(out, np.moveaxis(found, -3, -2))
 
 
 _JACOBIAN = Parts({"hessian": algebraic(J @ x, configuration)})
@@ -75,23 +107,26 @@ _JACOBIAN = Parts({"hessian": algebraic(J @ x, configuration)})
 
 def _each_direction(robot: Robot, q: ArrayLike) -> tuple[Array, Array]:
     """Return unit vectors (nv, nv) and configurations (…, 1, nq) beside them."""
-    state = as_configuration(robot, q)
-    return np.eye(robot.nv), state[..., None, :]
+    dtype = precision(q)
+    return np.eye(robot.nv, dtype=dtype), as_configuration(robot, q, dtype=dtype)[..., None, :]
 
 
 # The mass matrix.
 
 
-def mass_matrix_derivatives(robot: Robot, q: ArrayLike, *, along: ArrayLike | None = None) -> Array:
+def mass_matrix_derivatives(
+    robot: Robot, q: ArrayLike, *, along: ArrayLike | None = None, out: Array | None = None
+) -> Array:
     """Return the derivative of the mass matrix: (…, nv, nv) along rates (…, nv), or (…, nv, nv, nv) by q.
 
     With the rates qd it is 𝓜̇. The last index of the whole is that of q. Jain and Rodriguez' sensitivities.
     """
     f = compiled(checked_robot(robot), _SENSITIVITIES[robot.is_flexible])
     if along is not None:
-        return f.evaluate(q, {"x": along}, called={"x": "along"})["change"]
+        to = None if out is None else {"change": out}
+        return f.evaluate(q, {"x": along}, called={"x": "along"}, out=to)["change"]
     units, state = _each_direction(f.robot, q)
-    return np.moveaxis(f.evaluate(state, {"x": units})["change"], -3, -1)
+    return written_into(out, np.moveaxis(f.evaluate(state, {"x": units})["change"], -3, -1))
 
 
 #: By whether the robot is flexible.
@@ -109,18 +144,18 @@ _coriolis = (
 _CORIOLIS = Parts({"coriolis_matrix": _coriolis})
 
 
-def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
+def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | None = None) -> Array:
     """Return C (…, nv, nv) with C q̇ the `coriolis_force` and 𝓜̇ − 2 C skew.
 
     C = H φ (M φᵀ (V̂ Hᵀ + Ṡ) + B φᵀ Hᵀ) with 2B = −V̂ᵀ M − M V̂ + bar(M V); for joints whose q is a vector it is
     that of the Christoffel symbols.
     """
     _refuse_flexible(robot, "coriolis_matrix")
-    f = compiled(checked_robot(robot), _CORIOLIS)
-    return f.evaluate(q, {"qd": qd})["coriolis_matrix"]
+    f, to = compiled(checked_robot(robot), _CORIOLIS), None if out is None else {"coriolis_matrix": out}
+    return f.evaluate(q, {"qd": qd}, out=to)["coriolis_matrix"]
 
 
-def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
+def christoffel_symbols(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
     """Return Γ (…, nv, nv, nv) with Γ_ijk q̇ₖ summed over k the `coriolis_matrix`.
 
     For joints whose q is a vector they are those of the first kind, symmetric in j and k:
@@ -129,30 +164,42 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     _refuse_flexible(robot, "christoffel_symbols")
     f = compiled(checked_robot(robot), _CORIOLIS)
     units, state = _each_direction(f.robot, q)
-    return np.moveaxis(f.evaluate(state, {"qd": units})["coriolis_matrix"], -3, -1)
+    return written_into(out, np.moveaxis(f.evaluate(state, {"qd": units})["coriolis_matrix"], -3, -1))
 
 
 def _refuse_flexible(robot: Robot, what: str) -> None:
     if checked_robot(robot).is_flexible:
         raise NotImplementedError(
-            f"{what}: not supported for robots with flexible bodies, such as {robot.name!r}, whose "
-            "inertias depend "
-            "on q; use mass_matrix_derivatives, whose combinations the Christoffel symbols are"
+            f"{what}: not supported for robots with flexible bodies, such as {robot.name!r}, whose inertias "
+            "depend on q; use mass_matrix_derivatives, whose combinations the Christoffel symbols are"
         )
 
 
-def log_determinant_gradient(robot: Robot, q: ArrayLike) -> Array:
-    """Return the gradient (…, nv) of log det 𝓜 by q, tr(𝓜⁻¹ ∂𝓜/∂qₖ).
+def log_determinant_gradient(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
+    """Return the gradient (…, nv) of log det 𝓜 by q, tr(𝓜⁻¹ ∂𝓜/∂qₖ), in two sweeps.
 
     Half of it times kT is the force of the Fixman potential, which makes up for rigid bonds in the statistics
-    of molecules: Jain 1997.
+    of molecules: Jain 1997. Of an expression with logdet(𝓜), `gradient` has it, by numbers of the model too.
     """
-    rates = mass_matrix_derivatives(robot, q)
-    return np.einsum("...ij,...ijk->...k", mass_matrix_inverse(robot, q), rates)
+    if checked_robot(robot).is_flexible:
+        rates = mass_matrix_derivatives(robot, q)
+        found = np.einsum("...ij,...ijk->...k", mass_matrix_inverse(robot, q), rates)
+        return written_into(out, found)
+    to = None if out is None else {"gradient": out}
+    return compiled(robot, _DETERMINANT).evaluate(q, {}, out=to)["gradient"]
 
 
-def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Derivatives:
-    """Return the `centroidal_momentum` (…, 6) and its derivatives by q and qd, each (…, 6, nv)."""
+_DETERMINANT = Parts({"gradient": algebraic(logdet(mass), configuration).T})
+
+
+def centroidal_momentum_derivatives(
+    robot: Robot, q: ArrayLike, qd: ArrayLike, *, wrt: Sequence[str] = ("q", "qd"), out: Out = None
+) -> Derivatives:
+    """Return the `centroidal_momentum` (…, 6) and its derivatives by q and qd, each (…, 6, nv).
+
+    `wrt` and `out` as in `velocity_derivatives`.
+    """
+    names = checked_names(wrt, ("q", "qd"))
     refuse_massless(checked_robot(robot))
     found = compiled(robot, _MOMENTA[robot.is_flexible]).evaluate(q, {"qd": qd})
     inertia, total = found["inertia"], found["momentum"]
@@ -161,7 +208,9 @@ def centroidal_momentum_derivatives(robot: Robot, q: ArrayLike, qd: ArrayLike) -
     by_q, by_qd = _moved(found["by_q"], c), _moved(found["by_qd"], c)
     shift = np.swapaxes(found["by_qd"][..., 3:, :], -1, -2) / m[..., None]  # (…, nv, 3): the rates of c
     by_q[..., :3, :] -= np.swapaxes(cross(shift, total[..., None, 3:]), -1, -2)
-    return Derivatives.of({"momentum": _moved(total[..., None], c)[..., 0], "q": by_q, "qd": by_qd})
+    results = {"q": by_q, "qd": by_qd}
+    momentum = _moved(total[..., None], c)[..., 0]
+    return into(out, Derivatives.of({"momentum": momentum, **{n: results[n] for n in names}}))
 
 
 def _moved(columns: Array, c: Array) -> Array:

@@ -115,6 +115,15 @@ def checked_results(
     return found
 
 
+def written_into(out: object, found: Array) -> Array:
+    """Return a result, in the caller's array if there is one."""
+    if out is None:
+        return found
+    to = checked_out(out, found.shape, found.dtype)
+    to[...] = found
+    return to
+
+
 def is_of_nodes(x: Expr) -> bool:
     """Tell whether a value is a vector of the nodes."""
     return x.range is Node and x.domain is One

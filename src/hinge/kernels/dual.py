@@ -129,11 +129,15 @@ def value_of(x: Any) -> Any:
 
 
 def duals(values: NDArray[Any], rates: Sequence[Any] | NDArray[Any], level: int) -> NDArray[Any]:
-    """Return an array of numbers with their rates; a number whose rate is zero stays as it is."""
+    """Return an array of numbers with their rates; a number whose rate is zero stays as it is.
+
+    Those of NumPy become duals all the same: in an array of objects they have no functions such as cos.
+    """
     found = np.empty(values.shape, dtype=object)
     for at, x in np.ndenumerate(values):
         rate = np.asarray(rates, dtype=object)[at]
-        found[at] = x if isinstance(rate, float) and rate == 0.0 else Dual(x, rate, level)
+        stays = isinstance(rate, float) and rate == 0.0 and not isinstance(x, np.floating)
+        found[at] = x if stays else Dual(x, rate, level)
     return found
 
 

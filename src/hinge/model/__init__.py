@@ -78,6 +78,7 @@ from hinge.model.vectors import (
     checked_robot,
     common_batch,
     gravity_of,
+    into_arrays,
     refuse_text,
     stacked,
 )
@@ -166,6 +167,7 @@ __all__ = [
     "inertial_parameters",
     "integrate",
     "integrate_derivatives",
+    "into_arrays",
     "is_properly_powered",
     "joint_rows",
     "joints",

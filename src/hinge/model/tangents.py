@@ -8,6 +8,7 @@ integral of such views. Both are functions of ad(S v): exp(−ad) and ∫ exp(�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from hinge.model.loop_motion import LoopMotion
 from hinge.model.moving_parts import Unit, units
 from hinge.model.robot import Robot
 from hinge.model.state import difference
-from hinge.model.vectors import as_configuration, as_tangent, common_batch
+from hinge.model.vectors import as_configuration, as_tangent, common_batch, into_arrays
 from hinge.spatial import Array, ArrayLike, motion_cross_matrix
 
 #: Terms of the series of exp and of its integral, for matrices with entries below one half.
@@ -39,11 +40,14 @@ class DifferenceDerivatives(NamedTuple):
     q1: Array
 
 
-def integrate_derivatives(robot: Robot, q: ArrayLike, v: ArrayLike) -> IntegrateDerivatives:
+def integrate_derivatives(
+    robot: Robot, q: ArrayLike, v: ArrayLike, *, out: Sequence[Array] | None = None
+) -> IntegrateDerivatives:
     """Return the derivatives of `integrate` by q and by v, each (…, nv, nv), in the tangent space.
 
     Directions at q and at the result are velocity coordinates of the joints there. Joints that roll are
-    refused: what they reach has more directions than they have velocities.
+    refused: what they reach has more directions than they have velocities. `out` are two arrays for the
+    results, or what an earlier call returned.
     """
     x, rates = as_configuration(robot, q), as_tangent(robot, v, "v")
     batch = common_batch({"q": x, "v": rates})
@@ -53,18 +57,21 @@ def integrate_derivatives(robot: Robot, q: ArrayLike, v: ArrayLike) -> Integrate
         refuse_rolling(robot, u, "integrate_derivatives")
         at = np.ix_(u.qd, u.qd)
         by_q[..., *at], by_v[..., *at] = _of_joint(u, u.q_of(x), u.qd_of(rates))
-    return IntegrateDerivatives(by_q, by_v)
+    return IntegrateDerivatives(*into_arrays(out, (by_q, by_v)))
 
 
-def difference_derivatives(robot: Robot, q0: ArrayLike, q1: ArrayLike) -> DifferenceDerivatives:
+def difference_derivatives(
+    robot: Robot, q0: ArrayLike, q1: ArrayLike, *, out: Sequence[Array] | None = None
+) -> DifferenceDerivatives:
     """Return the derivatives of `difference` by q0 and by q1, each (…, nv, nv), in the tangent space.
 
-    They are those of `integrate` solved for v, which is a turn of less than half a revolution.
+    They are those of `integrate` solved for v, which is a turn of less than half a revolution. `out` as
+    there.
     """
     v = difference(robot, q0, q1)
     by_q, by_v = integrate_derivatives(robot, q0, v)
     back = np.linalg.inv(by_v)
-    return DifferenceDerivatives(-(back @ by_q), back)
+    return DifferenceDerivatives(*into_arrays(out, (-(back @ by_q), back)))
 
 
 def refuse_rolling(robot: Robot, u: Unit, what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -70,6 +71,21 @@ def checked_out(out: object, shape: tuple[int, ...], dtype: DTypeLike) -> Array:
     if found.size and any(stride == 0 and size > 1 for stride, size in sizes):
         raise ArgumentError("out: expected memory for every result, got an array with overlapping entries")
     return found
+
+
+def into_arrays(out: Sequence[Array] | None, found: Sequence[Array]) -> Sequence[Array]:
+    """Return results, in as many arrays of the caller's if there are such."""
+    if out is None:
+        return found
+    if not isinstance(out, tuple | list) or len(out) != len(found):
+        what = f"{len(out)} things" if isinstance(out, tuple | list) else type(out).__name__
+        raise ArgumentError(f"out: expected a tuple of {len(found)} arrays, got {what}")
+    to = [checked_out(x, y.shape, y.dtype) for x, y in zip(out, found, strict=True)]
+    if any(np.may_share_memory(x, y) for x, y in combinations(to, 2)):
+        raise ArgumentError("out: expected arrays of their own, got some that share memory")
+    for x, y in zip(to, found, strict=True):
+        x[...] = y
+    return to
 
 
 def gravity_of(robot: Robot, gravity: ArrayLike | None, *, dtype: DTypeLike = np.float64) -> Array:

@@ -164,7 +164,7 @@ class Equations:
             self.values[x] = zero(x.range, One)  # it is known while its own value is built
             self.values[x] = self.vector(polynomial(self.forms.get(x, x.needs[0]), no_inverse))
             return
-        wholes = [n if n.domain is One else n @ self.column_source(n.domain) for n in x.needs]
+        wholes = [n if n.domain is One or _is_block(n) else n @ self.column_source(n.domain) for n in x.needs]
         if is_met_at_world(x):
             self.meets[x] = tuple(self.named("end", self.vector(polynomial(w, no_inverse))) for w in wholes)
             return
@@ -297,7 +297,10 @@ class Equations:
 
     def close(self, more: Iterable[Leaf] = ()) -> None:
         """Add the equations of the derived block-diagonal letters that the values (and `more`) use."""
-        todo = [*more] + [x for v in self.values.values() if v is not None for x in leaves_in_order(v)]
+        read = [v for v in self.values.values() if v is not None] + [
+            n for e in self.needs.values() for n in e
+        ]
+        todo = [*more, *(x for e in read for x in leaves_in_order(e))]
         while todo:
             x = todo.pop()
             known = (self.values, self.solves, self.products, self.measures)
@@ -306,6 +309,11 @@ class Equations:
             for target, value in block_equations(x).items():
                 self.values[target] = value
                 todo += leaves_in_order(value)
+
+
+def _is_block(e: Expr) -> bool:
+    """Tell whether a formula is given an operator as its block at the body."""
+    return isinstance(e, Leaf) and e.structure is Structure.DIAGONAL
 
 
 def term_name(e: Expr) -> tuple[str, str]:
@@ -361,7 +369,8 @@ def block_equations(x: Leaf) -> dict[Leaf, Expr]:
         rest = Polynomial(x.range, x.domain, {w: c for w, c in p.terms.items() if w[:1] != (E,)})
         moved = product(E, factored(Polynomial(Body, Body, gathered)), E.T)
         return {x: linear((1, factored(rest)), (1, moved))}
-    return {x: factored(_seen_from_above(p, x)), **_from_above(p, x)}
+    p, above = _with_above(p)
+    return {x: factored(p), **above}
 
 
 def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
@@ -373,11 +382,7 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
     p = in_steps(polynomial(e, no_inverse))
     if not p.terms:
         raise ArgumentError(f"{e}: is zero; there are no blocks to compute")
-    more: dict[Leaf, Expr] = {}
-    for x in {leaf_of(y) for w in p.terms for y in w}:
-        if x.self_adjoint and x.range is Body and x in DEFINITIONS:
-            more |= _from_above(p, x)
-            p = _seen_from_above(p, x)
+    p, more = _with_above(p)
     seen = {_above(x) for x in DEFINITIONS}
     for word in p.terms:
         if sum(y in seen for y in word) > 1:
@@ -388,6 +393,16 @@ def block_value(e: Expr) -> tuple[Expr, dict[Leaf, Expr]]:
         if not all(leaf_of(x).structure is Structure.DIAGONAL for x in word):
             raise ArgumentError(f"{e}: expected block-diagonal letters, or Eᵀ X E of derived ones")
     return factored(p), more
+
+
+def _with_above(p: Polynomial) -> tuple[Polynomial, dict[Leaf, Expr]]:
+    """Return a polynomial with each Eᵀ X E as a letter of its own, and the equations of these."""
+    more: dict[Leaf, Expr] = {}
+    for x in sorted({leaf_of(y) for w in p.terms for y in w}, key=lambda x: x.name):
+        if x.self_adjoint and x.range is Body and x in DEFINITIONS:
+            more |= _from_above(p, x)
+            p = _seen_from_above(p, x)
+    return p, more
 
 
 def _above(x: Leaf) -> Leaf:

@@ -7,7 +7,7 @@ values that they meet, so that zeros and signs stay known.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any
 
@@ -16,9 +16,27 @@ import numpy as np
 from hinge.kernels import Graph, Kernel, Scalar, finish
 from hinge.sweeps.code import Call, Code, DenseCall, KnownBlock, Result, Slot
 from hinge.sweeps.code_rules import checked_code
+from hinge.sweeps.multiply import Multiplication
+from hinge.sweeps.slots import Open
 
 #: What a piece of code takes and gives, by name.
 Blocks = Mapping[str, KnownBlock]
+#: Entries of arrays that one call works on, by a kernel that all such calls share.
+TOGETHER = 8
+
+
+@dataclass
+class _Room:
+    """Slots and calls of a product, before it is known which are needed."""
+
+    slots: int
+    negated: dict[int, int] = field(default_factory=dict[int, int])
+    calls: list[Open | DenseCall] = field(default_factory=list[Any])
+
+    def new_slots(self, count: int) -> range:
+        """Return new slots."""
+        self.slots += count
+        return range(self.slots - count, self.slots)
 
 
 class Joined:
@@ -51,9 +69,48 @@ class Joined:
     def apply(self, formula: Callable[[KnownBlock], Any], values: KnownBlock) -> KnownBlock:
         """Return a formula of a vector, written for any scalar type, as an array of its own shape."""
         graph = Graph()
-        traced = [_signed(graph.input(x.index), x) if isinstance(x, Slot) else float(x) for x in values.flat]
+        traced = [_scalar(graph, x) for x in values.flat]
         shown = np.asarray(formula(_vector(traced)), dtype=object)
         return self._called(graph, shown)
+
+    def each(
+        self, formula: Callable[..., Any], blocks: Sequence[KnownBlock], shared: KnownBlock
+    ) -> KnownBlock:
+        """Return a formula of the entries of arrays of one shape, and of numbers that all entries share.
+
+        It is traced once for each way in which entries are known; many entries share a kernel.
+        """
+        found = np.empty(blocks[0].shape, dtype=object)
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        entries = list(zip(*(b.ravel().tolist() for b in blocks), strict=True))
+        for k, given in enumerate(entries):
+            alike.setdefault(tuple([_known(x) for x in given]), []).append(k)
+        numbers = shared.ravel().tolist()
+        for places in alike.values():
+            for at in (places[k : k + TOGETHER] for k in range(0, len(places), TOGETHER)):
+                graph = Graph()
+                traced = [
+                    formula(*(_scalar(graph, x) for x in entries[k]), *(_scalar(graph, x) for x in numbers))
+                    for k in at
+                ]
+                found.flat[at] = self._called(graph, _vector(traced))
+        return found
+
+    def multiply(self, left: KnownBlock, right: KnownBlock) -> KnownBlock:
+        """Return the product of two matrices, by tiles, with their zeros."""
+        room = _Room(self._slots)
+        found = Multiplication(room, self._stages).run([left, right], negative=False, mirror=False)
+        live = bytearray(room.slots)
+        for x in found.flat:
+            if isinstance(x, Slot):
+                live[x.index] = 1
+        kept: list[Call | DenseCall] = []
+        for call in reversed(room.calls):
+            closed = call if isinstance(call, DenseCall) else call.close(live, self._kernels)
+            kept += [] if closed is None else [closed]
+        self._calls += reversed(kept)
+        self._slots, self._stages = room.slots, self._stages + 1
+        return found
 
     def code(self, results: Blocks) -> Code:
         """Return the whole, with these results, and without what they do not need."""
@@ -154,8 +211,16 @@ def _each(values: KnownBlock, places: Mapping[int, int]) -> KnownBlock:
     return found
 
 
-def _signed(x: Scalar, slot: Slot) -> Scalar:
-    return -x if slot.negative else x
+def _scalar(graph: Graph, x: Any) -> Scalar | float:
+    """Return an entry as a traced scalar with its sign, or as a number."""
+    if not isinstance(x, Slot):
+        return float(x)
+    return -graph.input(x.index) if x.negative else graph.input(x.index)
+
+
+def _known(x: Any) -> Any:
+    """Return what is known of an entry: its number, or whether it is read with the other sign."""
+    return x.negative if isinstance(x, Slot) else ("is", float(x))
 
 
 def _vector(values: Sequence[Any]) -> KnownBlock:

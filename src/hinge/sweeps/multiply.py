@@ -19,7 +19,7 @@ from hinge.kernels import Instruction, Kernel, Output
 from hinge.sweeps.code import Call, KnownBlock, Slot
 from hinge.sweeps.contract import zeros
 from hinge.sweeps.signs import negate
-from hinge.sweeps.slots import Memory
+from hinge.sweeps.slots import Room
 from hinge.sweeps.wide import Constant
 from hinge.tree import WORLD
 
@@ -127,7 +127,7 @@ class Packs:
     so that it is not copied where it is the right factor of the next one.
     """
 
-    def __init__(self, memory: Memory, stage: int) -> None:
+    def __init__(self, memory: Room, stage: int) -> None:
         self.memory, self.stage = memory, stage
         self._numbers: dict[float, int] = {}
         self._copied: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -162,20 +162,29 @@ class Packs:
         return found
 
     def copy(self, entries: NDArray[np.int64]) -> tuple[int, ...]:
-        """Return the slots of entries, row by row, copied side by side."""
+        """Return the slots of entries, row by row, copied side by side.
+
+        What begins like something that was copied before is not copied again.
+        """
         slots = tuple(self._number(0.0, stored=True) if e == NOTHING else e for e in entries.ravel().tolist())
         if slots not in self._copied:
             new = self.memory.new_slots(len(slots))
             for k in range(0, len(slots), CHUNK):
                 self.memory.calls.append(Copy(slots[k : k + CHUNK], new[k], self.stage))
-            self._copied[slots] = tuple(new)
+            for end in range(entries.shape[1], len(slots) + 1, entries.shape[1]):
+                self._copied.setdefault(slots[:end], tuple(new[:end]))
         return self._copied[slots]
+
+    def copy_longest_first(self, packs: Iterable[NDArray[np.int64]]) -> None:
+        """Copy packs of entries in an order in which most begin like others: `copy` finds them."""
+        for entries in sorted(packs, key=len, reverse=True):
+            self.copy(entries)
 
 
 class Multiplication:
     """Products of matrices of slots and numbers, each with its zeros, from the right."""
 
-    def __init__(self, memory: Memory, stage: int) -> None:
+    def __init__(self, memory: Room, stage: int) -> None:
         self.memory, self.stage, self.packs = memory, stage, Packs(memory, stage)
 
     def run(self, factors: Sequence[KnownBlock], *, negative: bool, mirror: bool) -> KnownBlock:
@@ -201,17 +210,22 @@ class Multiplication:
         # Of a factor of the next product, zeros within tiles are computed, so that tiles are alike.
         nonzero = filled[0].astype(int) @ filled[1].astype(int) >= (1 if last else 0)
         made: Lying = {}
-        tiles: list[Tile] = []  # after all copies, so that what they store lies side by side
+        wanted: list[tuple[Group, Group, Sequence[int], Sequence[int] | None]] = []
         for j, i in product(groups, rows):
             shared = filled[0][list(i)].any(0) & filled[1][:, list(j)].any(1)
-            if (mirror and i[-1] < j[0]) or not shared.any():
-                continue
+            if shared.any() and not (mirror and i[-1] < j[0]):
+                wanted.append((i, j, *_window(np.flatnonzero(shared).tolist(), j, columns[j])))
+        packs = [a[np.ix_(i, inner)].T for i, _, inner, _ in wanted]
+        packs += [b[np.ix_(inner, j)] for _, j, inner, across in wanted if across is None]
+        self.packs.copy_longest_first(packs)
+        tiles: list[Tile] = []  # after all copies, so that what they store lies side by side
+        for i, j, inner, there in wanted:
             slots = self.memory.new_slots(len(i) * len(j))
-            inner, across = self._window(np.flatnonzero(shared).tolist(), b, j, columns[j])
             down = self.packs.copy(a[np.ix_(i, inner)].T)
+            across = self.packs.copy(b[np.ix_(inner, j)]) if there is None else tuple(there)
             tiles.append(Tile(down, across, len(i), len(j), slots[0], self.stage, negative))
-            there, known = made.get(j, ((), ()))
-            made[j] = (*there, *i), (*known, *slots)
+            before, known = made.get(j, ((), ()))
+            made[j] = (*before, *i), (*known, *slots)
             for (r, c), slot in zip(product(i, j), slots, strict=True):
                 if nonzero[r, c]:
                     found[r, c] = Slot(slot)
@@ -220,15 +234,16 @@ class Multiplication:
         self.memory.calls += tiles
         return found, made
 
-    def _window(
-        self, inner: Sequence[int], b: NDArray[np.int64], j: Group, there: tuple[Inner, tuple[int, ...]]
-    ) -> tuple[Sequence[int], tuple[int, ...]]:
-        """Return the rows from the first to the last that is wanted as they lie, or copies of these alone."""
-        rows, slots = there
-        start, end = rows.index(inner[0]), rows.index(inner[-1]) + 1
-        if end - start > MOST_WIDE * len(inner) + 1:
-            return inner, self.packs.copy(b[np.ix_(inner, j)])
-        return rows[start:end], slots[start * len(j) : end * len(j)]
+
+def _window(
+    inner: Sequence[int], j: Group, there: tuple[Inner, tuple[int, ...]]
+) -> tuple[Sequence[int], Sequence[int] | None]:
+    """Return the rows from the first to the last that is wanted as they lie, or these alone to be copied."""
+    rows, slots = there
+    start, end = rows.index(inner[0]), rows.index(inner[-1]) + 1
+    if end - start > MOST_WIDE * len(inner) + 1:
+        return inner, None
+    return rows[start:end], slots[start * len(j) : end * len(j)]
 
 
 def grouped(filled: NDArray[np.bool_], most: int) -> list[Group]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from hinge.kernels import Kernel, Output
 from hinge.sweeps.code import Call, Column
-from hinge.sweeps.slots import FIRST, Layout, Memory, Stored
+from hinge.sweeps.slots import FIRST, Layout, Room, Stored
 
 
 def unsigned(key: Sequence[Any]) -> tuple[Any, ...]:
@@ -59,7 +59,7 @@ class Negation(NamedTuple):
 
 
 def negate(
-    memory: Memory, slots: Sequence[int], wanted: set[int], stage: int, body: int, column: Column | None
+    memory: Room, slots: Sequence[int], wanted: set[int], stage: int, body: int, column: Column | None
 ) -> list[int]:
     """Return the slots, with those of the opposite sign replaced by negated slots."""
     new = [s for s in slots if s in wanted and s not in memory.negated]

@@ -154,6 +154,17 @@ class Open(Protocol):
         ...
 
 
+class Room(Protocol):
+    """Slots and calls under construction; `negated` maps slots to slots with the opposite sign."""
+
+    negated: dict[int, int]
+    calls: list[Open | DenseCall]
+
+    def new_slots(self, count: int) -> range:
+        """Return new slots."""
+        ...
+
+
 @dataclass
 class Memory:
     """Values by variable, column and body, and the data that all bodies of a kind share.

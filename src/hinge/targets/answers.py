@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hinge.sweeps import ForceLaw, KnownBlock
 from hinge.targets.arithmetic import NumpyArithmetic, Rows
 from hinge.targets.arranged import Arranged, Share, arranged
+from hinge.targets.cone_problem import Given
 from hinge.targets.force_laws import answer
 
 Array: TypeAlias = NDArray[Any]
@@ -32,7 +33,7 @@ def answered(law: ForceLaw, matrix: Array, right: Array, known: KnownBlock | Non
     filled[:, at] = columns[:, rows]
     b, start, bounds = (Rows(np.ascontiguousarray(filled[..., k].T)) for k in range(3))
     with np.errstate(all="ignore"):
-        found = answer(NumpyArithmetic(states), law, order, factors, (b, start, bounds))
+        found = answer(NumpyArithmetic(states), Given(law, order, factors, b, start, bounds))
     result = np.empty((states, n, 3))
     for k, row in zip(at, rows, strict=True):
         result[:, row] = np.stack([found.forces[k], found.residual[k], found.rounds[0]], axis=-1)

@@ -9,6 +9,7 @@ the cube of rows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
@@ -20,7 +21,21 @@ Triple = Sequence[Value]
 #: Shares of the largest diagonal entry below which a row counts as zero.
 NOTHING = {"float64": 1e-14, "float32": 1e-7}
 #: A state is solved when |f| is below the first; the interior-point method stops at the second.
-SOLVED = {"float64": (1e-10, 1e-10), "float32": (1e-5, 1e-4)}
+SOLVED = {"float64": (1e-9, 1e-10), "float32": (1e-5, 1e-4)}
+
+
+class Given(NamedTuple):
+    """A law, where its numbers stand, and these: the shares of W, b, a start, and bounds.
+
+    Bounds are c of boxes, and μ of cones in the first of their rows. The arrays are overwritten.
+    """
+
+    law: ForceLaw
+    order: Arranged
+    factors: Sequence[Numbers]
+    right: Numbers
+    start: Numbers
+    bounds: Numbers
 
 
 class Factor:
@@ -42,18 +57,11 @@ class ConeProblem:
     `near` lists the triples that take part in some state, and `on` is 1 for those of a state, else 0.
     """
 
-    def __init__(
-        self,
-        m: Arithmetic,
-        law: ForceLaw,
-        order: Arranged,
-        factors: Sequence[Numbers],
-        given: tuple[Numbers, Numbers, Numbers],
-    ) -> None:
-        self.m, self.law, self.count = m, law, order.triples
-        self.b, start, self.bound = given
-        self.factors = [Factor(s, x) for s, x in zip(order.shares, factors, strict=True)]
-        self.cones = self.count - law.cone
+    def __init__(self, m: Arithmetic, given: Given) -> None:
+        self.m, self.law, self.count = m, given.law, given.order.triples
+        self.b, self.bound = given.right, given.bounds
+        self.factors = [Factor(s, x) for s, x in zip(given.order.shares, given.factors, strict=True)]
+        self.cones = self.count - self.law.cone
         n = 3 * self.count
         self.a, self.s = (Matrix(m.array(n * n), self.count) for _ in range(2))
         self.scale, self.x, self.u = (m.array(n) for _ in range(3))
@@ -64,7 +72,7 @@ class ConeProblem:
         self.still[0] = 1.0
         self.all = self.near = m.chosen(self.count, lambda _: self.still[0] > 0.0)
         self._scale_rows()
-        self._scale_right(start)
+        self._scale_right(given.start)
         self._leave_out()
 
     # Triples.

@@ -27,10 +27,8 @@ from functools import partial
 from math import inf
 from typing import NamedTuple, TypeAlias
 
-from hinge.sweeps import ForceLaw
 from hinge.targets.arithmetic import Arithmetic, Index, Listed, Numbers, Value, larger
-from hinge.targets.arranged import Arranged
-from hinge.targets.cone_problem import ConeProblem
+from hinge.targets.cone_problem import ConeProblem, Given
 from hinge.targets.cone_sets import projection
 from hinge.targets.interior import Interior
 from hinge.targets.triples import factor, matrix_product, product, solved, spread, symmetric, times
@@ -38,7 +36,7 @@ from hinge.targets.triples import factor, matrix_product, product, solved, sprea
 #: Kinds of triples, and where they begin and end.
 Kinds: TypeAlias = Sequence[tuple[str, int, int]]
 #: The step of the projection, and what makes a singular Jacobian regular.
-RHO, LONGER, TURNS, REGULAR = 3.0, 10.0, 4, {"float64": 1e-7, "float32": 1e-4}
+RHO, LONGER, TURNS, REGULAR = 6.0, 10.0, 4, {"float64": 1e-6, "float32": 1e-4}
 #: How much closer the interior-point method goes where Newton's does not end from where it stopped.
 CLOSER = 1e-2
 #: Rounds of Newton's method, and of each search for a step length in it: by how much it gets shorter, and how
@@ -46,7 +44,7 @@ CLOSER = 1e-2
 NEWTON_ROUNDS, SEARCH_ROUNDS, SHORTER, SHORTEST_STEP = 6, 3, 0.4, 0.3
 #: |f| above which the first round begins with sweeps over the triples; above which later ones do, and below
 #: which a round's factors serve a second step.
-FAR_AWAY, ROUGH = 1e-2, 1e-4
+FAR_AWAY, ROUGH = 1e-3, 1e-4
 #: So many sweeps, with this step.
 SWEEPS, GENTLE = 2, 0.5
 #: How often contacts come back before all of them do.
@@ -67,18 +65,12 @@ class Answer(NamedTuple):
 class Problem(Interior):
     """A problem, and Newton's method for it."""
 
-    def __init__(
-        self,
-        m: Arithmetic,
-        law: ForceLaw,
-        order: Arranged,
-        factors: Sequence[Numbers],
-        given: tuple[Numbers, Numbers, Numbers],
-    ) -> None:
-        super().__init__(m, law, order, factors, given)
+    def __init__(self, m: Arithmetic, given: Given) -> None:
+        super().__init__(m, given)
         self.f, self.roots = m.array(3 * self.count), m.array(6 * self.count)
         self.rho, self.moves, self.took, self.again = (m.array(1) for _ in range(4))
         self.turn, self.grown, self.largest = m.array(1), m.array(1), m.array(1)
+        self.bent = m.array(self.count)
 
     # All of it.
 
@@ -122,7 +114,9 @@ class Problem(Interior):
     def _go_on(self) -> None:
         """Say which states are not done, and what they try next: more contacts, or interior points."""
         m = self.m
-        unsolved = m.where(self.worst[0] > self.solved_at, self.still[0], 0.0)
+        # no method helps where something is not a number: |f| then was never below infinity
+        solvable = (self.worst[0] > self.solved_at) & (self.worst[0] < inf)
+        unsolved = m.where(solvable, self.still[0], 0.0)
         self.turn[0], self.grown[0] = self.turn[0] + unsolved, self.grown[0] + self.away[0]
         self.failed[0] = m.where(self.turn[0] < float(TURNS), unsolved, 0.0)
         everyone = larger(m, self.failed[0], m.where(self.grown[0] >= float(COMEBACKS), self.away[0], 0.0))
@@ -220,8 +214,12 @@ class Problem(Interior):
         self._project_and_keep()
 
     def _factor(self) -> Listed:
-        """Factor the Jacobian at x; triples that Π sends to zero in all states take no part."""
-        m, s, rho = self.m, self.s, self.rho[0]
+        """Factor the Jacobian at x; triples that Π sends to zero in all states take no part.
+
+        Blocks of triples with Q = 1 in all states are those of Ω. The product would give the same, so that
+        the bits of a state are equal alone and in a batch.
+        """
+        m, s, rho, either = self.m, self.s, self.rho[0], self.m.array(1)
         for t in self.taking_part():
             for k in range(6):
                 self.roots[t * 6 + k] = self.q[t * 6 + k]
@@ -229,13 +227,17 @@ class Problem(Interior):
             self.count,
             lambda t: (self.on[t] * (self.q[t * 6] + self.q[t * 6 + 3] + self.q[t * 6 + 5])) > 0.0,
         )
+        self._mark_bent()
         for k in m.loop(0, busy.count):
             t = busy[k]
             q = self._root(t)
             for p in m.loop(k, busy.count):
                 v = busy[p]
-                block = matrix_product(m, matrix_product(m, q, self.a.block(t, v)), self._root(v))
-                s.set_block(k, p, [[x * rho for x in row] for row in block])
+                s.set_block(k, p, [[x * rho for x in row] for row in self.a.block(t, v)])
+                either[0] = larger(m, self.bent[t], self.bent[v])
+                for _ in m.rounds(1, either):
+                    block = matrix_product(m, matrix_product(m, q, self.a.block(t, v)), self._root(v))
+                    s.set_block(k, p, [[x * rho for x in row] for row in block])
             square = matrix_product(m, q, q)
             for i in range(3):
                 for j in range(i, 3):
@@ -243,6 +245,14 @@ class Problem(Interior):
                     s[k, k, i, j] = s[k, k, i, j] + less
         factor(m, s, self.pivots, busy)
         return busy
+
+    def _mark_bent(self) -> None:
+        """Set `bent` to 0 where Q of a triple is the identity, as where a contact sticks, else to 1."""
+        m = self.m
+        for t in self.taking_part():
+            # Q is symmetric, between 0 and 1
+            trace = self.roots[t * 6] + self.roots[t * 6 + 3] + self.roots[t * 6 + 5]
+            self.bent[t] = m.where(trace >= 3.0, 0.0, 1.0)
 
     def _direction(self, busy: Listed) -> None:
         """Set the step d and h = Ω d, by the factors that are there."""

@@ -306,7 +306,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
     for x in sorted(known.values(), key=lambda x: len(letters_of(x.needs))):
         if x.needs and x not in values and x.range in sizes and not _held(x):
             try:
-                needs = [(system.bounds(e.range), np.asarray(system.evaluate(e))) for e in x.needs]
+                needs = [(e, np.asarray(system.evaluate(e))) for e in x.needs]
                 if is_met_at_world(x):
                     world = binding.world(binding.constants(WORLD))
                     met = world.formula(x, [need for _, need in needs])
@@ -314,7 +314,7 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
                     continue
                 blocks = {
                     (i, 0 if x.is_vector else i): sites[i].formula(
-                        x, hinges[i], [need[at[i] : at[i + 1]] for at, need in needs]
+                        x, hinges[i], [_at_body(system, e, need, i) for e, need in needs]
                     )
                     for i in bodies
                     if sizes[x.range][i]
@@ -323,6 +323,13 @@ def system_of(binding: Binding, inputs: Mapping[str, ArrayLike], own: Iterable[L
                 continue
             values[x] = _assembled(system, x, blocks)
     return System(parents, sizes, values)
+
+
+def _at_body(system: System, e: Expr, whole: Array, body: int) -> Array:
+    """Return the rows of a body; of a block-diagonal letter, its block."""
+    block = isinstance(e, Leaf) and e.structure is Structure.DIAGONAL
+    own = [slice(*system.bounds(s)[body : body + 2]) for s in ((e.range, e.domain) if block else (e.range,))]
+    return whole[tuple(own)]
 
 
 def _held(x: Leaf) -> bool:

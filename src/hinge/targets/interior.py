@@ -4,12 +4,10 @@ Mehrotra's corrector: some ten rounds from anywhere, also where Ω is singular.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from hinge.sweeps import ForceLaw
-from hinge.targets.arithmetic import Arithmetic, Index, Numbers, Value, larger, smaller
-from hinge.targets.arranged import Arranged
-from hinge.targets.cone_problem import ConeProblem, Triple
+from hinge.targets.arithmetic import Arithmetic, Index, Value, larger, smaller
+from hinge.targets.cone_problem import ConeProblem, Given, Triple
 from hinge.targets.cone_sets import (
     FAR,
     correction,
@@ -29,15 +27,8 @@ INTERIOR_ROUNDS, SHORT, SHORTEST = 30, 0.99, 1e-7
 class Interior(ConeProblem):
     """A problem with what interior points need: slacks, and where the last search stopped."""
 
-    def __init__(
-        self,
-        m: Arithmetic,
-        law: ForceLaw,
-        order: Arranged,
-        factors: Sequence[Numbers],
-        given: tuple[Numbers, Numbers, Numbers],
-    ) -> None:
-        super().__init__(m, law, order, factors, given)
+    def __init__(self, m: Arithmetic, given: Given) -> None:
+        super().__init__(m, given)
         n = 3 * self.count
         self.slack, self.other, self.inner = m.array(n), m.array(n), m.array(n)
         self.y, self.d, self.h, self.k = (m.array(n) for _ in range(4))

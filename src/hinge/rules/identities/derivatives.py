@@ -81,6 +81,8 @@ _KINEMATICS = (
     _form(_SINGH, "velocities turned", _k.V_hat @ phi.T @ H.T - phi.T @ _k.u_hat @ phi.T @ H.T,
           phi.T @ _k.V_parent @ H.T),
     _form(_CARPENTIER, "velocities by q", derivative(_k.V, q), phi.T @ _k.Psi),
+    _form(_CARPENTIER, "accelerations by q, at hinges",
+          derivative(_k.A, q), derivative(_k.A, q, at_hinges=True)),
     _form(_CARPENTIER, "accelerations by q", derivative(_k.A, q),
           phi.T @ _k.Psi_2 - _k.V_hat @ phi.T @ _k.Psi),
     _form(_CARPENTIER, "accelerations by rates", derivative(_k.A, qd),
@@ -108,6 +110,7 @@ _INVERSE_DYNAMICS = (
           H @ phi @ (_c.twice_B @ phi.T @ Psi + M @ phi.T @ Psi_2) + _turned, constant=True),
     _form(_SINGH, "inverse dynamics by rates", by_qd,
           H @ phi @ (_c.twice_B @ phi.T @ H.T + M @ phi.T @ (Psi + _c.V_hat @ H.T)), constant=True),
+    _form(_SINGH, "inverse dynamics by q, at hinges", by_q, derivative(_c.tau, q, at_hinges=True)),
     _form(_SINGH, "inverse dynamics by q, any hinge map", by_q, _c.by_q),
     _form(_SINGH, "inverse dynamics by rates, any hinge map", by_qd, _c.by_qd),
 )  # fmt: skip

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall, ForceLaw, Slot
 from hinge.targets.arranged import arranged
+from hinge.targets.cone_problem import Given
 from hinge.targets.force_laws import answer
 from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
@@ -31,6 +32,8 @@ from hinge.targets.llvm.text import Writer
 COPIED_ONE_BY_ONE = 500
 #: Numbers of one state that are worked on at once, in lanes of their own.
 TOGETHER = 8
+#: Values of which at most one in so many is read with the other sign have these stored once more.
+FEW = 8
 DTYPES = {"float64": np.float64, "float32": np.float32}
 
 
@@ -180,11 +183,24 @@ class InMemory:
                 w.store(x, row)
 
     def _tables(self, values: Sequence[Slot | float]) -> tuple[str, str | None]:
-        """Return the addresses of the places of values and of their signs, None if they have none."""
-        of = self.places.of
-        where = self.integers([of[x.index] if isinstance(x, Slot) else self._constant(x) for x in values])
-        signs = [-1.0 if type(x) is Slot and x.negative else 1.0 for x in values]
-        return where, self.numbers(signs) if -1.0 in signs else None
+        """Return the addresses of the places of values and of their signs, None if they need none.
+
+        Where few are read with the other sign, these are stored once more, so that all are read as they are.
+        """
+        of, turned = self.places.of, dict[int, int]()
+        other = dict.fromkeys(x.index for x in values if isinstance(x, Slot) and x.negative)
+        if FEW * len(other) <= len(values):
+            for s in other:
+                turned[s] = self.places.more(1)
+                self.w.store(self.w.negative(self.slot(s)), "%scratch", turned[s])
+
+        def place(x: Slot | float) -> int:
+            if not isinstance(x, Slot):
+                return self._constant(x)
+            return turned[x.index] if x.negative and turned else of[x.index]
+
+        signs = [-1.0 if isinstance(x, Slot) and x.negative and not turned else 1.0 for x in values]
+        return self.integers(list(map(place, values))), self.numbers(signs) if -1.0 in signs else None
 
     def _reader(self, values: Sequence[Slot | float]) -> Callable[[str], str]:
         """Return a function that writes the load of the n-th of some values, n known at run time."""
@@ -237,7 +253,7 @@ class InMemory:
         columns = m.array(n), m.array(n), m.array(n)
         for values, array in zip(right, columns, strict=True):
             self._copied(values, array)
-        found = answer(m, law, order, factors, columns)
+        found = answer(m, Given(law, order, factors, *columns))
         back = self.integers([order.places.index(i) for i in range(law.rows)])
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
         with w.loop(0, law.rows) as i:
