@@ -28,6 +28,10 @@ _FRAMES = ("names", "turns", "places", "frame_shapes")
 _OPTIONAL = ("second", "frame_seconds", "line_positions", "line_shapes", "line_second")
 
 
+class _ContentError(Exception):
+    """Says what a file has that no body has."""
+
+
 def write_flexible(flexible: Flexible, path: str | Path) -> None:
     """Write a flexible body, exactly; `read_flexible` gives it back."""
     if not isinstance(flexible, Flexible):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -61,7 +65,7 @@ def read_flexible(path: str | Path) -> Flexible:
         return _made(given)
     except FileNotFoundError:
         raise
-    except FormatError as error:
+    except _ContentError as error:
         raise FormatError(str(error), source=source) from None
     except (OSError, ValueError, KeyError, BadZipFile, HingeError, EOFError, MemoryError) as error:
         raise FormatError(f"is not a flexible body: {error}", source=source) from None
@@ -73,23 +77,23 @@ def _refuse_large(path: str | Path) -> None:
         members = zipped.infolist()
         size = sum(m.file_size for m in members)
     if len(members) > MOST_ARRAYS or size > MOST_BYTES:
-        raise FormatError(
+        raise _ContentError(
             f"has {len(members)} arrays of {size} bytes; at most {MOST_ARRAYS} of {MOST_BYTES} bytes are read"
         )
 
 
 def _made(given: dict[str, Any]) -> Flexible:
     if "format" not in given or given["format"].shape != () or int(given["format"]) != FORMAT:
-        raise FormatError(f"is not a flexible body: expected an array format = {FORMAT}")
+        raise _ContentError(f"is not a flexible body: expected an array format = {FORMAT}")
     for name in (*_FIELDS, *_FRAMES):
         if name not in given:
-            raise FormatError(f"has no array {name!r}")
+            raise _ContentError(f"has no array {name!r}")
     for name in (*_FIELDS, *_FRAMES[1:], *(n for n in _OPTIONAL if n in given)):
         if given[name].dtype.kind not in "fiu":
-            raise FormatError(f"{name}: expected numbers, got {given[name].dtype}")
+            raise _ContentError(f"{name}: expected numbers, got {given[name].dtype}")
     shape = given["shapes"].shape
     if len(shape) != 3 or shape[0] > MOST_POINTS or shape[2] > MOST_MODES:
-        raise FormatError(
+        raise _ContentError(
             f"shapes: expected at most {MOST_POINTS} points with {MOST_MODES} modes, got shape {shape}"
         )
     n, names = shape[2], given["names"]
@@ -97,7 +101,7 @@ def _made(given: dict[str, Any]) -> Flexible:
     wanted = {"turns": (f, 3, 3), "places": (f, 3), "frame_shapes": (f, 6, n), "frame_seconds": (f, 3, n, n)}
     for name, size in wanted.items():
         if name in given and (given[name].shape != size or not 0 <= f <= MOST_FRAMES):
-            raise FormatError(
+            raise _ContentError(
                 f"{name}: expected shape {size} for names {names.shape}, got {given[name].shape}"
             )
     seconds = given.get("frame_seconds", [None] * f)
@@ -119,4 +123,4 @@ def _refuse_turned(frames: list[Attachment]) -> None:
     for f in frames:
         e = f.placement.E
         if not np.abs(e @ e.T - np.eye(3)).max() < 1e-6 or np.linalg.det(e) < 0:
-            raise FormatError(f"turns: expected rotations, got none for attachment {f.name!r}")
+            raise _ContentError(f"turns: expected rotations, got none for attachment {f.name!r}")
