@@ -42,6 +42,22 @@ from hinge.model import (
     release_couplings as release_couplings,
 )
 
+# Robots: flexible bodies
+from hinge.model import (
+    beam as beam,
+    Flexible as Flexible,
+    Attachment as Attachment,
+)
+from hinge.io import (
+    craig_bampton as craig_bampton,
+    read_flexible as read_flexible,
+    write_flexible as write_flexible,
+)
+from hinge.dynamics import (
+    natural_frequencies as natural_frequencies,
+    NaturalFrequencies as NaturalFrequencies,
+)
+
 # Robots: closed loops and grasps
 from hinge.model import (
     close as close,

@@ -38,6 +38,8 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "24_trees_as_matrices": ((), "the trees agree."),
     "25_formulas": ((), "the formulas agree."),
     "26_capture_campaign": ((300,), "the campaign is done."),
+    "28_flexible_arm": ((), "the tip comes to rest."),
+    "29_spinning_panel": ((), "nothing is lost."),
     "demo": None,  # below
 }
 

@@ -15,8 +15,7 @@ import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
 from hinge.model import remade
-from hinge.sim import PD, ComputedTorque, Signal
-from hinge.sim.integrators import INTEGRATORS
+from hinge.sim import INTEGRATORS, PD, ComputedTorque, Signal
 
 from .test_charts import start, subject
 

@@ -14,7 +14,7 @@ from hinge.binding.coordinates import (
 from hinge.binding.frames import Place, choose_frames, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.jets import largest
-from hinge.binding.joint_code import Formula, Row, jointwise, pulled, summed
+from hinge.binding.joint_code import Formula, Row, jointwise, of_vectors, pulled, summed
 from hinge.binding.joint_forces import PASSIVE
 from hinge.binding.joint_moves import move_change, move_rate
 from hinge.binding.loop_charts import FLOOR, RISE, carried_forces, qualities, shown_rates, watched_step
@@ -63,6 +63,7 @@ __all__ = [
     "move_change",
     "move_rate",
     "of_this_package",
+    "of_vectors",
     "own_frames",
     "placed",
     "placed_displaced",

@@ -101,6 +101,33 @@ def _block(values: Sequence[Any]) -> Block:
     return found
 
 
+def of_vectors(
+    inputs: Mapping[str, int], formula: Callable[[Mapping[str, Block]], Mapping[str, Block]]
+) -> Code:
+    """Return the code of a formula of whole vectors of these lengths, traced as one kernel."""
+    graph = Graph()
+    starts = dict(zip(inputs, np.cumsum([0, *inputs.values()]).tolist(), strict=False))
+    shown = formula({name: _inputs(graph, name, n) for name, n in inputs.items()})
+    values: dict[Hashable, Any] = {
+        (n, at): x[at] for n, x in shown.items() for at in np.ndindex(x.shape) if not _is_zero(x[at])
+    }
+    kernel = finish(graph, values)
+    slots = sum(inputs.values())
+    stores = range(slots, slots + len(kernel.outputs))
+    found = {n: np.zeros(x.shape, dtype=object) for n, x in shown.items()}
+    for o, slot in zip(kernel.outputs, stores, strict=True):
+        name, at = cast("tuple[str, tuple[int, ...]]", o.key)
+        found[name][at] = Slot(slot)
+    loads = tuple(starts[n] + k for n, k in _keys(kernel.inputs))
+    given = {name: tuple(range(starts[name], starts[name] + n)) for name, n in inputs.items()}
+    call = Call(kernel, loads, (), tuple(stores), -1, 0)
+    return Code((call,), given, tuple(Result(n, x) for n, x in found.items()), slots + len(stores))
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, float | int) and x == 0
+
+
 def summed(rows: int, length: int) -> Code:
     """Return the code of the sum of so many rows of numbers, x0, x1 …"""
     graph = Graph()

@@ -36,8 +36,10 @@ from hinge.dynamics import (
     payloads,
     pulled,
     sensitivities,
+    stiff,
     substructures,
     verbs,
+    vibrations,
     weighted,
 )
 from hinge.dynamics.arguments import *
@@ -75,8 +77,10 @@ from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
 from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
+from hinge.dynamics.stiff import *
 from hinge.dynamics.substructures import *
 from hinge.dynamics.verbs import *
+from hinge.dynamics.vibrations import *
 from hinge.dynamics.weighted import *
 
 __all__: list[str] = []
@@ -115,6 +119,8 @@ __all__ += own_forces.__all__
 __all__ += payloads.__all__
 __all__ += pulled.__all__
 __all__ += sensitivities.__all__
+__all__ += stiff.__all__
 __all__ += substructures.__all__
 __all__ += verbs.__all__
+__all__ += vibrations.__all__
 __all__ += weighted.__all__

@@ -14,12 +14,16 @@ from hinge.algebra import (
     Expr,
     Joint,
     Leaf,
+    M,
     Q,
     Space,
+    b,
+    b_m,
     closed,
     f_ext,
     friction,
     inverted,
+    leaf_of,
     leaves,
     tau_j,
 )
@@ -108,6 +112,36 @@ def asked_for(expressions: Expressions | Derivation | Parts, blocks: Mapping[str
     return Asked(given, shown, replace(form, blocks=shown) if form and blocks else form)
 
 
+def _refuse_rigid_forms(robot: Robot, letters: set[Leaf]) -> None:
+    """Refuse expressions that hold for rigid bodies alone: regressors, and derivatives without those of M
+    and b.
+    """
+    if any(Ask.REGRESSOR in x.card.asks for x in letters):
+        raise NotImplementedError(
+            "robot: regressors are not supported for robots with flexible bodies, such as "
+            f"{robot.name!r}, whose "
+            "forces are not linear in ten numbers of each body; lock the modes first, hinge.lock(robot, at)"
+        )
+    kinds = {x.origin.kind for x in letters if x.origin is not None}
+    has_inertia = any(Ask.INERTIA in x.card.asks for x in letters)
+    if "coriolis" in kinds or (
+        has_inertia and kinds & {"ad", "bar"} and not any(map(_moves_points, letters))
+    ):
+        raise NotImplementedError(
+            f"robot: {robot.name!r} has flexible bodies, whose M and b depend on q, and the expression "
+            "has the "
+            "cross products of a derivative without theirs; take hinge.derivative(…, flexible=True)"
+        )
+
+
+def _moves_points(x: Leaf) -> bool:
+    """Tell whether a letter is the derivative by q of M or b."""
+    o = x.origin
+    return (
+        o is not None and o.kind in ("partial", "along") and o.slot is None and leaf_of(o.of) in (M, b, b_m)
+    )
+
+
 def _refuse_unused(binding: RobotBinding, letters: set[Leaf]) -> None:
     """Refuse axes that nothing shows, and nodes that are missing."""
     if binding.expressed != "body" and Q not in letters:
@@ -127,7 +161,11 @@ def _solves_closures(expressions: Iterable[Expr]) -> bool:
 
 
 def _refuse_open(robot: Robot, letters: set[Leaf], touch: Touching) -> None:
-    """Refuse letters of closures and contacts for a robot that has none."""
+    """Refuse letters of closures and contacts for a robot that has none, and of rigid bodies for flexible
+    ones.
+    """
+    if robot.is_flexible:
+        _refuse_rigid_forms(robot, letters)
     if robot.closures or (touch and robot.contacts) or (touch == "stops" and len(joint_rows(robot))):
         return
     if touch == "stops":

@@ -122,7 +122,8 @@ class _Differential:
         return value(self.expression, context=context_of(self.expression))
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
-        return algebraic(self.expression, inputs[name] if name in inputs else thing(name), at_hinges=True)
+        by = inputs[name] if name in inputs else thing(name)
+        return algebraic(self.expression, by, at_hinges=True, flexible=self.robot.is_flexible)
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -318,7 +319,7 @@ def vjp(
     return Pull(what, robot, wrt, options, passive)
 
 
-def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
+def jacobian_parts(what: str | Expr | Parts, names: Sequence[str], *, flexible: bool = False) -> Parts:
     """Return the derivatives of a vector or a number by q and by inputs, by_q …, those that are not zero.
 
     Those by q are in the tangent space. Inverse and forward dynamics have their closed forms, and their value
@@ -328,18 +329,18 @@ def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
     for verb in CLOSED_FORMS:
         for passive in (False, True):
             if parts == expression(verb, passive=passive):
-                return derivative_parts(verb, tuple(names), passive=passive)
+                return derivative_parts(verb, tuple(names), passive=passive, flexible=flexible)
     e = one_expression(what)
     if e.domain is not One:
         raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
     known = {x.name: x for x in letters_of([e])}
-    found = {n: algebraic(e, known[n] if n in known else thing(n)) for n in names}
+    found = {n: algebraic(e, known[n] if n in known else thing(n), flexible=flexible) for n in names}
     shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
     return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
 
 
 @cache
-def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Parts:
+def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...], *, flexible: bool = False) -> Parts:
     """Return gradients of Σ cᵀ result over these results of a verb: by_q …, those that are not zero.
 
     The weights of a result are the letter c_<result>.
@@ -349,7 +350,7 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
         e = parts.expressions[name]
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
         for n in by:
-            part = algebraic(e, thing(n), at_hinges=True).T @ c
+            part = algebraic(e, thing(n), at_hinges=True, flexible=flexible).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
 
@@ -424,9 +425,10 @@ def gradient(
         raise ArgumentError(
             f"what: expected a number, such as 'kinetic_energy', got {e.range} ← {e.domain}; see hinge.vjp"
         )
-    return compiled(robot, _gradient_parts(e, wrt), nodes, expressed, parameters=parameters)
+    parts = _gradient_parts(e, wrt, checked_robot(robot).is_flexible)
+    return compiled(robot, parts, nodes, expressed, parameters=parameters)
 
 
 @cache
-def _gradient_parts(e: Expr, wrt: str) -> Parts:
-    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True).T})
+def _gradient_parts(e: Expr, wrt: str, flexible: bool) -> Parts:
+    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True, flexible=flexible).T})

@@ -414,12 +414,12 @@ class Compiled(Evaluated[RobotBinding]):
         """Refuse expressions of single bodies if the robot has embedded couplings or loops."""
         if not self.robot.is_embedded:
             return
-        what = "loops" if self.robot.loops else "couplings"
+        what, remedy = self.robot.embedding
         for name, e in {**self.given, **self.blocks}.items():
             if not hides_fixed_bodies(e):
                 raise NotImplementedError(
-                    f"{name}: values at single bodies are not supported for robots with embedded {what}, "
-                    f"such as {self.robot.name!r}; use release_{what}(robot) and carry_state"
+                    f"{name}: values at single bodies are not supported for robots with {what}, such as "
+                    f"{self.robot.name!r}; {remedy} and carry_state"
                 )
 
     def _inputs(self) -> Inputs:

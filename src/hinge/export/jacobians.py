@@ -33,7 +33,7 @@ def jacobian_of(r: Routine, robot: Robot, options: Mapping[str, Any]) -> Routine
             f"jacobian: derivatives of {r.name} by placements are along motions of the joints' frames, six "
             "for each body, not by the seven numbers of a placement; give jacobian=False"
         )
-    parts = jacobian_parts(r.given, list(r.inputs))
+    parts = jacobian_parts(r.given, list(r.inputs), flexible=robot.is_flexible)
     code = compile(parts, robot, target=r.judge.target, **options).code
     (result, shape), whole = next(iter(r.results.items())), Joined()
     inputs = {n: whole.input(n, size) for n, size in r.inputs.items()}

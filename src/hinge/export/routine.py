@@ -163,7 +163,7 @@ def _compiled(given: Any, robot: Robot, options: Mapping[str, Any]) -> Any:
         raise _iterates(given)
     if isinstance(given, str) and given in DERIVATIVES:
         refuse_closures(robot, given, "closed_dynamics, whose derivatives are not exported,")
-        given = derivative_parts(*DERIVATIVES[given])
+        given = derivative_parts(*DERIVATIVES[given], flexible=robot.is_flexible)
     return compile(given, robot, target=_quickest(), **options)
 
 

@@ -8,6 +8,7 @@ from hinge.model.actuator import (
     is_properly_powered,
     reaction_force,
 )
+from hinge.model.beams import beam
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock, warn_of
 from hinge.model.closing import (
@@ -22,10 +23,12 @@ from hinge.model.closing import (
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
 from hinge.model.contacts import Contact
-from hinge.model.couplings import embed_couplings, release_couplings
+from hinge.model.couplings import embed_couplings, free_flexures, release_couplings
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
+from hinge.model.flexible import Attachment, Flexible, Line
+from hinge.model.flexible_tree import flexible_parts
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.grasping import hold
 from hinge.model.inertial import (
@@ -87,6 +90,7 @@ __all__ = [
     "PLACEMENT",
     "ROUNDING",
     "STANDARD_GRAVITY",
+    "Attachment",
     "Body",
     "Box",
     "Builder",
@@ -98,6 +102,7 @@ __all__ = [
     "Coupling",
     "Cylinder",
     "DifferenceDerivatives",
+    "Flexible",
     "Frame",
     "Geometry",
     "HeightField",
@@ -105,6 +110,7 @@ __all__ = [
     "Joint",
     "JointRows",
     "LimitReport",
+    "Line",
     "LineContact",
     "Loop",
     "LoopGeometry",
@@ -130,6 +136,7 @@ __all__ = [
     "as_vector",
     "at_joints",
     "attach",
+    "beam",
     "carry_state",
     "check",
     "check_inertial_parameters",
@@ -156,6 +163,8 @@ __all__ = [
     "enforce",
     "every_closure",
     "fingerprint",
+    "flexible_parts",
+    "free_flexures",
     "friction_parameters",
     "generalized_force",
     "gravity_of",

@@ -12,9 +12,10 @@ from hinge.dynamics import External, FrictionLaw, Live, is_coulomb
 from hinge.errors import ArgumentError
 from hinge.model import Robot, checked_robot
 from hinge.sim.adaptive import Adaptive
-from hinge.sim.integrators import INTEGRATORS, Integrator
+from hinge.sim.integrators import Integrator
 from hinge.sim.job import Function, Moving
 from hinge.sim.laws import Law, Torque
+from hinge.sim.methods import INTEGRATORS
 from hinge.sim.plant import Parameters, Plant
 from hinge.spatial import ArrayLike
 

@@ -62,7 +62,8 @@ def simulate(
     over steps, or a function of (t, q, qd) that returns forces (…, nv); it is called once a step with all
     states, and its forces are held for the step.
 
-    `integrator` is "rk4", "rk5", "semi-implicit", "midpoint", whose energy does not drift, or "adaptive", or
+    `integrator` is "rk4", "rk5", "semi-implicit", "midpoint", whose energy does not drift, "implicit", whose
+    steps may be longer than stiff modes, springs and dampers allow, "adaptive", or
     a value with other settings such as `Adaptive(rtol=1e-10)`. Adaptive steps are chosen for each state; `dt`
     is then the time between recorded states, and a control function is called in every stage, with the times
     (…,) of the states. `dt` is shortened slightly where t is no multiple of it.
