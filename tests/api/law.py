@@ -91,8 +91,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Rooms that may import an optional package inside a function.
-MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "jax", "torch"}
-MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas", "jax", "torch"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas", "jax", "torch"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}
