@@ -27,9 +27,13 @@ SAMPLES, BLOCK, MOMENTS = 60_000, 1024, 20
 #: What runs in a process of its own, in a group that can be killed as a whole.
 SCRIPT = """
 import sys
+from hinge.errors import HingeError
 from tests.campaign.sweep_campaign import subject
 path, workers, *client = sys.argv[1:]
-subject().run(path, workers=int(workers) or None, client=client[0] if client else None)
+try:
+    subject().run(path, workers=int(workers) or None, client=client[0] if client else None)
+except HingeError as error:
+    sys.exit(str(error))
 """
 CLUSTER = """
 import sys, time

@@ -135,7 +135,12 @@ class _Work:
         blocks = self.pending.pop(future)
         try:
             return future.result()
-        except (HingeError, OSError, MemoryError, NotImplementedError, CancelledError, RuntimeError) as error:
+        except CancelledError:
+            raise HingeError(
+                "client: the scheduler has gone, and what was under way with it; what is stored is kept, run the "
+                "campaign again to go on"
+            ) from None
+        except Exception as error:
             if not _is_loss(error):
                 raise
         again = [k for k in blocks if not self.store.record_file(k).exists()]
