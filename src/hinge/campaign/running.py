@@ -137,8 +137,8 @@ class _Work:
             return future.result()
         except CancelledError:
             raise HingeError(
-                "client: the scheduler has gone, and what was under way with it; what is stored is kept, run the "
-                "campaign again to go on"
+                "client: the scheduler has gone, and what was under way with it; what is stored is kept, "
+                "run the campaign again to go on"
             ) from None
         except Exception as error:
             if not _is_loss(error):
