@@ -44,7 +44,7 @@ CLOSER = 1e-2
 NEWTON_ROUNDS, SEARCH_ROUNDS, SHORTER, SHORTEST_STEP = 6, 3, 0.4, 0.3
 #: |f| above which the first round begins with sweeps over the triples; above which later ones do, and below
 #: which a round's factors serve a second step.
-FAR_AWAY, ROUGH = 1e-3, 1e-4
+FAR_AWAY, ROUGH = 1e-2, 1e-4
 #: So many sweeps, with this step.
 SWEEPS, GENTLE = 2, 0.5
 #: How often contacts come back before all of them do.
