@@ -79,7 +79,7 @@ def placed(code: Code, parts: Sequence[Segment], laws: dict[int, LawPlaces]) -> 
 
 
 def _add_reads(part: Segment, streams: set[int], others: set[int], filled: AbstractSet[int]) -> None:
-    """Add the slots that a part reads as streams, and those that it reads as values, but for those filled in."""
+    """Add the slots that a part reads as streams, and those that it reads as values, but for filled ones."""
     if isinstance(part, DenseCall):
         small = is_written_out(part)
         (others if small else streams).update(x for x in slots_read(part) if x not in filled)
