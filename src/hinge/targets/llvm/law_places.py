@@ -36,7 +36,8 @@ class LawPlaces:
         order = arranged(law, c.matrix)
         factors = [order.values(c.matrix, share) for share in order.shares]
         columns = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order.places] for k in range(3)]
-        return cls(order, *([(x, places.more(len(x))) for x in part] for part in (factors, columns)))
+        arrays = [(x, places.more(len(x))) for x in (*factors, *columns)]
+        return cls(order, arrays[: len(factors)], arrays[len(factors) :])
 
     def fill(self, places: Places, once: Collection[int], repeated: Collection[int]) -> set[int]:
         """Let calls store here what they make, `once` or `repeated` in a loop.
