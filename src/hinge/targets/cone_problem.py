@@ -65,6 +65,7 @@ class ConeProblem:
         n = 3 * self.count
         self.a, self.s = (Matrix(m.array(n * n), self.count) for _ in range(2))
         self.scale, self.x, self.u = (m.array(n) for _ in range(3))
+        self.unscale = m.array(n)
         self.best, self.left = m.array(n), m.array(n)
         self.most, self.live, self.worst = m.array(1), m.array(1), m.array(1)
         self.on, self.still, self.away = m.array(self.count), m.array(1), m.array(1)
@@ -107,7 +108,7 @@ class ConeProblem:
     # Scales.
 
     def _scale_rows(self) -> None:
-        """Find scales that make cones self-dual and diagonals of Ω near 1."""
+        """Find scales that make cones self-dual and diagonals of Ω near 1, and their inverses, or zeros."""
         m = self.m
         self.fill(self.u, 0.0)
         for f in self.factors:
@@ -128,10 +129,15 @@ class ConeProblem:
             if kind == "box":  # one without width has no force
                 own = [m.where(c <= 0.0, 0.0, x) for x, c in zip(own, self.get(self.bound, t), strict=True)]
             # NaN stays
-            roots = [m.where(x <= least, 0.0, 1.0 / m.sqrt(m.where(x <= least, 1.0, x))) for x in own]
+            roots = [m.sqrt(m.where(x <= least, 1.0, x)) for x in own]
+            inverse = [m.where(x <= least, 0.0, 1.0 / y) for x, y in zip(own, roots, strict=True)]
+            roots = [m.where(x <= least, 0.0, y) for x, y in zip(own, roots, strict=True)]
             if kind == "cone":
-                roots = [roots[0], roots[0] * mu, roots[0] * mu]
-            self.put(self.scale, t, roots)
+                inverse = [inverse[0], inverse[0] * mu, inverse[0] * mu]
+                across = m.where(mu > 0.0, roots[0] / m.where(mu > 0.0, mu, 1.0), 0.0)
+                roots = [roots[0], across, across]
+            self.put(self.scale, t, inverse)
+            self.put(self.unscale, t, roots)
 
     def _scaled(self, t: Index) -> list[Value]:
         """Return the scales of a triple in the states that it takes part in, else zeros."""
@@ -153,12 +159,11 @@ class ConeProblem:
         for kind, t in self.each():
             for k in range(3):
                 at = t * 3 + k
-                s = self.scale[at] * size
-                inverse = m.where(s > 0.0, 1.0 / m.where(s > 0.0, s, 1.0), 0.0)
+                inverse = self.unscale[at] * shrink
                 self.b[at] = self.b[at] * shrink
                 self.x[at] = start[at] * inverse
                 if kind == "box":
-                    self.bound[at] = m.where(s > 0.0, self.bound[at] * inverse, 1.0)
+                    self.bound[at] = m.where(inverse > 0.0, self.bound[at] * inverse, 1.0)
 
     # Who takes part.
 

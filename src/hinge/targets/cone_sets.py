@@ -215,16 +215,17 @@ def _jordan(m: Arithmetic, x: Triple, y: Triple) -> list[Value]:
 def _divided(m: Arithmetic, x: Triple, y: Triple) -> list[Value]:
     """Return z with x ∘ z = y."""
     along = m.fma(x[1], y[1], x[2] * y[2])
-    det = _det(m, x, x)
+    det, inverse = _det(m, x, x), 1.0 / x[0]
     first = m.fma(x[0], y[0], -along) / det
-    return [first, *((y[k] - first * x[k]) / x[0] for k in (1, 2))]
+    return [first, *((y[k] - first * x[k]) * inverse for k in (1, 2))]
 
 
 def _nesterov_todd(m: Arithmetic, x: Triple, s: Triple) -> tuple[list[Value], Value]:
     """Return w with det w = 1 and η so that W = η (−J + (e + w)(e + w)ᵀ/(1 + w₀)) has W x = W⁻¹ s."""
     dx, ds = (m.sqrt(larger(m, _det(m, y, y), TINY)) for y in (x, s))
-    eta = m.sqrt(ds / dx)
-    x, s = [y / dx for y in x], [y / ds for y in s]
+    by_x, by_s = 1.0 / dx, 1.0 / ds
+    eta = m.sqrt(ds * by_x)
+    x, s = [y * by_x for y in x], [y * by_s for y in s]
     dot = m.fma(x[0], s[0], m.fma(x[1], s[1], x[2] * s[2]))
     inverse = 1.0 / m.sqrt(2.0 * (1.0 + dot))
     return [(s[0] + x[0]) * inverse, (s[1] - x[1]) * inverse, (s[2] - x[2]) * inverse], eta
@@ -233,5 +234,5 @@ def _nesterov_todd(m: Arithmetic, x: Triple, s: Triple) -> tuple[list[Value], Va
 def _scaled(m: Arithmetic, w: Triple, eta: Value, x: Triple) -> list[Value]:
     """Return W x."""
     along = m.fma(w[1], x[1], w[2] * x[2])
-    more = x[0] + along / (1.0 + w[0])
+    more = m.fma(along, 1.0 / (1.0 + w[0]), x[0])
     return [eta * m.fma(w[0], x[0], along), *(eta * m.fma(more, w[k], x[k]) for k in (1, 2))]

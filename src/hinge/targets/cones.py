@@ -43,8 +43,8 @@ CLOSER = 1e-2
 #: short it may get.
 NEWTON_ROUNDS, SEARCH_ROUNDS, SHORTER, SHORTEST_STEP = 6, 3, 0.4, 0.3
 #: |f| above which the first round begins with sweeps over the triples; above which later ones do, and below
-#: which a round's factors serve a second step.
-FAR_AWAY, ROUGH = 1e-3, 1e-4
+#: which a round's factors serve a second step. Single precision gains from sweeps sooner.
+FAR_AWAY, ROUGH = {"float64": 1e-2, "float32": 1e-3}, 1e-4
 #: So many sweeps, with this step.
 SWEEPS, GENTLE = 2, 0.5
 #: How often contacts come back before all of them do.
@@ -138,7 +138,7 @@ class Problem(Interior):
 
     def _newton(self) -> None:
         m, seek, least, warm = self.m, *(self.m.array(1) for _ in range(3))
-        least[0], warm[0] = FAR_AWAY, 0.0
+        least[0], warm[0] = FAR_AWAY[m.dtype], 0.0
         self.velocities()
         self.live[0] = m.where(self.worst[0] > self.solved_at, self.still[0], 0.0)
         for t in self.taking_part():
@@ -165,17 +165,17 @@ class Problem(Interior):
                 self.again[0] = 1.0
 
     def _project(self) -> None:
-        """Set f and Q at x + step d, the sum of squares of f and the largest |f|."""
+        """Set f at x + step d, the sum of squares of f and the largest |f|."""
         kinds, count = self.law.triples, self.count
         name = "_".join(f"{kind}{start}{end}" for kind, start, end in kinds)
         arrays = (
-            self.x, self.d, self.u, self.h, self.step, self.rho, self.bound, self.near, self.f, self.q,
+            self.x, self.d, self.u, self.h, self.step, self.rho, self.bound, self.near, self.f,
             self.total, self.largest,
         )  # fmt: skip
         self.m.shared(f"project_{count}_{name}", partial(_projected, kinds), *arrays)
 
     def _project_and_keep(self) -> None:
-        """Set f and Q at x, and keep x."""
+        """Set f at x, and keep x."""
         self.step[0] = 0.0
         self._project()
         self._keep()
@@ -214,20 +214,14 @@ class Problem(Interior):
         self._project_and_keep()
 
     def _factor(self) -> Listed:
-        """Factor the Jacobian at x; triples that Π sends to zero in all states take no part.
+        """Factor the Jacobian at x; triples that Π sends to zero in all states that move take no part.
 
         Blocks of triples with Q = 1 in all states are those of Ω. The product would give the same, so that
         the bits of a state are equal alone and in a batch.
         """
         m, s, rho, either = self.m, self.s, self.rho[0], self.m.array(1)
-        for t in self.taking_part():
-            for k in range(6):
-                self.roots[t * 6 + k] = self.q[t * 6 + k]
-        busy = m.chosen(
-            self.count,
-            lambda t: (self.on[t] * (self.q[t * 6] + self.q[t * 6 + 3] + self.q[t * 6 + 5])) > 0.0,
-        )
-        self._mark_bent()
+        self._set_roots()
+        busy = m.chosen(self.count, lambda t: self.on[t] * self.live[0] * self._trace(t) > 0.0)
         for k in m.loop(0, busy.count):
             t = busy[k]
             q = self._root(t)
@@ -246,13 +240,21 @@ class Problem(Interior):
         factor(m, s, self.pivots, busy)
         return busy
 
-    def _mark_bent(self) -> None:
-        """Set `bent` to 0 where Q of a triple is the identity, as where a contact sticks, else to 1."""
+    def _set_roots(self) -> None:
+        """Set Q at x; `bent` is 0 where it is the identity, as where a contact sticks, else 1."""
         m = self.m
-        for t in self.taking_part():
+        for kind, t in self.each():
+            x, u = self.get(self.x, t), self.get(self.u, t)
+            z = [m.fma(-self.rho[0], v, y) for y, v in zip(x, u, strict=True)]
+            _, root = projection(m, kind, z, self.bounds_of(t, kind))
+            for k in range(6):
+                self.roots[t * 6 + k] = root[k]
             # Q is symmetric, between 0 and 1
-            trace = self.roots[t * 6] + self.roots[t * 6 + 3] + self.roots[t * 6 + 5]
-            self.bent[t] = m.where(trace >= 3.0, 0.0, 1.0)
+            self.bent[t] = m.where(self._trace(t) >= 3.0, 0.0, 1.0)
+
+    def _trace(self, t: Index) -> Value:
+        """Return the trace of Q of a triple."""
+        return self.roots[t * 6] + self.roots[t * 6 + 3] + self.roots[t * 6 + 5]
 
     def _direction(self, busy: Listed) -> None:
         """Set the step d and h = Ω d, by the factors that are there."""
@@ -279,7 +281,7 @@ class Problem(Interior):
     def _search(self) -> None:
         """Go along d by the longest of a few lengths that lessens |f|; `took` is 1 where one does.
 
-        f and Q are then those at the end: where none does, at x.
+        f is then that at the end: where none does, at x.
         """
         m = self.m
         before, seek = m.array(1), m.array(1)
@@ -318,11 +320,10 @@ def _projected(
     bound: Numbers,
     near: Listed,
     f: Numbers,
-    roots: Numbers,
     total: Numbers,
     largest: Numbers,
 ) -> None:
-    """Set f = x − Π(x − ρ u) and Q, with x and u a step on along d and h; Σ f² and the largest |f|."""
+    """Set f = x − Π(x − ρ u), with x and u a step on along d and h; Σ f² and the largest |f|."""
     get, put = ConeProblem.get, ConeProblem.put
     total[0] = largest[0] = 0.0
     for kind, start, end in kinds:
@@ -331,11 +332,9 @@ def _projected(
             y = [m.fma(step[0], v, w) for v, w in zip(get(d, t), get(x, t), strict=True)]
             v = [m.fma(step[0], v, w) for v, w in zip(get(h, t), get(u, t), strict=True)]
             z = [m.fma(-rho[0], v, y) for y, v in zip(y, v, strict=True)]
-            p, q = projection(m, kind, z, get(bound, t) if kind == "box" else ())
+            p, _ = projection(m, kind, z, get(bound, t) if kind == "box" else ())
             left = [v - w for v, w in zip(y, p, strict=True)]
             put(f, t, left)
-            for n in range(6):
-                roots[t * 6 + n] = q[n]
             whole, most = total[0], largest[0]
             for v in left:  # NaN stays: what has it is never the best
                 whole = m.fma(v, v, whole)

@@ -8,12 +8,14 @@ Parameters that differ from call to call come from a table.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hinge.sweeps import Code, DenseCall
+from hinge.sweeps import Code, DenseCall, ForceLaw
+from hinge.targets.llvm.law_places import LawPlaces
 from hinge.targets.llvm.memory import InMemory
 from hinge.targets.llvm.plan import Places, Run, Segment, is_loop, slots_read, slots_shown
 from hinge.targets.llvm.solve import is_written_out
@@ -25,8 +27,13 @@ class Hybrid(InMemory):
     """A block of states: loops over runs."""
 
     def __init__(self, w: Writer, code: Code, parts: Sequence[Segment]) -> None:
-        super().__init__(w, code, placed(code, parts))
+        self.laws: dict[int, LawPlaces] = {}
+        super().__init__(w, code, placed(code, parts, self.laws))
         self.parts = parts
+
+    def law_places(self, c: DenseCall, law: ForceLaw) -> LawPlaces:
+        """Return where the numbers of a law stand, some of which are there."""
+        return self.laws.get(id(c)) or super().law_places(c, law)
 
     def run(self) -> None:
         """Write all calls."""
@@ -40,18 +47,26 @@ class Hybrid(InMemory):
                     self.call(call)
 
 
-def placed(code: Code, parts: Sequence[Segment]) -> Places:
+def placed(code: Code, parts: Sequence[Segment], laws: dict[int, LawPlaces]) -> Places:
     """Return places for inputs, results of solves, and the stored values that must be in scratch.
 
     These are the values that results and streams read, and the outputs of a loop for later calls, except
-    those of its last turn, which are in registers after the loop.
+    those of its last turn, which are in registers after the loop. Places of laws are added by their solves.
     """
     places = Places()
     for slots in code.inputs.values():
         places.put(slots)
     streams, others = set(slots_shown(code)), set[int]()
+    runs = [x for x in parts if isinstance(x, Run)]
+    once, repeated = (
+        {s for x in runs if is_loop(x) == y for c in x.calls for s in c.stores} for y in (False, True)
+    )
     for part in parts:
-        _add_reads(part, streams, others)
+        filled = set[int]()
+        if isinstance(part, DenseCall) and part.law is not None:
+            laws[id(part)] = LawPlaces.of(part, part.law, places)
+            filled = laws[id(part)].fill(places, once, repeated)
+        _add_reads(part, streams, others, filled)
     for part in parts:
         if isinstance(part, DenseCall):
             places.put([x.index for x in part.result.flat])
@@ -63,11 +78,11 @@ def placed(code: Code, parts: Sequence[Segment]) -> Places:
     return places
 
 
-def _add_reads(part: Segment, streams: set[int], others: set[int]) -> None:
-    """Add the slots that a part reads as streams, and those that it reads as values."""
+def _add_reads(part: Segment, streams: set[int], others: set[int], filled: AbstractSet[int]) -> None:
+    """Add the slots that a part reads as streams, and those that it reads as values, but for filled ones."""
     if isinstance(part, DenseCall):
         small = is_written_out(part)
-        (others if small else streams).update(slots_read(part))
+        (others if small else streams).update(x for x in slots_read(part) if x not in filled)
     elif not is_loop(part):
         others.update(s for c in part.calls for s in c.loads)
     else:

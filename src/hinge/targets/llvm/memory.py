@@ -6,17 +6,17 @@ of W states and W numbers, so that the size of the code does not grow with the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hinge.sweeps import Call, Code, DenseCall, ForceLaw, Slot
-from hinge.targets.arranged import arranged
 from hinge.targets.cone_problem import Given
 from hinge.targets.force_laws import answer
 from hinge.targets.llvm.arithmetic import Counter, LlvmArithmetic, Scratch
 from hinge.targets.llvm.lanes import Rows
+from hinge.targets.llvm.law_places import COPIED_ONE_BY_ONE, LawPlaces
 from hinge.targets.llvm.plan import Places
 from hinge.targets.llvm.solve import (
     is_written_out,
@@ -28,8 +28,6 @@ from hinge.targets.llvm.solve import (
 from hinge.targets.llvm.straight import write_kernel
 from hinge.targets.llvm.text import Writer
 
-#: So many numbers are copied without a loop.
-COPIED_ONE_BY_ONE = 500
 #: Numbers of one state that are worked on at once, in lanes of their own.
 TOGETHER = 8
 #: Values of which at most one in so many is read with the other sign have these stored once more.
@@ -126,6 +124,8 @@ class InMemory:
         self.values[slot] = x
         if slot in self.places.of:
             self.w.store(x, "%scratch", self.places.of[slot])
+        for place, negative in self.places.copies.get(slot, ()):
+            self.w.store(self.w.negative(x) if negative else x, "%scratch", place)
 
     def call(self, call: Call) -> None:
         """Write a call out."""
@@ -241,36 +241,38 @@ class InMemory:
 
     def _answer(self, c: DenseCall, law: ForceLaw) -> None:
         """Write the answer to a law: its rows in triples, and the rows of W in shares."""
-        w, order = self.w, arranged(law, c.matrix)
-        n = len(order.places)
+        w, at = self.w, self.law_places(c, law)
+        order = at.order
+        factors, columns = ([self._copied(*x, at.there) for x in part] for part in (at.factors, at.columns))
         m = LlvmArithmetic(w, lambda size: w.at("%scratch", self.places.more(size)))
-        factors: list[Scratch] = []
-        for share in order.shares:
-            values = order.values(c.matrix, share)
-            factors.append(m.array(len(values)))
-            self._copied(values, factors[-1])
-        right = [[c.right[i, k] if i >= 0 else float(k == 2) for i in order.places] for k in range(3)]
-        columns = m.array(n), m.array(n), m.array(n)
-        for values, array in zip(right, columns, strict=True):
-            self._copied(values, array)
         found = answer(m, Given(law, order, factors, *columns))
         back = self.integers([order.places.index(i) for i in range(law.rows)])
         result = w.at("%scratch", self.places.of[c.result.flat[0].index])
         with w.loop(0, law.rows) as i:
-            at, to = self.integer_at(back, i), w.let(f"mul i64 {i}, 3")
+            place, to = self.integer_at(back, i), w.let(f"mul i64 {i}, 3")
             for k, part in enumerate((found.forces, found.residual, found.rounds)):
-                x = part[0 if k == 2 else Counter(w, at)]
+                x = part[0 if k == 2 else Counter(w, place)]
                 w.store(x.text, result, w.let(f"add i64 {to}, {k}"))
 
-    def _copied(self, values: Sequence[Slot | float], to: Scratch) -> None:
-        """Write the copy of values to an array, one by one if they are few."""
+    def law_places(self, c: DenseCall, law: ForceLaw) -> LawPlaces:
+        """Return where the numbers of a law stand."""
+        return LawPlaces.of(c, law, self.places)
+
+    def _copied(self, values: Sequence[Slot | float], first: int, there: Container[int]) -> Scratch:
+        """Write the copy of values to an array that begins at a place, but for those that are there.
+
+        They are copied one by one if they are few.
+        """
+        to = Scratch(self.w, self.w.at("%scratch", first))
         if len(values) <= COPIED_ONE_BY_ONE:
             for k, x in enumerate(values):
-                self.w.store(self.value(x), to.address, k)
-            return
+                if first + k not in there:
+                    self.w.store(self.value(x), to.address, k)
+            return to
         read = self._reader(values)
         with self.w.loop(0, len(values)) as k:
             self.w.store(read(k), to.address, k)
+        return to
 
     def _rolled_solve(self, c: DenseCall) -> None:
         w, (n, k) = self.w, c.right.shape

@@ -195,12 +195,14 @@ def slots_shown(code: Code) -> Iterator[int]:
 class Places:
     """The places of slots in scratch, counted in values.
 
-    `free` are stretches of places whose slots are dead: (start, size) in order.
+    `free` are stretches of places whose slots are dead: (start, size) in order. `copies` are further places
+    that a slot is stored at when a call that is written out makes it, and whether with the other sign.
     """
 
     size: int = 0
     of: dict[int, int] = field(default_factory=dict[int, int])
     free: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    copies: dict[int, list[tuple[int, bool]]] = field(default_factory=dict[int, list[tuple[int, bool]]])
 
     def more(self, size: int) -> int:
         """Return the first of this many new places."""
@@ -238,4 +240,4 @@ class Places:
             for k, c in enumerate(run.first)
         ]
         for n, c in enumerate(run.calls):
-            self.put([c.stores[s] for s in kept[n % run.period]])
+            self.put([x for s in kept[n % run.period] if (x := c.stores[s]) not in self.of])
