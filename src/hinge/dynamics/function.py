@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hinge.algebra import Expr, Leaf, One, Space, closed, f_ext, g, hides_fixed_bodies, letters_of, x_n
 from hinge.binding import RobotBinding
 from hinge.dynamics.arguments import WHY, precision, shaped
+from hinge.dynamics.called import Called
 from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector, refuse_endless
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_vector, common_batch
 from hinge.pipeline import Compilation, Derivation
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Readout
-from hinge.targets import Executable, listing
+from hinge.targets import Executable, Way, listing
 
 __all__ = ["Compiled"]
 
@@ -28,7 +29,7 @@ Finish: TypeAlias = Callable[[Any], Any]
 NODE_VECTORS = {f_ext.name: "force", x_n.name: "velocity"}
 
 
-class Compiled:
+class Compiled(Called):
     """Expressions as a function of arrays: `f(q, qd, tau=…)`.
 
     Each vector letter of the expressions is an argument of its own name; `gravity` (…, 3) replaces the
@@ -52,6 +53,7 @@ class Compiled:
         lanes: int | None = None,
         wait: bool = False,
     ) -> None:
+        self.begin()
         self.given, self.binding, self.readout = given, binding, readout
         self.blocks: Mapping[str, Expr] = blocks or {}
         self._form = derivation
@@ -127,7 +129,7 @@ class Compiled:
 
     # Calls.
 
-    def __call__(
+    def in_python(
         self,
         q: ArrayLike,
         qd: ArrayLike | None = None,
@@ -142,12 +144,23 @@ class Compiled:
         if qd is not None:
             vectors["qd"] = qd
         if vectors.keys() == self._names.keys():
+            self._enter
             arrays = [vectors[name] for name in self._names]
             if out is None:
                 return self.entry(q, *arrays)
             if self._is_one:
                 return self.entry(q, *arrays, out=out)
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
+
+    if TYPE_CHECKING:
+        __call__ = in_python
+
+    @cached_property
+    def _enter(self) -> None:
+        """Be called natively from now on: q and perhaps qd by position, others by name."""
+        most = 2 if self.takes("qd") else 1
+        others = tuple((1 if n == "qd" else -1, n, None) for n in self._names)
+        self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, self._is_one))
 
     @cached_property
     def _first(self) -> str:

@@ -37,6 +37,23 @@ def filling(kind: type[T]) -> Filling[T]:
     return Filling(kind)
 
 
+class Apart:
+    """Makes a tuple of a dict of results: the first so many, then a dict of the others if there are any.
+
+    Entries of native code do the same for the number `apart` without a call of Python.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.apart = count
+
+    def __call__(self, found: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple."""
+        names = list(found)
+        first = [found[n] for n in names[: self.apart]]
+        rest = {n: found[n] for n in names[self.apart :]}
+        return (*first, rest) if rest else tuple(first)
+
+
 class OnDemand(list[T]):
     """A list of objects of `kind`, one for each row of some arrays, made when they are first asked for.
 
