@@ -27,7 +27,7 @@ class Called:
     read by the interpreter without one, and may have another function in each object.
     """
 
-    __slots__ = {  # noqa: RUF023 (the call first)
+    __slots__ = {
         "__call__": "The call; see `in_python`.",
         "__dict__": None,
         "__weakref__": None,

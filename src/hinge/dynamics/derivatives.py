@@ -47,6 +47,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 __all__ = [
+    "CLOSED_FORMS",
     "Derivatives",
     "derivative",
     "derivative_parts",

@@ -29,8 +29,8 @@ from hinge.algebra import (
 from hinge.algebra import derivative as algebraic
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import precision, shaped
-from hinge.dynamics.called import Called
 from hinge.dynamics.cached import compiled, refuse_closures
+from hinge.dynamics.called import Called
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import (
     CLOSED_DERIVATIVES,
@@ -296,7 +296,7 @@ _PUSHED, _PULLED = Apart(2), Apart(1)
 
 
 def _pulled_by_gravity(found: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
-    """Return what a call returns, of the gradient by the acceleration of the world that stands for gravity."""
+    """Return what a call returns, gravity (…, 3) in place of the acceleration (…, 6) that stands for it."""
     value, by = _PULLED(found)
     return value, {**by, "gravity": -by["gravity"][..., 3:]}
 

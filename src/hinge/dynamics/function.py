@@ -144,23 +144,23 @@ class Compiled(Called):
         if qd is not None:
             vectors["qd"] = qd
         if vectors.keys() == self._names.keys():
-            self._enter
             arrays = [vectors[name] for name in self._names]
             if out is None:
-                return self.entry(q, *arrays)
+                return self._plain(q, *arrays)
             if self._is_one:
-                return self.entry(q, *arrays, out=out)
+                return self._plain(q, *arrays, out=out)
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
 
     if TYPE_CHECKING:
         __call__ = in_python
 
     @cached_property
-    def _enter(self) -> None:
-        """Be called natively from now on: q and perhaps qd by position, others by name."""
+    def _plain(self) -> Callable[..., Any]:
+        """The entry; from now on calls go to it natively, q and perhaps qd by position, others by name."""
         most = 2 if self.takes("qd") else 1
         others = tuple((1 if n == "qd" else -1, n, None) for n in self._names)
         self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, self._is_one))
+        return self.entry
 
     @cached_property
     def _first(self) -> str:

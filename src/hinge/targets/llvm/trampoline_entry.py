@@ -18,8 +18,8 @@ PYTHON = (
     "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GenericSetDict", "PyTuple_New",
 )  # fmt: skip
 ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
-#: Inputs, outputs, the index of the records, the numbers that one state has in all outputs, and how many of the
-#: first outputs stand apart: if any do, the results are a tuple of these and of a dictionary of the others.
+#: Inputs, outputs, the index of the records, the numbers that one state has in all outputs, and how many of
+#: the first outputs stand apart: if any do, the results are a tuple of these and of a dictionary of others.
 _NUMBERS = ("wanted", "results", "records", "filled", "apart")
 #: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
 #: keyword for an array to write into. If `fills` is a class, the dictionary becomes the namespace of a `new`
