@@ -13,7 +13,7 @@ from hinge.cli import main
 from hinge.cli.explain import OF_CLOSED, OF_CONTACTS, OF_FREE_BASES, OF_ONE_FRAME, VERBS, WITHOUT, explained
 from hinge.cli.robot_argument import BUILT_IN
 from hinge.contents import ENTRIES
-from hinge.dynamics import compiled
+from hinge.dynamics import compiled, derivative_parts
 from tests.explain.reading import is_harmless, read
 
 
