@@ -63,7 +63,9 @@ def test_options_after_native_calls():
     assert np.array_equal(other[0], hinge.vjp("forward_dynamics", ARM)(Q, V, TAU, C, gravity=down)[0])
     out = {"value": np.empty_like(value), **{n: np.empty_like(x) for n, x in by.items()}}
     again = pull(Q, V, TAU, C, out=out)
-    assert again[0] is out["value"] and all(again[1][n] is out[n] and np.array_equal(out[n], by[n]) for n in by)
+    assert again[0] is out["value"] and all(
+        again[1][n] is out[n] and np.array_equal(out[n], by[n]) for n in by
+    )
     with pytest.raises(TypeError, match="pull: expected the arrays q, qd, tau, c, got 3"):
         pull(Q, V, TAU)
     with pytest.raises(ArgumentError, match="tau: expected"):

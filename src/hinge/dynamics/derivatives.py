@@ -143,7 +143,7 @@ def _quick(f: Callable[P, R]) -> Callable[P, R]:
     return found.function
 
 
-_FILLED = filling(Derivatives)
+_FILLED = filling(Derivatives, reused=True)
 _DISPATCHERS: dict[str, Dispatcher] = {}
 
 

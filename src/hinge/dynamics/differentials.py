@@ -224,7 +224,7 @@ class Push(_Differential):
     def _way(self) -> Way:
         arrays = ["q", *self.arrays]
         inputs = ((arrays.index(n), None, None) if n in arrays else self._along(n) for n in self._taken)
-        return Way(tuple(inputs), len(arrays), len(arrays))
+        return Way(tuple(inputs), len(arrays), len(arrays), out=True)
 
     def _along(self, direction: str) -> tuple[int, str | None, object]:
         """Return how a direction comes: gravity's in another form than the program has, so not natively."""
@@ -277,7 +277,7 @@ class Pull(_Differential):
     def _way(self) -> Way:
         names = ["q", *self.arrays, "c"]
         inputs = tuple((names.index(n), None, None) for n in self._taken)
-        return Way(inputs, len(names), len(names))
+        return Way(inputs, len(names), len(names), out=True)
 
     @property
     def _results(self) -> tuple[str, ...]:

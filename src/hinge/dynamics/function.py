@@ -159,7 +159,7 @@ class Compiled(Called):
         """The entry; from now on calls go to it natively, q and perhaps qd by position, others by name."""
         most = 2 if self.takes("qd") else 1
         others = tuple((1 if n == "qd" else -1, n, None) for n in self._names)
-        self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, self._is_one))
+        self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, out=True))
         return self.entry
 
     @cached_property

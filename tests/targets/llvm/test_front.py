@@ -1,4 +1,4 @@
-"""Fronts: arguments by position and by name, in the order of an entry's inputs, or the fallback as they came."""
+"""Fronts: arguments by position and by name go to an entry in its order, or to the fallback as they came."""
 
 from __future__ import annotations
 
@@ -79,24 +79,26 @@ def test_without_native_functions_it_is_the_fallback(monkeypatch):
 
 @pytest.mark.parametrize("apart", [1, 2])
 def test_results_that_stand_apart(apart):
+    names, shapes = ("x", "y", "z"), ((3,), (2,), (1, 2))
     finish = Apart(apart)
-    entry = make(outputs=((3,), (2,), (1, 2))[: apart + 1], names=("x", "y", "z")[: apart + 1], finish=finish)
-    whole = make(outputs=((3,), (2,))[:apart] or ((3,),), names=("x", "y")[:apart], finish=finish)
-    found = entry(A, B)
+    found = make(outputs=shapes, names=names, finish=finish)(A, B)
     assert type(found) is tuple and len(found) == apart + 1
-    assert [x.shape for x in found[:apart]] == [(3,), (2,)][:apart]
-    assert list(found[-1]) == ["xyz"[apart]]
+    assert [x.shape for x in (*found[:apart], *found[-1].values())] == list(shapes)
+    assert list(found[-1]) == list(names[apart:])
     np.testing.assert_array_equal(found[0], 2 * A + B)
-    if apart == 2:
-        assert [x.shape for x in whole(A, B)] == [(3,), (2,)]
-    given = {n: np.zeros(k) for k, n in enumerate("xyz"[: apart + 1])}
-    python = finish(dict(given))
-    assert [type(x) for x in python] == [type(x) for x in found] and python[-1].keys() == found[-1].keys()
+    python = finish(dict(zip(names, shapes, strict=True)))
+    assert python == (*shapes[:apart], dict(zip(names[apart:], shapes[apart:], strict=True)))
+
+
+def test_all_results_stand_apart():
+    found = make(outputs=((3,), (2,)), names=("x", "y"), finish=Apart(2))(A, B)
+    assert type(found) is tuple and [x.shape for x in found] == [(3,), (2,)]
+    assert Apart(2)({"x": A, "y": B}) == (A, B)
 
 
 def test_nothing_is_kept():
-    f = of(WAY, make(outputs=((3,), (2,)), names=("x", "y"), finish=Apart(1)))
-    blocks, size = growth(lambda: f(B, A), 20_000)
+    several = of(WAY, make(outputs=((3,), (2,)), names=("x", "y"), finish=Apart(1)))
+    blocks, size = growth(lambda: several(B, A), 20_000)
     assert blocks < 100 and size < 1 << 20
     entry = make()
 

@@ -114,7 +114,7 @@ def make_entry(
 
     Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
     dictionary of new arrays by name if there is not just one output, or what `finish` makes of either. An
-    array for the only output may come as keyword `out`. A finish with a class as `fills` is not called where
+    array for the only output, or a dict of them by name, may come as keyword `out`. A finish with a class as `fills` is not called where
     there are several outputs: the dictionary becomes the namespace of a new object of that class. Nor is one
     with a number as `apart`: the results are a tuple of so many outputs and of a dictionary of the others.
 
@@ -133,7 +133,8 @@ def make_entry(
     fills: type | None = getattr(finish, "fills", None) if len(names) > 1 else None
     apart: int = getattr(finish, "apart", 0) if len(names) > 1 else 0
     blank, kept = dict.fromkeys(keys[apart:]), _room(outputs)
-    made = (0 if fills is None else id(fills), id(_NEW))
+    reused: type | None = fills and getattr(finish, "reused", None)
+    made = (0 if fills is None else id(fills), 0 if reused is None else id(reused), id(_NEW))
     again = (id(blank), kept.ctypes.data if kept.size else 0)
     head = (id(fallback), last, *made, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT), *again)
     words = _describe(head, native.addresses, inputs, outputs, keys, apart)

@@ -92,7 +92,7 @@ def trampoline() -> Trampoline | None:
     if table is None or table[_NDARRAY] != id(np.ndarray):
         return None
     python = map(_address, trampoline_entry.PYTHON)
-    addresses = (*python, table[_NEW_FROM_DESCR] or 0, id(np.ndarray), id(np.dtype(np.float64)))
+    addresses = (*python, table[_NEW_FROM_DESCR] or 0, id(np.ndarray), id(np.dtype(np.float64)), id(dict))
     choosing = (_address("PyObject_Vectorcall"), _address("PyUnicode_Compare"), id(str))
     return Trampoline(*_compile(_text()), addresses, choosing)
 

@@ -16,17 +16,18 @@ MOST = 64  # the inputs, and the outputs, that the native functions have room fo
 PYTHON = (
     "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_Copy", "PyDict_SetItem", "PyMem_RawMalloc",
     "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GenericSetDict", "PyTuple_New",
+    "PyObject_GenericGetDict", "PyDict_Size", "PyDict_GetItem", "PyErr_Clear",
 )  # fmt: skip
-ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
+ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64", "dict")
 #: Inputs, outputs, the index of the records, the numbers that one state has in all outputs, and how many of
 #: the first outputs stand apart: if any do, the results are a tuple of these and of a dictionary of others.
 _NUMBERS = ("wanted", "results", "records", "filled", "apart")
 #: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
 #: keyword for an array to write into. If `fills` is a class, the dictionary becomes the namespace of a `new`
-#: object of it in place of a call of `finish`. `blank` is a dictionary with the names in it, since a copy is
-#: made sooner than one that grows. `kept` is null, or room for two arrays of each result, see
-#: `trampoline_kept`.
-_OWNED = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", "blank", "kept")
+#: object of it in place of a call of `finish`; objects of the class `reused` may come as `out`. `blank` is a
+#: dictionary with the names in it, since a copy is made sooner than one that grows. `kept` is null, or room
+#: for two arrays of each result, see `trampoline_kept`.
+_OWNED = ("fallback", "finish", "fills", "reused", "new", "kernels", "alone", "out", "blank", "kept")
 WORDS = (*_OWNED, *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
 #: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
