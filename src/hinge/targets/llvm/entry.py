@@ -114,9 +114,11 @@ def make_entry(
 
     Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
     dictionary of new arrays by name if there is not just one output, or what `finish` makes of either. An
-    array for the only output, or a dict of them by name, may come as keyword `out`. A finish with a class as `fills` is not called where
-    there are several outputs: the dictionary becomes the namespace of a new object of that class. Nor is one
-    with a number as `apart`: the results are a tuple of so many outputs and of a dictionary of the others.
+    array for the only output, or a dict of them by name, may come as keyword `out`.
+
+    A finish with a class as `fills` is not called where there are several outputs: the dictionary becomes the
+    namespace of a new object of that class, and with a class as `reused` an object of it may be given as `out`.
+    Nor is one with a number as `apart`: the results are a tuple of so many outputs and a dict of the others.
 
     The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of
     native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
