@@ -18,7 +18,7 @@ demo: $(VENV)/view.stamp
 test: $(VENV)/dev.stamp
 	HINGE_LEVEL=0 $(PYTEST) -m "not slow"
 
-test-all: $(VENV)/dev.stamp
+test-all: $(VENV)/homes.stamp
 	$(PYTEST)
 
 lint: $(VENV)/dev.stamp
@@ -67,6 +67,13 @@ $(VENV)/view.stamp: pyproject.toml | $(VENV)/bin/python
 $(VENV)/dev.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	touch $(VENV)/view.stamp $(VENV)/docs.stamp $@
+
+# PyTorch is large where it comes with CUDA: make test-all TORCH=torch==… takes another one, and without any its
+# tests are skipped.
+TORCH ?= torch==2.13.0
+$(VENV)/homes.stamp: $(VENV)/dev.stamp
+	$(BIN)/python -c "import torch" 2>/dev/null || $(PIP) $(TORCH) || echo "no PyTorch: its tests are skipped"
+	touch $@
 
 $(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PIP) --editable '.[view,docs]'

@@ -13,9 +13,11 @@ from benchmarks import (
     derivatives,
     export,
     first_call,
+    flexible,
     gym,
     import_time,
     inertias,
+    jax,
     linearize,
     load_urdf,
     million,
@@ -25,7 +27,10 @@ from benchmarks import (
     simulate,
     single,
     threads,
+    torch,
     verbs,
+    weighted,
+    xla,
 )
 
 QUESTIONS: dict[str, command.Question] = {
@@ -40,9 +45,11 @@ QUESTIONS: dict[str, command.Question] = {
     "export": export.tables,
     "threads": threads.tables,
     "first_call": first_call.tables,
+    "flexible": flexible.tables,
     "gym": gym.tables,
     "import_time": import_time.tables,
     "inertias": inertias.tables,
+    "jax": jax.tables,
     "linearize": linearize.tables,
     "load_urdf": load_urdf.tables,
     "million": million.tables,
@@ -50,7 +57,10 @@ QUESTIONS: dict[str, command.Question] = {
     "operations": operations.tables,
     "rollout": rollout.tables,
     "simulate": simulate.tables,
+    "torch": torch.tables,
     "verbs": verbs.tables,
+    "xla": xla.tables,
+    "weighted": weighted.tables,
 }
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.peers.build import compilers
 
-PACKAGES = ("hinge", "numpy", "llvmlite", "pin", "mujoco", "casadi")
+PACKAGES = ("hinge", "numpy", "llvmlite", "pin", "mujoco", "casadi", "jax", "mujoco-mjx")
 
 #: Instruction sets worth a name, the widest first, as the kernel calls them.
 SETS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX", "asimd": "NEON", "sse2": "SSE2"}

@@ -12,7 +12,7 @@ import numpy as np
 
 import hinge
 from hinge import view
-from hinge.algebra import H, M, phi, psi
+from hinge.algebra import E, H, M, phi, psi
 from hinge.targets import plot_blocks, random_system
 
 IMAGES = Path(__file__).with_name("images")
@@ -26,6 +26,23 @@ def blocks() -> None:
     for ax, e in zip(axes, (phi, psi, H @ phi @ M @ phi.T @ H.T), strict=True):
         plot_blocks(system, e, ax=ax)
     figure.savefig(IMAGES / "blocks.png", dpi=100)
+
+
+def trees() -> None:
+    """Draw E and φ of a tree as matrices, and E with the nodes beyond one of its edges last."""
+    parents = (-1, 0, 1, 1, 0, 4)
+    figure, axes = plt.subplots(1, 3, figsize=(9, 3.4), layout="constrained")
+    system = random_system(parents=parents, seed=1, widths=(4, 5, 3, 4, 6, 3), dofs=(1,) * 6)
+    plot_blocks(system, E, ax=axes[0])
+    plot_blocks(system, phi, ax=axes[1])
+    # the edge from 1 to 0 is cut: 0, 4, 5 become 0, 1, 2, and 1, 2, 3 what is beyond
+    parted = random_system((-1, 0, 1, 0, 3, 3), seed=1, widths=(4, 6, 3, 5, 3, 4), dofs=(1,) * 6)
+    plot_blocks(parted, E, ax=axes[2])
+    edge = sum((4, 6, 3)) - 0.5
+    axes[2].axvline(edge, color="C3", linewidth=1)
+    axes[2].axhline(edge, color="C3", linewidth=1)
+    axes[2].set_title("E, partitioned")
+    figure.savefig(IMAGES / "trees.png", dpi=100)
 
 
 def energy() -> None:
@@ -81,5 +98,5 @@ def falls() -> None:
 
 if __name__ == "__main__":
     mpl.use("Agg")
-    for draw in (blocks, energy, chaos, strip, stewart, trot, falls):
+    for draw in (blocks, trees, energy, chaos, strip, stewart, trot, falls):
         draw()

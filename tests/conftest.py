@@ -18,6 +18,7 @@ NATIVE = (
     "tests.dynamics.test_fuzz",
     "tests.dynamics.test_quick",
     "tests.examples.",
+    "tests.jax.",
     "tests.sim.",
     "tests.test_",
 )

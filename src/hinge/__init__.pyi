@@ -42,6 +42,22 @@ from hinge.model import (
     release_couplings as release_couplings,
 )
 
+# Robots: flexible bodies
+from hinge.model import (
+    beam as beam,
+    Flexible as Flexible,
+    Attachment as Attachment,
+)
+from hinge.io import (
+    craig_bampton as craig_bampton,
+    read_flexible as read_flexible,
+    write_flexible as write_flexible,
+)
+from hinge.dynamics import (
+    natural_frequencies as natural_frequencies,
+    NaturalFrequencies as NaturalFrequencies,
+)
+
 # Robots: closed loops and grasps
 from hinge.model import (
     close as close,
@@ -147,6 +163,8 @@ from hinge.dynamics import (
     acceleration_shares as acceleration_shares,
     filter_quantities as filter_quantities,
     BaseMotion as BaseMotion,
+    interface as interface,
+    Interface as Interface,
 )
 
 # Dynamics: the mass matrix
@@ -264,6 +282,13 @@ from hinge.pipeline import (
 from hinge.dynamics import (
     compile as compile,
 )
+from hinge.model import (
+    WeightedTree as WeightedTree,
+)
+from hinge.formulas import (
+    symbolic as symbolic,
+    Formulas as Formulas,
+)
 from hinge.targets import (
     set_threads as set_threads,
 )
@@ -278,8 +303,10 @@ from hinge import (
     errors as errors,
     explain as explain,
     export as export,
+    formulas as formulas,
     gym as gym,
     io as io,
+    jax as jax,
     kernels as kernels,
     model as model,
     pipeline as pipeline,
@@ -291,6 +318,7 @@ from hinge import (
     sweeps as sweeps,
     targets as targets,
     testing as testing,
+    torch as torch,
     tree as tree,
     view as view,
 )

@@ -44,8 +44,32 @@ MAY_IMPORT: dict[str, set[str]] = {
         "dynamics",
     },
     "gym": {"spatial", "model", "robots", "dynamics", "sim"},
-    "export": {"model", "algebra", "kernels", "sweeps", "targets", "pipeline", "dynamics", "spatial"},
+    "export": {
+        "model",
+        "algebra",
+        "kernels",
+        "sweeps",
+        "targets",
+        "pipeline",
+        "binding",
+        "dynamics",
+        "spatial",
+    },
+    "formulas": {"spatial", "model", "kernels", "sweeps", "targets", "binding", "dynamics"},
     "casadi": {"model", "kernels", "sweeps", "targets", "binding", "dynamics", "export"},
+    "jax": {
+        "model",
+        "algebra",
+        "kernels",
+        "sweeps",
+        "targets",
+        "pipeline",
+        "binding",
+        "dynamics",
+        "sim",
+        "spatial",
+    },
+    "torch": {"spatial", "model", "binding", "dynamics", "sim"},
     "campaign": {"spatial", "model", "io", "dynamics", "sim", "view"},
     "cli": {
         "algebra",
@@ -67,7 +91,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 #: Rooms that may import an optional package inside a function.
-MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas", "jax", "torch"}
+MAY_IMPORT_LATE = {"io", "targets", "sim", "view", "casadi", "formulas", "jax", "torch"}
 
 #: Folders that need an optional package, which they may import at the top: they are loaded late themselves.
 LOADED_LATE = {"hinge.targets.llvm": "llvmlite", "hinge.gym": "gymnasium"}

@@ -1,8 +1,8 @@
 """CasADi's functions next to the native target on many robots: `python -m tests.casadi.sweep_functions`.
 
-Prints for each robot the largest relative difference of values and of the Jacobian of forward dynamics. Near
-singular closures rounding grows: beside the values stands how far the NumPy target is from the native one,
-and ten times that is allowed.
+Prints for each robot the largest relative difference of values and of the Jacobian of forward dynamics, and
+how far the NumPy target is from the native one. Closures hold in all states: where they are open, rounding
+grows with the condition of their Ω, 1e5 and more, for every target alike.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> int:
     bad = 0
     for name, make in ROBOTS.items():
         value, slope, own = differences(make())
-        bad += value > max(BOUND, 10 * own)
+        bad += value > BOUND
         print(f"{name:12} values {value:.1e} (NumPy {own:.1e})   Jacobian {slope:.1e}", flush=True)
     print(f"{bad} robots too far off")
     return int(bad > 0)

@@ -34,6 +34,8 @@ OF_CONTACTS = {
     and e.name.islower()
     and (e.topic == "Dynamics: contacts" or e.name.startswith("contact_"))
 }
+#: Verbs that are judged elsewhere: frequencies by closed forms of beams, tests.dynamics.test_flexible.
+ELSEWHERE = {*OF_CONTACTS, "natural_frequencies"}
 ITEMS = {
     0: "basic verbs",
     1: "hybrid",
@@ -184,6 +186,7 @@ def _hybrid_and_bases() -> Iterator[Row]:
     for verb in ("inverse_dynamics", "forward_dynamics", "bias_force", name):
         asked = {"reference, raft": bases.moving(verb)}
         yield Row(3, f"{verb}(base=BaseMotion)", verb, asked, changes=("base",))
+    yield Row(3, "interface", "interface", {"reference, raft": bases.interface}, changes=("base",))
     for kind, joint in {"rolling_ball": "RollingBall", "wheeled": "Wheeled"}.items():
         yield Row(3, f"{joint}, forward_dynamics", "", {"Lagrange multipliers": bases.rolling(kind)})
 

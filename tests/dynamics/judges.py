@@ -189,7 +189,7 @@ def spring_energy(x: Subject) -> float:
     way = [j.type.difference(j.rest, s.q[:, j.q_slice]) for j in robot.joints if j.stiffness.any()]
     force = [passive_force(robot, s.q, 0 * s.qd)[:, j.qd_slice] for j in robot.joints if j.stiffness.any()]
     work = -0.5 * sum(((f * d).sum(axis=-1) for f, d in zip(force, way, strict=True)), np.zeros(len(s.q)))
-    return relative(dynamics.elastic_energy(robot, s.q), work)
+    return relative(dynamics.elastic_energy(robot, s.q), work + reference.elastic_energy(robot, s.q))
 
 
 def beyond_limits(x: Subject) -> float:

@@ -7,9 +7,9 @@ import numpy as np
 import hinge
 from hinge import dynamics, reference
 from hinge.dynamics import SEVERAL
-from hinge.model import carry_state
-from hinge.spatial import Array, cross
-from hinge.testing import random_state
+from hinge.model import Robot, carry_state, make_robot
+from hinge.spatial import Array, cross, matvec
+from hinge.testing import State, random_state
 from tests.dynamics import partitions, test_rolling
 from tests.dynamics.judges import Judge, balanced, relative
 from tests.dynamics.subjects import Subject, rolls
@@ -166,3 +166,25 @@ def rolling(kind: str) -> Judge:
         return relative(ours, test_rolling.held(robot, loose, s, given))
 
     return judge
+
+
+def felt(robot: Robot, s: State, seed: int, **more: object) -> float:
+    """Return how far the force of a base is from that of a raft that moves so, by its inertia and at once."""
+    raft, alone = on_a_raft(robot), on_a_raft(make_robot("nothing", [], [], gravity=robot.gravity))
+    base, state = moved(robot, s.q.shape[:-1], seed)
+    q, qd, qdd = both(state, s)
+    tau = np.concatenate([np.zeros((*s.tau.shape[:-1], 6)), s.tau], axis=-1)
+    _, forces = reference.hybrid_dynamics(raft, q, qd, tau, qdd, prescribed=["raft_joint"], **more)
+    rest = {n: x for n, x in more.items() if n == "gravity"}
+    own = reference.inverse_dynamics(alone, *state, **rest)
+    wanted = forces[..., :6] - own
+    still = hinge.BaseMotion(angular_velocity=base.angular_velocity, rotation=base.rotation)
+    found = dynamics.interface(robot, s.q, s.qd, s.tau, base=still, **more)
+    alpha = np.concatenate([base.angular_acceleration, base.acceleration], axis=-1)
+    at_once = dynamics.interface(robot, s.q, s.qd, s.tau, base=base, **more)
+    return max(relative(matvec(found.inertia, alpha) + found.force, wanted), relative(at_once.force, wanted))
+
+
+def interface(x: Subject) -> float:
+    """Judge what a base feels by the robot on a raft."""
+    return felt(x.robot, x.s, x.seed, **x.pushes)

@@ -77,7 +77,9 @@ class Dense:
 
     def weight(self) -> Array:
         """Return Λ J 𝓜⁻¹ G."""
-        pull = matvec(self.J, self.forces(np.zeros(self.robot.nv), self.robot.gravity))
+        weight = self.forces(np.zeros(self.robot.nv), self.robot.gravity)
+        weight = weight - matvec(self.Mi, reference.elastic_force(self.robot, self.s.q))
+        pull = matvec(self.J, weight)
         return self.seen(matvec(np.linalg.inv(self.compliance), pull))
 
     def given(self) -> Array:

@@ -32,7 +32,9 @@ def with_physics(robot: Robot, seed: int = 0, *, sparse: bool = False) -> Robot:
         return rng.random(n) * (rng.random(n) < 0.4 if sparse else 1.0)
 
     changed = [
-        replace(
+        j
+        if j.type.kind == "flexure"  # a deformation, whose forces are those of the body
+        else replace(
             j,
             damping=numbers(j.nv),
             friction=numbers(j.nv),
@@ -49,7 +51,7 @@ def with_physics(robot: Robot, seed: int = 0, *, sparse: bool = False) -> Robot:
 def passive_force(robot: Robot, q: Array, qd: Array) -> Array:
     """Return −damping q̇ − friction q̇/√(q̇² + s²) − stiffness difference(rest, q)."""
     parts: list[Array] = [np.zeros((*qd.shape[:-1], 0))]
-    for j in robot.joints:
+    for j in robot.independent:
         v = qd[..., j.qd_slice]
         x = j.type.difference(j.rest, q[..., j.q_slice]) if j.stiffness.any() else 0.0
         rubbing = j.friction * v / np.sqrt(v**2 + j.friction_speed**2)

@@ -277,8 +277,8 @@ def test_a_space_without_a_length_is_named():
     [
         (3, "expected a dict of lengths by space"),
         ({"Constraint": 3}, "expected a space of hinge.algebra as key, got 'Constraint'"),
-        ({Joint: 3}, "whose length the robot gives"),
-        ({World: 6}, "whose length the robot gives"),
+        ({Joint: 3}, "whose length the model gives"),
+        ({World: 6}, "whose length the model gives"),
         ({Constraint: -1}, "expected an integer ≥ 0, got -1"),
         ({Constraint: 2.5}, "expected an integer ≥ 0, got 2.5"),
         ({Constraint: True}, "expected an integer ≥ 0, got True"),

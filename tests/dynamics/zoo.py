@@ -197,7 +197,8 @@ def _bias(robot: Robot, q: Array, qd: Array, **more: Any) -> Array:
 
 
 def _weight(robot: Robot, q: Array, **more: Any) -> Array:
-    return reference.inverse_dynamics(robot, q, np.zeros(robot.nv), np.zeros(robot.nv), **more)
+    held = reference.inverse_dynamics(robot, q, np.zeros(robot.nv), np.zeros(robot.nv), **more)
+    return held - reference.elastic_force(robot, q)
 
 
 def _coriolis(robot: Robot, q: Array, qd: Array) -> Array:

@@ -33,12 +33,24 @@ RUNS: dict[str, tuple[tuple[object, ...], str] | None] = {
     "19_swing_up": ((), "it stands upright."),
     "20_learning": ((), "they reach."),
     "21_reach_with_limits": ((8,), "it is there."),
+    "22_learn_a_controller": ((120,), "the network has learned to reach."),
+    "23_learning_through_steps": ((40,), "it has learnt to reach."),
+    "24_trees_as_matrices": ((), "the trees agree."),
+    "25_formulas": ((), "the formulas agree."),
     "26_capture_campaign": ((300,), "the campaign is done."),
+    "28_flexible_arm": ((), "the tip comes to rest."),
+    "29_spinning_panel": ((), "nothing is lost."),
     "demo": None,  # below
 }
 
 #: Optional packages of examples.
-NEEDS = {"21_reach_with_limits": "casadi", "26_capture_campaign": "scipy"}
+NEEDS = {
+    "21_reach_with_limits": "casadi",
+    "22_learn_a_controller": "jax",
+    "23_learning_through_steps": "torch",
+    "26_capture_campaign": "scipy",
+}
+NEEDS = {"21_reach_with_limits": "casadi", "25_formulas": "sympy", "26_capture_campaign": "scipy"}
 
 
 def run(name: str):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import hinge
-from hinge.algebra import H, M, phi, qd
+from hinge.algebra import H, Joint, M, One, leaf, phi, qd
 from hinge.cli import main
 from hinge.errors import ArgumentError
 from hinge.export import c
@@ -19,6 +19,9 @@ from tests.tiers import daily
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+_BUILDER = hinge.Builder("rock")
+_BUILDER.body("rock")
+NOTHING_MOVES = _BUILDER.build()
 needs_a_compiler = pytest.mark.skipif(not COMPILERS, reason="no compiler of C")
 
 
@@ -81,6 +84,20 @@ def test_own_expressions(tmp_path):
 
 
 @needs_a_compiler
+@pytest.mark.parametrize("roll", [False, True])
+def test_names_of_a_user_meet_no_others(roll, tmp_path):
+    """Results named as inputs or as other results, letters named as variables, functions named as words."""
+    robot = hinge.robots.double_pendulum()
+    momentum = H @ phi @ M @ phi.T @ H.T @ qd
+    ours = H @ phi @ M @ phi.T @ H.T @ (leaf("w", Joint, One) + leaf("t1", Joint, One))
+    names = ("q", "w", "at", "int", "qdd", "forward_dynamics", "value")
+    several = {name: k * momentum for k, name in enumerate(names, 1)}
+    library = c({"int": several, "own": ours}, robot, prefix="int", roll=roll)
+    found = errors(library, tmp_path)
+    assert len(found) == 5 * (len(names) + 1) and max(found.values()) < 1e-13
+
+
+@needs_a_compiler
 def test_a_wrong_number_fails_the_self_test(tmp_path):
     library = c("mass_matrix", hinge.robots.double_pendulum(), prefix="arm")
     text = library.files["arm_test.c"]
@@ -110,6 +127,18 @@ def test_the_command(tmp_path, capsys):
         (lambda r: c([], r), "what: expected at least one verb"),
         (lambda r: c({"a b": "mass_matrix"}, r), "what: expected a name of C"),
         (lambda r: c("mass_matrx", r), "mass_matrix"),
+        (lambda r: c({"fingerprint": "mass_matrix"}, r), "expected another name than 'fingerprint'"),
+        (lambda r: c({"circle": "mass_matrix"}, r), "expected another name than 'circle'"),
+        (lambda r: c({"NQ": "mass_matrix"}, r, prefix="ARM"), "expected another name than 'NQ'"),
+        (lambda r: c({"f": "mass_matrix", "f_0": "kinetic_energy"}, r, roll=True), "another name than 'f_0'"),
+        (lambda r: c({"f": {"pä": qd}}, r), "f: expected a name of C"),
+        (lambda r: c({"f": leaf("int", Joint, One) + qd}, r), "other names than 'int'"),
+        (lambda r: c({"f": leaf("sqrt", Joint, One) + qd}, r), "other names than 'sqrt'"),
+        (lambda r: c("mass_matrix", r, prefix="_a", casadi=True), "casadi: expected names that begin"),
+        (lambda r: c({"f_": "mass_matrix"}, r, casadi=True), "casadi: expected names that begin"),
+        (lambda r: c(hinge.sim.step(r), r, parameters=["inertias"]), "parameters: expected a verb"),
+        (lambda r: c("mass_matrix", NOTHING_MOVES), "no joint moves"),
+        (lambda r: c("kinetic_energy", NOTHING_MOVES, casadi=True), "casadi: expected functions of q"),
     ],
 )
 def test_refusals(call, message):

@@ -78,6 +78,19 @@ class Called:
         return found
 
 
+@needs_a_compiler
+def test_jacobians_by_numbers_of_the_model(tmp_path):
+    robot = hinge.robots.double_pendulum()
+    library = c({"energy": "kinetic_energy"}, robot, prefix="arm", casadi=True, parameters=["inertias"])
+    jac = Called(shared(library, tmp_path), "jac_arm_energy_casadi")
+    q, v = np.random.default_rng(0).standard_normal((2, 2))
+    rows = hinge.model.inertial_parameters(robot)
+    found = dict(zip(jac.names("out"), jac(q, v, rows.ravel(), np.zeros(1)), strict=True))
+    energy = hinge.compile("kinetic_energy", robot, parameters=["inertias"])  # linear in them
+    wanted = [energy(q, v, inertias=e.reshape(rows.shape)) for e in np.eye(rows.size)]
+    np.testing.assert_allclose(found["jac_kinetic_energy_out_inertias"].ravel(), wanted, atol=1e-13)
+
+
 ROBOTS = {
     "pendulum": hinge.robots.double_pendulum,
     "panda": hinge.robots.panda,

@@ -179,3 +179,16 @@ def test_without_gymnasium_it_says_what_to_install():
     code = "import sys; sys.modules['gymnasium'] = None; import hinge.gym"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert 'pip install "hinge[gym]"' in found.stderr and "MissingExtraError" in found.stderr
+
+
+def test_single_precision_is_near_and_told():
+    single, double = (learning.Environments(Swing(), MANY, dtype=d) for d in ("float32", "float64"))
+    first, _ = single.reset(seed=0)
+    assert np.allclose(first, double.reset(seed=0)[0], atol=1e-6)
+    for _ in range(3):
+        found, wanted = (e.step(np.full((MANY, 1), 0.5)) for e in (single, double))
+    assert single.stepper.q.dtype == np.float32 and not np.array_equal(single.stepper.q, double.stepper.q)
+    assert np.allclose(found[0], wanted[0], atol=1e-4) and np.allclose(found[1], wanted[1], atol=1e-4)
+    assert gymnasium.make("hinge/Reach-v0", dtype="float32").unwrapped.stepper.q.dtype == np.float32
+    with pytest.raises(ArgumentError, match="dtype: expected 'float32'"):
+        learning.Environments(Swing(), MANY, dtype="half")

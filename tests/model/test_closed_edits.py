@@ -125,6 +125,8 @@ MAKERS = {
     "model/parameters.py:with_parameters": "with_parameters",
     "model/grasping.py:_as_object": "a body has none",
     "testing/closed.py:_closed": "closes the robot itself",
+    "model/flexible.py:at": "a body, no robot",
+    "model/flexible.py:in_frame": "a body, no robot",
     "model/builder.py:build": "builds CLOSED",
     "io/robot_json.py:from_json": "json",
     "robots/looks.py:dressed": "dressed",

@@ -9,13 +9,15 @@ from numpy.testing import assert_allclose
 from hinge.errors import ArgumentError, ModelError
 from hinge.kernels import Graph, finish
 from hinge.model import joints
-from hinge.model.joints import JOINT_TYPES
+from hinge.model.joints import JOINT_TYPES, Flexure, Modes
 from hinge.spatial import Transform, matvec, motion, quaternion, rotation, unskew
 from tests.folding import folded
 
 SHAPES = [(), (5,), (3, 4)]
 AXIAL = ["revolute", "continuous", "prismatic", "screw", "cylindrical", "planar", "wheeled"]
 QUATERNION = ["spherical", "free", "rolling_ball"]
+#: All types, those of flexible bodies too.
+EVERY = JOINT_TYPES | {t.kind: t for t in (Modes, Flexure)}
 STENCIL = {1: 45 / 60, 2: -9 / 60, 3: 1 / 60}
 STEP = 1e-3
 
@@ -27,12 +29,15 @@ def each(test):
 
     @folded(seed=range(3), shape=shapes)
     def over(kind, seed, shape):
-        joint, rng = JOINT_TYPES[kind].random_type(np.random.default_rng(seed)), np.random.default_rng(7)
+        joint, rng = EVERY[kind].random_type(np.random.default_rng(seed)), np.random.default_rng(7)
         state = joint.random(rng, shape, *joint.limits()), rng.standard_normal((*shape, joint.nv))
         known = {"joint": joint, "shape": shape, "state": state}
         test(**{name: known[name] for name in wanted})
 
-    @pytest.mark.parametrize("kind", JOINT_TYPES)
+    # Modes move no frame, and the parts of flexible bodies have one side.
+    kinds = JOINT_TYPES if {"reversed", "reversing", "independent"} & {*test.__name__.split("_")} else EVERY
+
+    @pytest.mark.parametrize("kind", kinds)
     @wraps(test)
     def run(kind):
         over(kind=kind)
@@ -214,6 +219,12 @@ def test_reversing_twice_changes_nothing(joint, state):
     again, again_qd = other.reverse_state(*joint.reverse_state(q, qd))
     same_transform(joint.placement(again), joint.placement(q))
     assert_allclose(again_qd, qd, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [Modes(2), Flexure()])
+def test_parts_of_flexible_bodies_have_one_side(kind):
+    with pytest.raises(ModelError, match="cannot be reversed"):
+        kind.reversed()
 
 
 @each

@@ -14,8 +14,9 @@ def example_urdfs() -> list[Path]:
 
 
 def packaged_mjcfs() -> list[Path]:
-    """Return every XML file of gymnasium, dm_control and mujoco that may be MJCF."""
-    return sorted(path for root in _package_roots() for path in root.rglob("*.xml"))
+    """Return every XML file of gymnasium, dm_control and mujoco that may be MJCF; MJX is a package inside."""
+    found = (path for root in _package_roots() for path in root.rglob("*.xml"))
+    return sorted(path for path in found if "mjx" not in path.parts)
 
 
 def package_root(path: Path) -> Path:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +15,9 @@ import hinge
 from hinge import robots
 from hinge.errors import ArgumentError
 from hinge.model import remade
-from hinge.sim import PD, ComputedTorque, Signal
-from hinge.sim.integrators import INTEGRATORS
+from hinge.sim import INTEGRATORS, PD, ComputedTorque, Signal
+
+from .test_charts import start, subject
 
 STATES = 5
 
@@ -140,6 +145,124 @@ def test_a_state_that_is_not_finite_ends_alone_until_it_is_put_anew():
     assert np.array_equal(s.q[2], hinge.simulate(robot, q[2], qd[2], t=0.003).q[-1])
 
 
+def past_a_dead_centre():
+    """Return a robot and two states, of which the first comes to a dead centre first."""
+    cut, robot, q, qd = subject()
+    q, qd = start(robot, cut, q, qd)
+    return robot, np.stack([q, q]), np.stack([qd, 0.5 * qd])
+
+
+def test_embedded_loops_go_on_beyond_dead_centres():
+    robot, q, qd = past_a_dead_centre()
+    s = hinge.Stepper(robot, q, qd)
+    for _ in range(10):
+        s.step(150)
+    run = hinge.simulate(robot, q, qd, t=1.5)
+    assert run.changes and not s.ended.any()
+    assert np.array_equal(s.q, run.q[:, -1]) and np.array_equal(s.qd, run.qd[:, -1])
+    again = copy.copy(s)
+    assert np.array_equal(again.q, s.q) and np.array_equal(again.qd, s.qd)
+    s.put(True, q, qd)
+    assert np.array_equal(s.qd, qd)
+    s.step(1500)
+    assert np.array_equal(s.q, run.q[:, -1])
+
+
+def going(kind):
+    """Return a stepper that has gone on, commands of its own, and one of its states ended."""
+    if kind == "contacts":
+        robot, q = standing()
+        s = hinge.Stepper(robot, q, control=PD(q[0], 50.0, 1.0), integrator="stepping", law="coulomb")
+        s.step(30, target=q + 0.1 * np.eye(robot.nq)[9])
+        return s
+    if kind == "closures":
+        robot = robots.four_bar()
+        s = hinge.Stepper(robot, np.tile(hinge.assemble(robot, hinge.neutral(robot)).q, (STATES, 1)))
+        s.step(7, tau=np.ones(robot.nv))
+        return s
+    robot, q, qd, rng = panda_states()
+    s = hinge.Stepper(robot, q, qd, limits=True, integrator="stepping", dtype="float32")
+    tau = rng.standard_normal((STATES, 7))
+    tau[3] = np.nan
+    s.step(2, tau=tau)
+    s.step(1, tau=1.0 + np.nan_to_num(tau))
+    return s
+
+
+COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda s: pickle.loads(pickle.dumps(s))}
+
+
+@pytest.mark.parametrize("kind", ["limits", "closures", pytest.param("contacts", marks=pytest.mark.slow)])
+def test_copies_go_on_by_themselves_with_the_same_bits(kind):
+    s = going(kind)
+    before = s.q.copy()
+    others = [f(s) for f in COPIES.values()]
+    for other in others:
+        assert np.array_equal(other.ended, s.ended) and other.q.dtype == s.q.dtype
+        other.step(9)
+    assert np.array_equal(s.q, before, equal_nan=True)
+    s.step(9)
+    for other in others:
+        assert np.array_equal(other.q, s.q, equal_nan=True) and np.array_equal(other.qd, s.qd, equal_nan=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+def test_it_goes_on_in_a_forked_process():
+    robot, q, qd, _ = panda_states()
+    s = hinge.Stepper(robot, np.tile(q, (400, 1)), np.tile(qd, (400, 1)))
+    s.step(2, tau=np.ones(7))
+    out, into = os.pipe()
+    if not (child := os.fork()):
+        try:
+            s.step(3)
+            os.write(into, s.q[-STATES:].tobytes())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    s.step(3)
+    assert os.read(out, 10**6) == s.q[-STATES:].tobytes()
+
+
+def test_the_number_of_threads_may_change():
+    robot, q, qd, _ = panda_states()
+    many = [np.tile(x, (400, 1)) for x in (q, qd)]
+    s = hinge.Stepper(robot, *many)
+    try:
+        for threads in (1, 3, 2):
+            hinge.set_threads(threads)
+            s.step(8)
+            assert len(s._loop.steps.parts) == threads
+    finally:
+        hinge.set_threads(None)
+    alone = hinge.simulate(robot, q, qd, t=0.024).q[:, -1]
+    assert np.array_equal(s.q, np.tile(alone, (400, 1)))
+
+
+@pytest.mark.parametrize("law", ["associated", pytest.param("coulomb", marks=pytest.mark.slow)])
+def test_limits_and_friction_are_those_of_simulate(law):
+    robot, q, _, _ = panda_states()
+    tau = np.linspace(-30, 30, STATES)[:, None] * np.eye(7)[3]
+    given = {"integrator": "stepping", "limits": True, "law": law}
+    s = hinge.Stepper(robot, q, **given)
+    for _ in range(4):
+        s.step(50, tau=tau)
+    run = hinge.simulate(robot, q, t=0.2, control=tau, **given)
+    assert np.array_equal(s.q, run.q[:, -1]) and np.array_equal(s.qd, run.qd[:, -1])
+    assert run.contacts.joints.any() and s.contact_forces.shape == (STATES, 0, 3)
+
+
+def test_the_precision_may_be_said():
+    robot, q, qd, _ = panda_states()
+    law = PD(q[0], 10.0, 1.0)
+    s = hinge.Stepper(robot, q, qd, control=law, dtype="float32")
+    s.step(5)
+    assert s.q.dtype == s.qd.dtype == np.float32
+    expected = hinge.simulate(robot, q, qd, t=0.005, control=law).q[:, -1]
+    assert 0.0 < np.abs(s.q - expected).max() < 1e-5
+    single = hinge.Stepper(robot, q.astype("f4"), qd.astype("f4"), dtype=float)
+    assert single.q.dtype == np.float64
+
+
 def test_one_state_and_views():
     robot, q, qd, _ = panda_states()
     s = hinge.Stepper(robot, q[0], qd[0])
@@ -180,3 +303,21 @@ def test_what_is_not_supported_is_named():
         hinge.Stepper(robot, control=PD(Signal([0.0, 1.0], q[:2]), 1.0, 1.0))
     with pytest.raises(ArgumentError, match="call it between steps"):
         hinge.Stepper(robot, control=lambda t, q, qd: q)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dt": "1"}, "dt: expected a number of seconds"),
+        ({"dt": -1.0}, "dt: expected a number of seconds"),
+        ({"dt": 0.0}, "dt: expected a step above zero"),
+        ({"dtype": "float16"}, "dtype: expected 'float32', 'float64' or None"),
+        ({"dtype": "nothing"}, "dtype: expected 'float32', 'float64' or None"),
+        ({"limits": "yes"}, "limits: expected True or False"),
+        ({"project": 1}, "project: expected True or False"),
+        ({"law": "coulomb"}, "law: expected integrator='stepping'"),
+    ],
+)
+def test_bad_arguments_are_told(given, message):
+    with pytest.raises(ArgumentError, match=message):
+        hinge.Stepper(robots.panda(), **given)

@@ -77,7 +77,7 @@ SHAPES = {
     "inter-body forces": (phi @ (M @ phi.T @ (H.T @ qdd + a) + b), "S G"),
     "kinetic energy": (qd.T @ mass @ qd / 2, "S"),
     "power of the forces": (qd.T @ tau, "G"),
-    "a quadratic form of the inverse": (tau.T @ mass.inv() @ tau, "G S"),
+    "a quadratic form of the inverse": (tau.T @ mass.inv() @ tau, "G"),
     "momentum": (E0 @ phi @ M @ phi.T @ H.T @ qd, "G"),
     "momentum matrix": (E0 @ phi @ M @ phi.T @ H.T, "G"),
     "composite inertia": (E0 @ phi @ M @ phi.T @ E0.T, "G"),

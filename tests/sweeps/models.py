@@ -25,6 +25,18 @@ def model(seed, bodies=6, *, expressed="body", prescribed=PRESCRIBED, nodes=NODE
     return bind(robot, nodes=nodes, expressed=expressed, prescribed=prescribed)
 
 
+def without_rolling():
+    """Return a robot with every joint that has ⊕ by a formula."""
+    builder, inertia = Builder("chain"), Inertia.from_com(1.0, (0.1, 0.2, 0.3), np.eye(3))
+    parent = None
+    for kind, make in joints.JOINT_TYPES.items():
+        if kind in ("rolling_ball", "wheeled"):
+            continue
+        builder.body(kind, parent=parent, joint=make(), inertia=inertia)
+        parent = kind
+    return builder.build()
+
+
 def every_joint_type(seed, **options):
     """Return a tree that has each joint type once, in random order, on random frames."""
     rng = np.random.default_rng(seed)

@@ -5,32 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hinge.algebra import E0, Body, E, One, Structure, World
+from hinge.binding import MatrixStep
 from hinge.sweeps import zeros
 from hinge.tree import WORLD, Tree
-
-
-class MatrixStep:
-    """E at one body, a matrix."""
-
-    factorwise = False
-
-    def __init__(self, matrix):
-        self.matrix = matrix
-
-    def to_parent(self, x):
-        return self.matrix @ x
-
-    def to_child(self, x):
-        return self.matrix.T @ x
-
-    def inertia_to_parent(self, x):
-        return self.matrix @ x @ self.matrix.T
-
-    def block_to_parent(self, x):
-        return self.matrix @ x @ self.matrix.T
-
-    def compliance_to_child(self, x):
-        return self.matrix.T @ x @ self.matrix
 
 
 class MatrixSite:

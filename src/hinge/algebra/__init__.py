@@ -89,6 +89,7 @@ from hinge.algebra.space import (
     Placement,
     Resistance,
     Space,
+    Weight,
     World,
 )
 
@@ -137,6 +138,7 @@ __all__ = [
     "Style",
     "Sum",
     "Terms",
+    "Weight",
     "Word",
     "World",
     "Zero",

@@ -58,8 +58,11 @@ from hinge.algebra.letters import (
     Dri,
     E,
     H,
+    M,
     Q,
     W,
+    b,
+    b_m,
     e_c,
     gamma,
     phi,
@@ -73,6 +76,9 @@ from hinge.algebra.rest import bias_cancels
 from hinge.algebra.space import Joint, One, Space
 from hinge.errors import ArgumentError
 
+#: What depends on q in flexible bodies, whose points move in their frames.
+_MOVING = frozenset({M, b, b_m})
+
 
 def derivative(
     e: Expr,
@@ -81,6 +87,7 @@ def derivative(
     along: Expr | None = None,
     held: Collection[Leaf] = (),
     at_hinges: bool = False,
+    flexible: bool = False,
 ) -> Expr:
     """Return the derivative of a vector, or of a number, by q or by a vector letter.
 
@@ -89,6 +96,8 @@ def derivative(
     the change of any expression along these, by q alone; an operator has no other derivative. Letters that
     are `held` are taken for constants. With `at_hinges` propagation has the rule of one word, which takes the
     fewest operations where D or its adjoint is applied to a vector.
+    For robots with flexible bodies, whose M and b depend on q, the derivative must be `flexible`; it holds
+    for rigid ones too, with terms that are zero.
 
     Derivatives by q are in the tangent space: along `integrate(q, ε d)` with the components of q̇, q̈ and τ
     held. Those by `placements` are along motions of the inner frames of the joints, six for each body, in the
@@ -104,7 +113,7 @@ def derivative(
             f"by: derivatives by {by}, {prescribed.meaning}, are not supported: it says which coordinates "
             "are prescribed, ones and zeros"
         )
-    rules = _Rules(by, context_of(e), frozenset(held), at_hinges)
+    rules = _Rules(by, context_of(e), frozenset(held), at_hinges, _MOVING if flexible else frozenset())
     if along is not None:
         return _along(rules, e, along)
     if e.domain is not One:
@@ -140,6 +149,7 @@ class _Rules:
     context: Context
     held: frozenset[Leaf] = frozenset()
     at_hinges: bool = False
+    moving: frozenset[Leaf] = frozenset()
     known: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
 
     @cached_property
@@ -185,7 +195,7 @@ class _Rules:
         if not any(self._varies(x) for x in all_letters([e])):
             return self._zero(One).T
         masses = signed_masses(e.argument)
-        if masses is None:
+        if masses is None or self.moving:
             raise refusal(e)
         by = None if isinstance(self.by, Configuration) else self.by
         return masses * of_mass_matrix(by, self.context)
@@ -206,7 +216,7 @@ class _Rules:
         """Return −X⁻¹ D (X y − r) with y = X⁻¹ r held: what X y and r share is differentiated once."""
         y = value(first @ rest, context=self.context)
         left = factored(polynomial(operator @ y - rest, no_inverse))
-        inside = _Rules(self.by, self.context, self.held | {y}, self.at_hinges).of(left)
+        inside = _Rules(self.by, self.context, self.held | {y}, self.at_hinges, self.moving).of(left)
         return -(first @ inside)
 
     def _vector(self, x: Leaf) -> Expr:
@@ -244,7 +254,7 @@ class _Rules:
             if not isinstance(inner, Zero):
                 found = found + partial(letter, k, at, context=self.context) @ inner
         if isinstance(self.by, Configuration):
-            if base.card.hinged:
+            if base.card.hinged or _moves(base, self.moving):
                 found = found + partial(letter, None, at, context=self.context)
         elif depends_on_numbers(base, self.by):
             found = found + partial(letter, self.by, at, context=self.context)
@@ -409,7 +419,15 @@ class _OperatorRules:
             return -(x @ self.of(operator) @ x)
         if x.needs or definition_of(x) is not None:
             raise ArgumentError(f"{x}: has no derivative along joint rates; apply it to a vector first")
-        return along(x, self.rates, context=self.rules.context) if x.card.hinged else zero(x.range, x.domain)
+        hinged = x.card.hinged or x in self.rules.moving
+        return along(x, self.rates, context=self.rules.context) if hinged else zero(x.range, x.domain)
+
+
+def _moves(x: Leaf, moving: frozenset[Leaf]) -> bool:
+    """Tell whether a letter, or what it is a derivative of, is one that depends on q in flexible bodies."""
+    if x.origin is None:
+        return x in moving
+    return x.origin.kind in ("partial", "along") and _moves(leaf_of(x.origin.of), moving)
 
 
 def _operator_of(x: Expr) -> Expr | None:

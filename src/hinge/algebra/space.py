@@ -44,9 +44,10 @@ Parameter = Space("Parameter", "ten numbers for each body: m, h, and the upper t
 Placement = Space("Placement", "seven numbers for each body: where its joint sits, as a free joint's q")
 Mount = Space("Mount", "a 6-vector for each body: a motion of the inner frame of its joint, in its own axes")
 Resistance = Space("Resistance", "three numbers for each hinge coordinate: damping, friction, stiffness")
+Weight = Space("Weight", "the numbers of E, H and M at each node of a weighted tree that a call gives")
 Active = Space("Active", "hinge coordinates whose acceleration is prescribed")
 
 _KNOWN = frozenset(
     {One, Joint, Body, Node, Link, World, Constraint, Passive, Active, Parameter, Placement, Mount}
-    | {Resistance}
+    | {Resistance, Weight}
 )

@@ -44,6 +44,7 @@ from hinge.algebra import (
     rotors,
     tau_j,
 )
+from hinge.binding.flexible_site import site_of
 from hinge.binding.hinge_site import Kind
 from hinge.binding.loops import LoopKind, LoopSite
 from hinge.binding.partials import varied
@@ -206,7 +207,7 @@ class AggregateSite:
         self.kind, self.expressed = kind, expressed
         left = iter(numbers)
         self.sites = [
-            RobotSite(m.kind, [next(left) for _ in range(m.numbers)], expressed, robot) for m in kind.members
+            site_of(m.kind, [next(left) for _ in range(m.numbers)], expressed, robot) for m in kind.members
         ]
         self.ratios = [(next(left), next(left)) if m.follows else (1.0, 0.0) for m in kind.members]
         self.loops = [LoopSite(x, left) for x in kind.loops]

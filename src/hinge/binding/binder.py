@@ -39,14 +39,14 @@ def bind(
         expressed,
         None if prescribed is None else frozenset(prescribed),
         needs,
-        sizes=_checked_sizes(sizes),
+        sizes=checked_sizes(sizes),
         rows=rows,
         touch=touch,
         coulomb=coulomb,
     )
 
 
-def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, int], ...]:
+def checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, int], ...]:
     """Return the lengths of spaces of the user's own, in order, or raise an ArgumentError."""
     if sizes is None:
         return ()
@@ -61,7 +61,7 @@ def _checked_sizes(sizes: Mapping[Space, int] | None) -> tuple[tuple[str, str, i
         if space in (One, World) or has_blocks_at_bodies(space):
             raise ArgumentError(
                 f"sizes[{space}]: expected Constraint or a space of your own, got {space}, whose length the "
-                "robot gives"
+                "model gives"
             )
         number: object = n
         if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:

@@ -51,13 +51,15 @@ from hinge.binding.constants import (
     pose_numbers,
     transform_numbers,
 )
+from hinge.binding.flexible_site import points_kind, points_numbers, site_of
 from hinge.binding.frames import Place, choose_frames, frames_for_given_placements, own_frames
 from hinge.binding.hinge_site import Kind
 from hinge.binding.links import AnyLink, JointLink, WorldSite, joined
 from hinge.binding.links import LinkKind as ClosureKind
 from hinge.binding.merge import merged
 from hinge.binding.needs import EVERYTHING, PARAMETERS, Needs
-from hinge.binding.site import Expressed, RobotSite
+from hinge.binding.site import Expressed
+from hinge.binding.texts import Texts
 from hinge.errors import ArgumentError, UnboundLeafError
 from hinge.model import (
     Closure,
@@ -87,7 +89,7 @@ Touching: TypeAlias = Literal["", "normals", "cones", "stops"]
 
 
 @dataclass(frozen=True, eq=False)
-class RobotBinding:
+class RobotBinding(Texts):
     """The letters bound to a robot.
 
     `nodes` are names of frames (or bodies) that stand for the Node space, in order; `expressed` says in
@@ -303,16 +305,11 @@ class RobotBinding:
     def _locks(self, body: int) -> int:
         return len(self._dofs(Joint, body)) if self.prescribed is None else 0
 
-    def name(self, body: int) -> str:
-        """Return the name of a body's hinge for messages."""
-        j = self.places[body].joint
-        return f"joint {j.name!r} of robot {self.robot.name!r}"
-
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         if space is Body:
-            more = 0 if body == WORLD else len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
-            return 6 + more
+            own = 0 if body == WORLD else len(self.rotors[body]) + len(self._rates(body)) + self._locks(body)
+            return 6 + own + (0 if body == WORLD else points_kind(self.places[body].flexible)[0])
         if body == WORLD:
             return 0 if has_blocks_at_bodies(space) else len(self.positions(space, body))
         if space is Node:
@@ -437,6 +434,7 @@ class RobotBinding:
             tuple((k, low > -np.inf, high < np.inf) for k, low, high in stops.limits),
             tuple(k for k, _ in stops.rubs),
             Ask.MOUNTS in self.needs.asks,
+            *points_kind(place.flexible, asked=Ask.INERTIA in self.needs.asks),
         )
 
     def _told_apart(self, body: int) -> tuple[int, ...]:
@@ -462,24 +460,19 @@ class RobotBinding:
         if all(place.turned):
             found.append(float(np.arctan2(place.turned[1], place.turned[0])))
         found += [x for link in place.after for x in link_numbers(link)]
-        if place.last is not None:
-            found += transform_numbers(place.last)
-        for x in place.around or ():
-            found += pose_numbers(x)
-        if Ask.MOUNTS in self.needs.asks:
-            found += pose_numbers(place.mount)
-        for k in self._told_apart(body):
-            found += pose_numbers(self._own_places[k].chosen)
-        if self._has_inertias:
-            found += self._inertias[body]
+        found += transform_numbers(place.last) if place.last is not None else []
+        found += [n for x in place.around or () for n in pose_numbers(x)]
+        found += pose_numbers(place.mount) if Ask.MOUNTS in self.needs.asks else []
+        found += [n for k in self._told_apart(body) for n in pose_numbers(self._own_places[k].chosen)]
+        found += self._inertias[body] if self._has_inertias else []
         if not self.needs.gives(rotors):
             found += [float(place.joint.reflected_inertia[dof]) for dof in self.rotors[body]]
         if Ask.OWN_FORCES in self.needs.asks:
             given = self.needs.gives(friction) or Ask.ALL_FORCES in self.needs.asks
             found += passive_numbers(place.joint, all_terms=given, rubs=self.touch != "stops")
-        for _, x in (*self.node_places[body], *self.end_places[body]):
-            found += end_numbers(x)
-        return found + [x for _, *span in self._stops(body).limits for x in span if np.isfinite(x)]
+        found += [n for _, x in (*self.node_places[body], *self.end_places[body]) for n in end_numbers(x)]
+        found += [x for _, *span in self._stops(body).limits for x in span if np.isfinite(x)]
+        return found + points_numbers(place.flexible, asked=Ask.INERTIA in self.needs.asks)
 
     @cached_property
     def _fixed_ends(self) -> list[float]:
@@ -497,4 +490,4 @@ class RobotBinding:
 
     def site(self, body: int, numbers: Sequence[Any]) -> Site:
         """Return the values of letters at bodies of this body's kind, for these numbers."""
-        return RobotSite(self._kinds[body], numbers, self.expressed, self.robot.name)
+        return site_of(self._kinds[body], numbers, self.expressed, self.robot.name)

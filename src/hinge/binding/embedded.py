@@ -1,4 +1,5 @@
-"""The letters bound to a robot with embedded couplings or loops: bodies that move together form aggregates.
+"""The letters bound to a robot with embedded couplings or loops, or with flexible bodies that carry others:
+bodies that move together form aggregates.
 
 The values of letters at an aggregate are in `aggregate`. The members are bodies of the robot without
 couplings and loops, each with coordinates and rates of its own; which aggregates there are is
@@ -32,7 +33,7 @@ from hinge.binding.constants import transform_numbers
 from hinge.binding.frames import Place
 from hinge.binding.loops import LoopKind, WayKind
 from hinge.errors import ArgumentError
-from hinge.model import Closure, Loop, Robot, closure_ends, release_couplings, rows_of, without_loops
+from hinge.model import Closure, Loop, closure_ends, free_flexures, release_couplings, rows_of, without_loops
 from hinge.model import Joint as JointOf
 from hinge.model.joints import Follower
 from hinge.spatial import Transform
@@ -46,15 +47,15 @@ class EmbeddedBinding(RobotBinding):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        what, remedy = self.robot.embedding
         if self.touch == "stops":
             raise NotImplementedError(
-                f"limits: not supported for robots with embedded {_what(self.robot)}, such as "
-                f"{self.robot.name!r}; use release_{_what(self.robot)}(robot)"
+                f"limits: not supported for robots with {what}, such as {self.robot.name!r}; {remedy}"
             )
         for name in (x.name for x in (placements, rotors, friction) if self.needs.gives(x)):
             raise NotImplementedError(
-                f"parameters: {name!r} is not supported for robots with embedded {_what(self.robot)}, such "
-                f"as {self.robot.name!r}; use release_{_what(self.robot)}(robot)"
+                f"parameters: {name!r} is not supported for robots with {what}, such as {self.robot.name!r}; "
+                f"{remedy}, or build robots with other numbers, hinge.with_parameters(robot, …)"
             )
         numbers = {Ask.MOUNTS: "placements", Ask.ROTORS: "rotors", Ask.ALL_FORCES: "friction"}
         for name in (n for ask, n in numbers.items() if self.robot.loops and ask in self.needs.asks):
@@ -73,7 +74,7 @@ class EmbeddedBinding(RobotBinding):
     def free(self) -> RobotBinding:
         """The members: the bodies of the robot whose joints have coordinates of their own."""
         return RobotBinding(
-            without_loops(release_couplings(self.robot)),
+            without_loops(free_flexures(release_couplings(self.robot))),
             self.nodes,
             self.expressed,
             needs=self.needs,
@@ -255,7 +256,7 @@ class EmbeddedBinding(RobotBinding):
             members.index(parent) if parent in members else WORLD,
             tuple(coordinates.index(k) for k in range(q.start, q.stop)),
             tuple(dofs.index(k) for k in range(v.start, v.stop)),
-            joint.follows,
+            isinstance(joint.type, Follower),
         )
 
     def constants(self, body: int) -> list[float]:
@@ -273,7 +274,3 @@ class EmbeddedBinding(RobotBinding):
         if body == WORLD:
             return super().site(body, numbers)
         return AggregateSite(self._aggregates[body], numbers, self.expressed, self.robot.name)
-
-
-def _what(robot: Robot) -> str:
-    return "loops" if robot.loops else "couplings"

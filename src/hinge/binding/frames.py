@@ -22,7 +22,7 @@ import numpy as np
 from hinge.binding.poses import Pose, Vector, about_z, euler, pose_of, turned
 from hinge.binding.steps import Link, Shift, turns
 from hinge.errors import ModelError
-from hinge.model import Joint, Robot
+from hinge.model import Body, Flexible, Joint, Robot
 from hinge.model.joints import JointType
 from hinge.spatial import Inertia, Transform, cross
 
@@ -36,7 +36,8 @@ class Place:
     `turned` is cos and sin of a constant offset of the joint's angle; `last` is the transform from the
     joint's frame to the body's where they differ, and `after` the same as links. Where joint placements are
     inputs of a call, `around` are the transforms after and before a placement on the way to the joint.
-    `mount` takes coordinates of the joint's inner frame to the frame where its motion begins.
+    `mount` takes coordinates of the joint's inner frame to the frame where its motion begins. A flexible
+    body's points are in the working frame.
     """
 
     joint: Joint
@@ -48,6 +49,7 @@ class Place:
     after: tuple[Link, ...] = ()
     last: Transform | None = None
     around: tuple[Transform, Transform] | None = None
+    flexible: Flexible | None = None
     mount: Transform = field(default_factory=Transform.identity)
 
 
@@ -65,17 +67,27 @@ def choose_frames(robot: Robot) -> tuple[Place, ...]:
     moved = chosen.inertia(_all_inertias(robot))
     return tuple(
         Place(
-            j, p.type, p.before, Transform(e, r), Inertia(m, h, second), p.turned, mount=_transform(p.mount)
+            j,
+            p.type,
+            p.before,
+            Transform(e, r),
+            Inertia(m, h, second),
+            p.turned,
+            mount=_transform(p.mount),
+            flexible=_in_frame(b, Transform(e, r)),
         )
-        for j, p, e, r, m, h, second in zip(
-            robot.joints, placed, chosen.E, chosen.r, moved.m, moved.h, moved.I, strict=True
+        for b, j, p, e, r, m, h, second in zip(
+            robot.bodies, robot.joints, placed, chosen.E, chosen.r, moved.m, moved.h, moved.I, strict=True
         )
     )
 
 
 def own_frames(robot: Robot) -> tuple[Place, ...]:
     """Return each body in its own frame, that of the model."""
-    return tuple(_own(j, b.inertia) for j, b in zip(robot.joints, robot.bodies, strict=True))
+    return tuple(
+        replace(_own(j, b.inertia), flexible=b.flexible)
+        for j, b in zip(robot.joints, robot.bodies, strict=True)
+    )
 
 
 def _own(joint: Joint, inertia: Inertia) -> Place:
@@ -110,8 +122,26 @@ def frames_for_given_placements(robot: Robot, own: bool) -> tuple[Place, ...]:
         chosen = _transform(upright @ outer)
         inertia = chosen.inertia(robot.bodies[i].inertia)
         mount = _transform(upright)
-        found.append(Place(joint, kind, (), chosen, inertia, around=(mount, above.inv()), mount=mount))
+        found.append(
+            Place(
+                joint,
+                kind,
+                (),
+                chosen,
+                inertia,
+                around=(mount, above.inv()),
+                mount=mount,
+                flexible=_in_frame(robot.bodies[i], chosen),
+            )
+        )
     return tuple(found)
+
+
+def _in_frame(body: Body, chosen: Transform) -> Flexible | None:
+    """Return the points of a flexible body in its working frame."""
+    if body.flexible is None or chosen.is_identity():
+        return body.flexible
+    return body.flexible.in_frame(chosen)
 
 
 def _transform(pose: Pose) -> Transform:
@@ -132,7 +162,7 @@ class _Placed:
 def _placed(robot: Robot, body: int, above: Pose, children: Sequence[Sequence[int]]) -> _Placed:
     joint = robot.joints[body]
     inner, outer = pose_of(joint.inner), pose_of(joint.outer)
-    if joint.nv == 0:
+    if joint.nv == 0 or robot.bodies[body].flexible is not None:  # it stays, or floats with its parent
         there = above @ inner.inv()
         return _Placed(joint.type, (), there @ outer, there)
     upright, kind = _upright(joint.type)

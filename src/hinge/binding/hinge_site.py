@@ -30,7 +30,8 @@ class Kind:
     that are inputs of a call; with `joint_forces` the numbers include those of the joint's own forces;
     `ends` is the number of ends of closures. `stops` are the limits and `rubs` the dry friction that have
     rows beside those: degrees of freedom, of limits with whether there is a lower and an upper one. If it is
-    `mounted`, the numbers include the way from the joint's inner frame.
+    `mounted`, the numbers include the way from the joint's inner frame. A flexible body has so many `modes`
+    and rows of `points`, 0 where inertias are not asked for, and a quadratic field if `second`.
     """
 
     type: JointType
@@ -51,6 +52,9 @@ class Kind:
     stops: tuple[tuple[int, bool, bool], ...] = ()
     rubs: tuple[int, ...] = ()
     mounted: bool = False
+    modes: int = 0
+    points: int = 0
+    second: bool = False
 
     @property
     def senses(self) -> tuple[int, ...]:
@@ -77,7 +81,7 @@ class HingeSite:
     @property
     def size(self) -> int:
         """The size of the body's block."""
-        return 6 + len(self.kind.rotors) + len(self.kind.senses) + self.locks
+        return 6 + len(self.kind.rotors) + len(self.kind.senses) + self.kind.modes + self.locks
 
     @property
     def locks(self) -> int:

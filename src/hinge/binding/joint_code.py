@@ -76,20 +76,20 @@ def pulled(
             found = _block([shown[name, k] for k in range(_size(kind, row))])
             rows = [x[weight] for weight in weights.get(name, ())]
             weight = sum(rows[1:], rows[0]) if rows else np.zeros(kind.nv)
-            coordinates = _transposed(kind.unrate, kind.nq, found, weight) if row == "q" else weight
+            coordinates = transposed(kind.unrate, kind.nq, found, weight) if row == "q" else weight
             given |= {("weight", (name, k)): c for k, c in enumerate(coordinates)}
         wanted = [(name, k) for name in by for k in range(_size(kind, inputs[name]))]
         whole = adjoint_of(kernel, wanted).evaluate(given)
         blocks = {name: _block([x for key, x in whole.items() if key[0] == name]) for name in by}
         return {
-            name: _transposed(kind.rate, kind.nv, x[name], g) if inputs[name] == "q" else g
+            name: transposed(kind.rate, kind.nv, x[name], g) if inputs[name] == "q" else g
             for name, g in blocks.items()
         }
 
     return gradients
 
 
-def _transposed(linear: Callable[[Block, Block], Any], size: int, q: Block, weight: Block) -> Block:
+def transposed(linear: Callable[[Block, Block], Any], size: int, q: Block, weight: Block) -> Block:
     """Return the adjoint of a linear function of `size` numbers at q, applied to weights."""
     columns = (linear(q, e) for e in np.eye(size))
     return _block([(column * weight).sum() for column in columns])
@@ -99,6 +99,33 @@ def _block(values: Sequence[Any]) -> Block:
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
+
+
+def of_vectors(
+    inputs: Mapping[str, int], formula: Callable[[Mapping[str, Block]], Mapping[str, Block]]
+) -> Code:
+    """Return the code of a formula of whole vectors of these lengths, traced as one kernel."""
+    graph = Graph()
+    starts = dict(zip(inputs, np.cumsum([0, *inputs.values()]).tolist(), strict=False))
+    shown = formula({name: _inputs(graph, name, n) for name, n in inputs.items()})
+    values: dict[Hashable, Any] = {
+        (n, at): x[at] for n, x in shown.items() for at in np.ndindex(x.shape) if not _is_zero(x[at])
+    }
+    kernel = finish(graph, values)
+    slots = sum(inputs.values())
+    stores = range(slots, slots + len(kernel.outputs))
+    found = {n: np.zeros(x.shape, dtype=object) for n, x in shown.items()}
+    for o, slot in zip(kernel.outputs, stores, strict=True):
+        name, at = cast("tuple[str, tuple[int, ...]]", o.key)
+        found[name][at] = Slot(slot)
+    loads = tuple(starts[n] + k for n, k in _keys(kernel.inputs))
+    given = {name: tuple(range(starts[name], starts[name] + n)) for name, n in inputs.items()}
+    call = Call(kernel, loads, (), tuple(stores), -1, 0)
+    return Code((call,), given, tuple(Result(n, x) for n, x in found.items()), slots + len(stores))
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, float | int) and x == 0
 
 
 def summed(rows: int, length: int) -> Code:

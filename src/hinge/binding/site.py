@@ -95,24 +95,28 @@ class RobotSite(HingeSite):
         self.last_turn: Turn | None = None
         self.angle = next(left) if kind.turned is None else 0.0
         self.after = [_link(k, left) for k in kind.after]
-        self.last = _motion_matrix(_taken(left, 3, 3), _taken(left, 3, 3)) if kind.apart else None
+        self.last = _motion_matrix(taken(left, 3, 3), taken(left, 3, 3)) if kind.apart else None
         self.around = [_pose(left) for _ in range(2 if placements in kind.given else 0)]
         self.mount = _pose(left) if kind.mounted else None
         self.members = [_pose(left) for _ in range(kind.members)]
-        self.body = _taken(left, 10) if kind.inertia else zeros(10)
-        self.rotors = _taken(left, 0 if rotors in kind.given else len(kind.rotors))
+        self.body = taken(left, 10) if kind.inertia else zeros(10)
+        self.rotors = taken(left, 0 if rotors in kind.given else len(kind.rotors))
         numbers_of_forces = 4 * kind.type.nv + kind.type.nq if kind.joint_forces else 0
-        self.passive = PassiveNumbers(_taken(left, numbers_of_forces), kind.type.nv)
+        self.passive = PassiveNumbers(taken(left, numbers_of_forces), kind.type.nv)
         self.held = zeros(self.locks)
         nodes = [
-            NodeSite(_taken(left, 3, 3), _taken(left, 3, 3), _taken(left, 3))
+            NodeSite(taken(left, 3, 3), taken(left, 3, 3), taken(left, 3))
             for _ in range(kind.nodes + kind.ends)
         ]
         self.nodes, self.ends = nodes[: kind.nodes], nodes[kind.nodes :]
         self.limits = [
             (next(left) if low else None, next(left) if high else None) for _, low, high in kind.stops
         ]
+        self._take_points(left)
         assert not list(left), "numbers of a body that nothing takes"
+
+    def _take_points(self, numbers: Iterator[Any]) -> None:
+        """Take the numbers of a flexible body, which this is not."""
 
     # Parameters.
 
@@ -418,19 +422,19 @@ def position(pose: Block) -> Block:
     return np.array([rx[2, 1], rx[0, 2], rx[1, 0]], dtype=pose.dtype)
 
 
-def _taken(numbers: Iterator[Any], *shape: int) -> Block:
+def taken(numbers: Iterator[Any], *shape: int) -> Block:
     """Take the next numbers as an array that can hold traced scalars."""
     return block_of([next(numbers) for _ in range(prod(shape))], *shape)
 
 
 def _pose(numbers: Iterator[Any]) -> Transform:
     """Take the next numbers as E and r of a transform."""
-    return Transform(_taken(numbers, 3, 3), _taken(numbers, 3))
+    return Transform(taken(numbers, 3, 3), taken(numbers, 3))
 
 
 def _link(kind: LinkKind, numbers: Iterator[Any]) -> Link:
     if kind == "shift":
-        return Shift(_taken(numbers, 3))
+        return Shift(taken(numbers, 3))
     return Turn(kind, next(numbers), next(numbers))
 
 

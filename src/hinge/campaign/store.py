@@ -230,7 +230,7 @@ def _head(campaign: Plan, probe: Piece) -> tuple[dict[str, Any], Files]:
     head: dict[str, Any] = {
         "hinge campaign": VERSION,
         "hinge": import_module("hinge").__version__,
-        "numpy": np.__version__,
+        "NumPy": np.__version__,
         "robot": campaign.robot.name,
         "fingerprint": fingerprint(campaign.robot),
         "specification": data,

@@ -9,7 +9,7 @@ import numpy as np
 
 from hinge.casadi.extras import casadi
 from hinge.export import Pattern, as_matrix
-from hinge.kernels import OPS, TABLES, Kernel
+from hinge.kernels import Kernel, operation_in
 from hinge.sweeps import Call, Code, Slot
 from hinge.targets import without_solves
 
@@ -44,18 +44,13 @@ def _kernel(kernel: Kernel) -> Any:
 
 def _operation(name: str) -> Callable[..., Any]:
     """Return what an operation of kernels is in CasADi."""
-    op, ca = OPS[name], casadi()
-    if op.symbol:
-        return op.floats
-    if name == "choose":
-        return _chosen
-    found = getattr(ca, NAMES.get(name, name), None)
-    if name in TABLES or found is None:
-        what = "a table of numbers, such as a height field" if name in TABLES else f"the operation {name!r}"
-        raise NotImplementedError(
-            f"{what} is not supported in CasADi; export C with casadi=True, and load it by casadi.external"
-        )
-    return found
+    return operation_in(
+        casadi(),
+        name,
+        called={**NAMES, "choose": _chosen},
+        where="CasADi",
+        instead="export C with casadi=True, and load it by casadi.external",
+    )
 
 
 def _chosen(x: Any, y: Any, a: Any, b: Any) -> Any:

@@ -39,6 +39,7 @@ READ_OFF = {
 #: Verbs that are no operator expression, and what they are.
 WITHOUT = {
     "inverse_kinematics": "is a search, not an expression; explain forward_kinematics or jacobian",
+    "natural_frequencies": "are eigenvalues, not an expression; explain mass_matrix or bias_force",
     "elastic_energy": "is a sum over the joints, not an expression; explain passive_force",
     "closed_inverse_dynamics": "chooses forces by numbers; explain inverse_dynamics or closure_jacobian",
     "assemble": "is a search, not an expression; explain closure_error or closure_jacobian",
@@ -223,7 +224,7 @@ def _on_contacts(verb: str, robot: Robot, name: str, by: Sequence[str]) -> Compi
 
 
 def _closed_form(verb: str, robot: Robot, by: Sequence[str]) -> Parts | None:
-    """Return what the verb's `_derivatives` compute, the value among it, if they have these in closed form."""
+    """Return what the verb's `_derivatives` compute, its value too, if they have these in closed form."""
     _, names = CLOSED_FORMS.get(verb, ("", ()))
     if robot.closures or not set(by) <= set(names) - {"friction"}:
         return None

@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
         parts.append("limits in rad or m, rad/s or m/s, N m or N; – is none")
     if robot.frames:
         parts.append("frames: " + ", ".join(f"{f.name} on {f.body}" for f in robot.frames))
+    if robot.is_flexible:
+        parts.append(table(("flexible", "modes", "frequencies [rad/s], held at the frame"), _flexible(robot)))
     for c in robot.couplings:
         parts.append(f"coupled: {c.joint} = {c.ratio:g} · {c.master} + {c.offset:g}")
     if robot.closures:
@@ -60,9 +62,8 @@ def facts(robot: Robot) -> dict[str, Any]:
         "floating": robot.is_floating,
         "mass": float(robot.mass),
         "gravity": robot.gravity.tolist(),
-        "bodies": [
-            {"name": b.name, "mass": float(b.inertia.m), "com": b.inertia.com.tolist()} for b in robot.bodies
-        ],
+        "bodies": [{"name": b.name, "mass": b.mass, "com": b.inertia.com.tolist()} for b in robot.bodies],
+        "flexible": _flexible_facts(robot),
         "joints": [
             {
                 "name": j.name,
@@ -105,6 +106,26 @@ def facts(robot: Robot) -> dict[str, Any]:
         **({"mobility": _closed().mobility_facts(robot)} if robot.closures else {}),
         "problems": len(check(robot)),
     }
+
+
+def _flexible(robot: Robot) -> list[tuple[str, ...]]:
+    """Return a line for each flexible body: its modes and frequencies."""
+    found = [(b.name, b.flexible) for b in robot.bodies if b.flexible is not None]
+    return [(name, str(f.modes), " ".join(f"{w:.4g}" for w in f.frequencies())) for name, f in found]
+
+
+def _flexible_facts(robot: Robot) -> list[dict[str, Any]]:
+    """Return the facts of each flexible body."""
+    return [
+        {
+            "name": b.name,
+            "modes": b.flexible.modes,
+            "frequencies": b.flexible.frequencies().tolist(),
+            "attachments": [f.name for f in b.flexible.frames],
+        }
+        for b in robot.bodies
+        if b.flexible is not None
+    ]
 
 
 def _closed() -> Any:

@@ -29,7 +29,8 @@ def summary(run: Run, bar: Bar, *, control: str, interrupted: bool) -> dict[str,
         "control": control,
         "conservative": control == "none"
         and run.contacts is None
-        and not (settings["passive"] and _loses(run.robot)),
+        and not (settings["passive"] and _loses(run.robot))
+        and not any(b.flexible is not None and b.flexible.damping.any() for b in run.robot.bodies),
         "steps": None if adaptive else done,
         "states": states,
         "recorded": len(run.t),

@@ -22,6 +22,7 @@ from hinge.dynamics import (
     function,
     grasps,
     hessians,
+    homes,
     hybrid,
     identification,
     ik,
@@ -35,7 +36,11 @@ from hinge.dynamics import (
     payloads,
     pulled,
     sensitivities,
+    stiff,
+    substructures,
     verbs,
+    vibrations,
+    weighted,
 )
 from hinge.dynamics.arguments import *
 from hinge.dynamics.atlas import *
@@ -58,6 +63,7 @@ from hinge.dynamics.floating import *
 from hinge.dynamics.function import *
 from hinge.dynamics.grasps import *
 from hinge.dynamics.hessians import *
+from hinge.dynamics.homes import *
 from hinge.dynamics.hybrid import *
 from hinge.dynamics.identification import *
 from hinge.dynamics.ik import *
@@ -71,7 +77,11 @@ from hinge.dynamics.own_forces import *
 from hinge.dynamics.payloads import *
 from hinge.dynamics.pulled import *
 from hinge.dynamics.sensitivities import *
+from hinge.dynamics.stiff import *
+from hinge.dynamics.substructures import *
 from hinge.dynamics.verbs import *
+from hinge.dynamics.vibrations import *
+from hinge.dynamics.weighted import *
 
 __all__: list[str] = []
 __all__ += arguments.__all__
@@ -94,6 +104,7 @@ __all__ += factors.__all__
 __all__ += floating.__all__
 __all__ += function.__all__
 __all__ += grasps.__all__
+__all__ += homes.__all__
 __all__ += hessians.__all__
 __all__ += hybrid.__all__
 __all__ += identification.__all__
@@ -108,4 +119,8 @@ __all__ += own_forces.__all__
 __all__ += payloads.__all__
 __all__ += pulled.__all__
 __all__ += sensitivities.__all__
+__all__ += stiff.__all__
+__all__ += substructures.__all__
 __all__ += verbs.__all__
+__all__ += vibrations.__all__
+__all__ += weighted.__all__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, rows_of
 from hinge.spatial import Array, ArrayLike
 
-__all__ = ["External", "external_forces", "precision", "rows_that_hold"]
+__all__ = ["External", "external_forces", "precision", "rows_that_hold", "shape_of"]
 
 #: Forces [n; f] by names of the frames or bodies that they act on.
 External = Mapping[str, ArrayLike] | None
@@ -53,6 +53,11 @@ def shaped(x: Array, spaces: Sequence[Space]) -> Array:
     if One not in spaces or width is None:
         return x
     return x.reshape(*x.shape[:-1], x.shape[-1] // width, width)
+
+
+def shape_of(spaces: Sequence[Space], lengths: Callable[[Space], int]) -> tuple[int, ...]:
+    """Return the shape of a value of a range and a domain, in one state."""
+    return shaped(np.empty([lengths(s) for s in spaces if s is not One]), spaces).shape
 
 
 def precision(*arrays: ArrayLike) -> Any:

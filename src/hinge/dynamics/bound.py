@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from hinge.algebra import (
     Ac,
@@ -14,12 +14,16 @@ from hinge.algebra import (
     Expr,
     Joint,
     Leaf,
+    M,
     Q,
     Space,
+    b,
+    b_m,
     closed,
     f_ext,
     friction,
     inverted,
+    leaf_of,
     leaves,
     tau_j,
 )
@@ -51,11 +55,11 @@ def compile_bound(
     wait: bool = False,
     parameters: Iterable[str] = (),
     sizes: Mapping[Space, int] | None = None,
+    later: bool = False,
 ) -> Compiled:
-    """Return what `compile` returns.
+    """Return what `compile` returns; with `later` nothing is derived before it is asked for.
 
-    `rows` finds the rows of closures that are independent, with True for closures that may be open; it is
-    asked where expressions solve for their forces.
+    `rows` finds the independent rows of closures, with True for ones that may be open, where they are solved.
     """
     if target is not None:
         checked_target("target", target)
@@ -67,11 +71,7 @@ def compile_bound(
         touch, coulomb = expressions.touch, expressions.coulomb
         if expressions.reader is not None:
             readout = expressions.reader(robot)
-        blocks = {**expressions.blocks, **(blocks or {})}
-        expressions = expressions.form or expressions.expressions
-    form = expressions if isinstance(expressions, Derivation) else None
-    given = named(expressions) if not isinstance(expressions, Derivation) else expressions.given
-    shown = _checked_blocks(blocks, given) if blocks else form.blocks if form else {}
+    given, shown, form = asked_for(expressions, blocks)
     letters = {x for e in given.values() for x in leaves(e)}
     needs = needs_of([*given.values(), *shown.values()], checked_parameters(parameters, letters))
     solves = not all_rows and (_solves_closures(given.values()) or bool(touch and robot.closures))
@@ -89,17 +89,56 @@ def compile_bound(
     )
     _refuse_open(robot, letters, touch)
     _refuse_unused(binding, letters)
-    form = replace(form, blocks=shown) if form and blocks else form
-    return Compiled(
-        given,
-        binding,
-        blocks=shown,
-        derivation=form,
-        readout=readout,
-        target=target,
-        shape=shape,
-        lanes=lanes,
-        wait=wait,
+    how: dict[str, Any] = {"target": target, "shape": shape, "lanes": lanes, "wait": wait, "later": later}
+    return Compiled(given, binding, blocks=shown, derivation=form, readout=readout, **how)
+
+
+class Asked(NamedTuple):
+    """What is asked for: expressions and blocks by name, and how to compute them if that is known."""
+
+    given: dict[str, Expr]
+    blocks: dict[str, Expr]
+    form: Derivation | None
+
+
+def asked_for(expressions: Expressions | Derivation | Parts, blocks: Mapping[str, Expr] | None) -> Asked:
+    """Return what a caller asks for, checked."""
+    if isinstance(expressions, Parts):
+        blocks = {**expressions.blocks, **(blocks or {})}
+        expressions = expressions.form or expressions.expressions
+    form = expressions if isinstance(expressions, Derivation) else None
+    given = dict(named(expressions) if not isinstance(expressions, Derivation) else expressions.given)
+    shown = _checked_blocks(blocks, given) if blocks else dict(form.blocks) if form else {}
+    return Asked(given, shown, replace(form, blocks=shown) if form and blocks else form)
+
+
+def _refuse_rigid_forms(robot: Robot, letters: set[Leaf]) -> None:
+    """Refuse expressions that hold for rigid bodies alone: regressors, and derivatives without those of M
+    and b.
+    """
+    if any(Ask.REGRESSOR in x.card.asks for x in letters):
+        raise NotImplementedError(
+            "robot: regressors are not supported for robots with flexible bodies, such as "
+            f"{robot.name!r}, whose "
+            "forces are not linear in ten numbers of each body; lock the modes first, hinge.lock(robot, at)"
+        )
+    kinds = {x.origin.kind for x in letters if x.origin is not None}
+    has_inertia = any(Ask.INERTIA in x.card.asks for x in letters)
+    if "coriolis" in kinds or (
+        has_inertia and kinds & {"ad", "bar"} and not any(map(_moves_points, letters))
+    ):
+        raise NotImplementedError(
+            f"robot: {robot.name!r} has flexible bodies, whose M and b depend on q, and the expression "
+            "has the "
+            "cross products of a derivative without theirs; take hinge.derivative(…, flexible=True)"
+        )
+
+
+def _moves_points(x: Leaf) -> bool:
+    """Tell whether a letter is the derivative by q of M or b."""
+    o = x.origin
+    return (
+        o is not None and o.kind in ("partial", "along") and o.slot is None and leaf_of(o.of) in (M, b, b_m)
     )
 
 
@@ -122,7 +161,11 @@ def _solves_closures(expressions: Iterable[Expr]) -> bool:
 
 
 def _refuse_open(robot: Robot, letters: set[Leaf], touch: Touching) -> None:
-    """Refuse letters of closures and contacts for a robot that has none."""
+    """Refuse letters of closures and contacts for a robot that has none, and of rigid bodies for flexible
+    ones.
+    """
+    if robot.is_flexible:
+        _refuse_rigid_forms(robot, letters)
     if robot.closures or (touch and robot.contacts) or (touch == "stops" and len(joint_rows(robot))):
         return
     if touch == "stops":

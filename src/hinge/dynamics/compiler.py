@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any, overload
 
 from hinge.algebra import Expr, Space
 from hinge.binding import Expressed
@@ -10,12 +11,36 @@ from hinge.dynamics.bound import compile_bound
 from hinge.dynamics.expressions import Parts
 from hinge.dynamics.function import Compiled
 from hinge.dynamics.rows import kept_rows
-from hinge.model import Robot
-from hinge.pipeline import Derivation, Expressions
+from hinge.dynamics.weighted import CompiledTree, compile_tree
+from hinge.errors import ArgumentError
+from hinge.model import Robot, WeightedTree
+from hinge.pipeline import Compilation, Derivation, Expressions
 
-__all__ = ["compile"]
+__all__ = ["compilation", "compile"]
 
 
+def compilation(
+    parts: Parts,
+    robot: Robot,
+    *,
+    nodes: Iterable[str] = (),
+    expressed: Expressed = "body",
+    parameters: Iterable[str] = (),
+) -> Compilation:
+    """Return the passes of the compiler for the parts of a verb, none of which is evaluated yet."""
+    found = compile_bound(
+        parts,
+        robot,
+        rows=kept_rows,
+        nodes=nodes,
+        expressed=expressed,
+        parameters=parameters,
+        later=True,
+    )
+    return found.compilation()
+
+
+@overload
 def compile(
     expressions: Expressions | Derivation | Parts | str,
     robot: Robot,
@@ -30,7 +55,36 @@ def compile(
     wait: bool = False,
     parameters: Iterable[str] = (),
     sizes: Mapping[Space, int] | None = None,
-) -> Compiled:
+) -> Compiled: ...
+@overload
+def compile(
+    expressions: Expressions | Derivation | Parts | str,
+    robot: WeightedTree,
+    *,
+    blocks: Mapping[str, Expr] | None = None,
+    target: str | None = None,
+    shape: str | None = None,
+    lanes: int | None = None,
+    wait: bool = False,
+    sizes: Mapping[Space, int] | None = None,
+    given: bool | Iterable[str] = False,
+) -> CompiledTree: ...
+def compile(
+    expressions: Expressions | Derivation | Parts | str,
+    robot: Robot | WeightedTree,
+    *,
+    blocks: Mapping[str, Expr] | None = None,
+    nodes: Iterable[str] = (),
+    expressed: Expressed = "body",
+    prescribed: Iterable[str] | None = (),
+    target: str | None = None,
+    shape: str | None = None,
+    lanes: int | None = None,
+    wait: bool = False,
+    parameters: Iterable[str] = (),
+    sizes: Mapping[Space, int] | None = None,
+    given: bool | Iterable[str] = False,
+) -> Any:
     """Return expressions, a derivation of them, or a verb by name, as a function for a robot.
 
     A verb with options is what `hinge.dynamics.expression(name, passive=True, base=True)` gives.
@@ -59,7 +113,26 @@ def compile(
     and the position of every joint on its parent, as `placement_parameters`; "rotors" (…, nv), reflected
     inertias, as `robot.reflected_inertia`; "friction" (…, nv, 3), damping, friction and stiffness, as
     `friction_parameters`, for the verbs with the joints' own forces. `check_parameters` judges them.
+
+    In place of the robot a `WeightedTree` has matrices E, H and M of its own, and neither q nor frames:
+    `f(tau=…)`, see `CompiledTree`. With `given` they come with each call, all of them or those that it names,
+    such as ("M",).
     """
+    if isinstance(robot, WeightedTree):
+        robots = {"nodes": tuple(nodes), "parameters": tuple(parameters)}
+        robots |= {"expressed": expressed if expressed != "body" else (), "prescribed": prescribed}
+        for name, value in robots.items():
+            if value is None or value != ():
+                raise ArgumentError(
+                    f"{name}: expected none for a WeightedTree, got {value!r}; it is for robots"
+                )
+        options = {"target": target, "shape": shape, "lanes": lanes, "wait": wait}
+        return compile_tree(expressions, robot, blocks=blocks, sizes=sizes, given=given, **options)
+    if given is not False:
+        raise ArgumentError(
+            f"given: expected False for a Robot, got {given!r}; it is for a WeightedTree: numbers of a robot "
+            "come with each call by parameters=…"
+        )
     return compile_bound(
         expressions,
         robot,

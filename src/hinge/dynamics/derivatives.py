@@ -84,18 +84,18 @@ class Derivatives:
         return f"Derivatives({', '.join(shapes)})"
 
 
-def derivative(what: str | Expr, by: Any, *, along: Expr | None = None) -> Any:
+def derivative(what: str | Expr, by: Any, *, along: Expr | None = None, flexible: bool = False) -> Any:
     """Return the derivative of a verb, or of a vector expression, as an operator expression.
 
     `by` is `hinge.algebra.q`, a vector letter such as `qd`, or the name of one; for several a dict by name.
     The columns of the result are the matrix, `D @ x` is the change along x, `D.T @ c` the gradient of cᵀ e;
     `hinge.derive` prints its algorithm, `hinge.compile` makes it a function. `along` are joint rates along
-    which an operator, such as the mass matrix, changes.
+    which an operator, such as the mass matrix, changes. Give `flexible=True` for robots with flexible bodies.
     """
     e = one_expression(what)
     if isinstance(by, list | tuple):
-        return {_name_of(one): derivative(e, one, along=along) for one in by}
-    return algebraic(e, thing(by), along=along)
+        return {_name_of(one): derivative(e, one, along=along, flexible=flexible) for one in by}
+    return algebraic(e, thing(by), along=along, flexible=flexible)
 
 
 def one_expression(what: str | Expr | Parts) -> Expr:
@@ -239,7 +239,7 @@ def _matrices(
     moving = how.base is not None
     _refuse(names, nodes, moving)
     refuse_friction(names, passive=how.passive)
-    parts = derivative_parts(verb, names, passive=how.passive, base=moving)
+    parts = derivative_parts(verb, names, passive=how.passive, base=moving, flexible=robot.is_flexible)
     f = compiled(checked_robot(robot), parts, nodes)
     keys = (of, *names)
     if how.is_plain:
@@ -311,13 +311,19 @@ def refuse_friction(names: Sequence[str], *, passive: bool) -> None:
 
 
 @cache
-def derivative_parts(verb: str, wrt: tuple[str, ...], *, passive: bool = False, base: bool = False) -> Parts:
-    """Return the value of a verb and its derivatives, by_q, by_qd …"""
+def derivative_parts(
+    verb: str, wrt: tuple[str, ...], *, passive: bool = False, base: bool = False, flexible: bool = False
+) -> Parts:
+    """Return the value of a verb and its derivatives, by_q, by_qd …
+
+    Those of `flexible` bodies have no closed forms, since their inertia depends on q.
+    """
     e = one_expression(expression(verb, passive=passive, base=base))
     # The value is the letter that the derivatives of a solve have, so that it is computed once.
     shown = value(e, context=context_of(e)) if verb == "forward_dynamics" else e
-    given = {VALUE: shown, **{f"by_{n}": algebraic(e, thing(n)) for n in wrt}}
-    form = Forms(verb, e, given, passive, base).derivation if verb in CLOSED_FORMS else None
+    given = {VALUE: shown, **{f"by_{n}": algebraic(e, thing(n), flexible=flexible) for n in wrt}}
+    closes = verb in CLOSED_FORMS and not flexible
+    form = Forms(verb, e, given, passive, base).derivation if closes else None
     return Parts(given, form=form)
 
 

@@ -55,9 +55,11 @@ __all__ = [
     "Pull",
     "Push",
     "gradient",
+    "gradient_parts",
     "jacobian_parts",
     "jvp",
     "pulled_parts",
+    "push_parts",
     "vjp",
 ]
 
@@ -137,7 +139,8 @@ class _Differential(Called):
         return value(self.expression, context=context_of(self.expression))
 
     def _by(self, name: str, inputs: Mapping[str, Leaf]) -> Expr:
-        return algebraic(self.expression, inputs[name] if name in inputs else thing(name), at_hinges=True)
+        by = inputs[name] if name in inputs else thing(name)
+        return algebraic(self.expression, by, at_hinges=True, flexible=self.robot.is_flexible)
 
     def given(self, arrays: Sequence[ArrayLike]) -> dict[str, ArrayLike]:
         """Return the arrays beside q by name, or raise a TypeError if they are too few or too many."""
@@ -166,6 +169,11 @@ class _Differential(Called):
     def _finished_in(self, to: dict[str, Array]) -> Any:
         """Return what a call returns, of the caller's arrays."""
         raise NotImplementedError
+
+
+def _is_known(name: str) -> bool:
+    """Tell whether all expressions may vary with it."""
+    return name == "q" or name in NUMBERS
 
 
 #: The order of arrays in a call; others follow by name.
@@ -357,7 +365,7 @@ def vjp(
     return Pull(what, robot, wrt, options, passive)
 
 
-def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
+def jacobian_parts(what: str | Expr | Parts, names: Sequence[str], *, flexible: bool = False) -> Parts:
     """Return the derivatives of a vector or a number by q and by inputs, by_q …, those that are not zero.
 
     Those by q are in the tangent space. Inverse and forward dynamics have their closed forms, and their value
@@ -367,18 +375,18 @@ def jacobian_parts(what: str | Expr | Parts, names: Sequence[str]) -> Parts:
     for verb in CLOSED_FORMS:
         for passive in (False, True):
             if parts == expression(verb, passive=passive):
-                return derivative_parts(verb, tuple(names), passive=passive)
+                return derivative_parts(verb, tuple(names), passive=passive, flexible=flexible)
     e = one_expression(what)
     if e.domain is not One:
         raise ArgumentError(f"what: expected a vector or a number, got {e}: {e.range} ← {e.domain}")
     known = {x.name: x for x in letters_of([e])}
-    found = {n: algebraic(e, thing(n) if n == "q" else known[n]) for n in names}
+    found = {n: algebraic(e, known[n] if n in known else thing(n), flexible=flexible) for n in names}
     shown = {f"by_{n}": x.T if e.range is One else x for n, x in found.items()}
     return Parts({n: x for n, x in shown.items() if not isinstance(x, Zero)})
 
 
 @cache
-def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Parts:
+def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...], *, flexible: bool = False) -> Parts:
     """Return gradients of Σ cᵀ result over these results of a verb: by_q …, those that are not zero.
 
     The weights of a result are the letter c_<result>.
@@ -388,9 +396,54 @@ def pulled_parts(parts: Parts, of: tuple[str, ...], by: tuple[str, ...]) -> Part
         e = parts.expressions[name]
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
         for n in by:
-            part = algebraic(e, thing(n), at_hinges=True).T @ c
+            part = algebraic(e, thing(n), at_hinges=True, flexible=flexible).T @ c
             total[n] = total[n] + part if n in total else part
     return Parts({f"by_{n}": x for n, x in total.items() if not isinstance(x, Zero)})
+
+
+def is_number(e: Expr) -> bool:
+    """Tell whether an expression is a number."""
+    return (e.range, e.domain) == (One, One)
+
+
+def push_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
+    """Return the changes of vectors along d_<name>, those that are not zero, and the gradients of numbers.
+
+    A change has the name of its vector, a gradient is <number>_by_<name>.
+    """
+    found: dict[str, Expr] = {}
+    for name, e in given.items():
+        for n, D in _derivatives(e, by).items():
+            if is_number(e):
+                found[f"{name}_by_{n}"] = D.T
+                continue
+            part = D @ leaf(f"d_{n}", D.domain, One, unicode=f"δ{n}", meaning=f"a change of {n}")
+            found[name] = found[name] + part if name in found else part
+    return Parts({n: x for n, x in found.items() if not isinstance(x, Zero)})
+
+
+def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
+    """Return gradients of Σ cᵀ vector, by_<name>, with weights c_<vector>, and those of numbers.
+
+    What is zero is left out; the gradient of a number is <number>_by_<name>.
+    """
+    found: dict[str, Expr] = {}
+    for name, e in given.items():
+        c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
+        for n, D in _derivatives(e, by).items():
+            if is_number(e):
+                found[f"{name}_by_{n}"] = D.T
+                continue
+            part = D.T @ c
+            found[f"by_{n}"] = found[f"by_{n}"] + part if f"by_{n}" in found else part
+    return Parts({n: x for n, x in found.items() if not isinstance(x, Zero)})
+
+
+def _derivatives(e: Expr, by: tuple[str, ...]) -> dict[str, Expr]:
+    """Return the derivatives of an expression by q and by letters of its own, or numbers of the model."""
+    own = {x.name: x for x in letters_of([e]) if x.domain is One and not x.needs}
+    there = [n for n in by if n in own or _is_known(n)]
+    return {n: algebraic(e, own[n] if n in own else thing(n), at_hinges=True) for n in there}
 
 
 def gradient(
@@ -418,9 +471,10 @@ def gradient(
         raise ArgumentError(
             f"what: expected a number, such as 'kinetic_energy', got {e.range} ← {e.domain}; see hinge.vjp"
         )
-    return compiled(robot, _gradient_parts(e, wrt), nodes, expressed, parameters=parameters)
+    parts = _gradient_parts(e, wrt, checked_robot(robot).is_flexible)
+    return compiled(robot, parts, nodes, expressed, parameters=parameters)
 
 
 @cache
-def _gradient_parts(e: Expr, wrt: str) -> Parts:
-    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True).T})
+def _gradient_parts(e: Expr, wrt: str, flexible: bool) -> Parts:
+    return Parts({"gradient": algebraic(e, thing(wrt), at_hinges=True, flexible=flexible).T})

@@ -86,6 +86,14 @@ def _groups(robot: Robot, inside: Sequence[str]) -> list[list[int]]:
         _refuse_type(c)
         path = {i for i in loop_path(robot, c) if robot.joints[i].nv}
         for i in path:
+            if robot.joints[i].flexes:
+                raise NotImplementedError(
+                    "robot: loops through flexible bodies are not embedded, and that of closure "
+                    f"{c.name!r} has "
+                    f"{robot.joints[i].name!r}; keep it a closure, which forward_dynamics solves for, or "
+                    "leave "
+                    "its name out"
+                )
             if robot.joints[i].name in coupled:
                 raise ArgumentError(
                     f"robot: joint {robot.joints[i].name!r} of the loop of closure {c.name!r} is in an "

@@ -169,6 +169,15 @@ def _closed(on: Setting) -> dict[str, Expr]:
     return {"qdd": free + by_closures @ forces, "forces": forces, "wanted": wanted}
 
 
+def _interface(on: Setting) -> Parts:
+    """Return what the base feels: the inertia at its origin and the force, all joints moving freely under τ.
+
+    With T = E₀ φ M φᵀ Hᵀ the force is E₀ φ (load + M φᵀ (Hᵀ q̈ + E₀ᵀ α₀)) for 𝓜 q̈ = τ − H φ load − Tᵀ α₀.
+    """
+    inertia = _composite - _momentum @ mass.inv() @ _momentum.T
+    return Parts({"inertia": inertia, "force": E0 @ phi @ on.load + _momentum @ forward(on)})
+
+
 def closed_results(found: Mapping[str, Any]) -> dict[str, Any]:
     """Read off accelerations and forces, and how far the closures are from being kept: ‖Ω λ + wanted‖."""
     left = found["compliance"] @ found["forces"] + found["wanted"]
@@ -346,6 +355,7 @@ _SEVERAL: dict[str, Parts | Callable[[Setting], Parts]] = {
     "hinge_forces": Parts({"force": phi @ (M @ phi.T @ (H.T @ qdd + _acceleration) + _force)}),
     "hinge_forces_under": Parts({"force": smoothed}),
     "hybrid_dynamics": _hybrid,
+    "interface": _interface,
     "impact": Parts(
         {
             "jumps": Np.T @ _jump_p + Na.T @ _jump_a,
@@ -407,25 +417,14 @@ OPEN_ONLY: dict[str, str] = {
     "impact": "settle",
     **dict.fromkeys(
         (
-            "partitioned",
-            "mass_root_inverse",
-            "from_quasi_velocities",
-            "log_determinant",
-            "consistent_inverse",
-            "operational_bias",
-            "classical_operational_bias",
-            "operational_gravity",
-            "force_correction",
-            "acceleration_shares",
-            "filter_quantities",
-            "hinge_forces",
-            "hinge_forces_under",
-            "generalized_jacobian",
-            "disturbance_jacobian",
+            "interface", "partitioned", "mass_root_inverse", "from_quasi_velocities", "log_determinant",
+            "consistent_inverse", "operational_bias", "classical_operational_bias", "operational_gravity",
+            "force_correction", "acceleration_shares", "filter_quantities", "hinge_forces",
+            "hinge_forces_under", "generalized_jacobian", "disturbance_jacobian",
         ),
         "closed_dynamics",
     ),
-}
+}  # fmt: skip
 
 #: Every verb, without options.
 VERBS: dict[str, Parts] = {

@@ -1,11 +1,11 @@
-"""Compiled expressions: a function of arrays for one robot."""
+"""Compiled expressions: a function of arrays for one robot, or for one weighted tree."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -13,15 +13,15 @@ from hinge.algebra import Expr, Leaf, One, Space, closed, f_ext, g, hides_fixed_
 from hinge.binding import RobotBinding
 from hinge.dynamics.arguments import WHY, precision, shaped
 from hinge.dynamics.called import Called
-from hinge.dynamics.values import Inputs, checked_results, is_of_nodes, is_vector, refuse_endless
+from hinge.dynamics.values import Inputs, Layout, checked_results, is_of_nodes, is_vector, refuse_endless
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_vector, common_batch
 from hinge.pipeline import Compilation, Derivation
 from hinge.spatial import Array, ArrayLike
-from hinge.sweeps import Code, Readout
-from hinge.targets import Executable, Way, listing
+from hinge.sweeps import Binding, Code, Readout
+from hinge.targets import Executable, Signature, Way, listing
 
-__all__ = ["Compiled"]
+__all__ = ["Compiled", "Evaluated"]
 
 #: From results, the only one or a dict of them, to what a function returns.
 Finish: TypeAlias = Callable[[Any], Any]
@@ -29,21 +29,23 @@ Finish: TypeAlias = Callable[[Any], Any]
 NODE_VECTORS = {f_ext.name: "force", x_n.name: "velocity"}
 
 
-class Compiled(Called):
-    """Expressions as a function of arrays: `f(q, qd, tau=…)`.
+class Bound(Binding, Layout, Protocol):
+    """A binding that tells the layout of vectors."""
 
-    Each vector letter of the expressions is an argument of its own name; `gravity` (…, 3) replaces the
-    robot's where g occurs, and `f_ext` (…, nodes, 6) are forces on the nodes. One expression gives an array,
-    several give a dict by name. Arrays that are all of single precision give results of single precision.
 
-    There are two programs where g occurs, each made when it is first needed: with the robot's own gravity
-    folded in, and with gravity as an argument.
-    """
+B = TypeVar("B", bound=Bound)
+
+
+class Evaluated(Called, Generic[B]):
+    """Expressions on a model as a function of flat vectors, and its programs."""
+
+    #: The arguments of a call that come before all others.
+    first: tuple[str, ...] = ()
 
     def __init__(
         self,
         given: Mapping[str, Expr],
-        binding: RobotBinding,
+        binding: B,
         *,
         blocks: Mapping[str, Expr] | None = None,
         derivation: Derivation | None = None,
@@ -52,6 +54,7 @@ class Compiled(Called):
         shape: str | None = None,
         lanes: int | None = None,
         wait: bool = False,
+        later: bool = False,
     ) -> None:
         self.begin()
         self.given, self.binding, self.readout = given, binding, readout
@@ -65,40 +68,59 @@ class Compiled(Called):
         }
         self._letters = {x.name: x for x in letters_of([*given.values(), *self.blocks.values()])}
         self._letters |= {x.name: x for x in binding.parameters}
-        self._values = Inputs(binding, self._letters)
+        self._values = self._inputs()
         self._compilations: dict[bool, Compilation] = {}
         self._programs: dict[Compilation, Executable] = {}
         self._entries: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._refuse_single_bodies()
-        taken = {"q": "the configuration", "out": "where results go", "self": "the function"}
-        if g.name in self._letters:
-            taken["gravity"] = "the value of g"
+        self._refuse()
+        taken = self._taken()
         for name in taken.keys() & self._letters.keys():
             raise ArgumentError(f"{name}: is {taken[name]} in a call; give your letter another name")
-        self.signature = self.program().signature
+        if not later:
+            assert self.signature
 
-    def _refuse_single_bodies(self) -> None:
-        """Refuse expressions of single bodies if the robot has embedded couplings or loops."""
-        if not self.robot.is_embedded:
-            return
-        what = "loops" if self.robot.loops else "couplings"
-        for name, e in {**self.given, **self.blocks}.items():
-            if not hides_fixed_bodies(e):
-                raise NotImplementedError(
-                    f"{name}: values at single bodies are not supported for robots with embedded {what}, "
-                    f"such as {self.robot.name!r}; use release_{what}(robot) and carry_state"
-                )
+    @cached_property
+    def signature(self) -> Signature:
+        """The shapes of inputs and results; with `later` nothing is traced before they are asked for."""
+        return self.program().signature
 
-    @property
-    def robot(self) -> Robot:
-        """The robot that the letters are bound to."""
-        return self.binding.robot
+    # What depends on the model.
+
+    def _inputs(self) -> Inputs:
+        """Return the conversion of values of letters to flat vectors."""
+        return Inputs(self.binding, self._letters)
+
+    def _refuse(self) -> None:
+        """Refuse expressions that have no meaning for the model."""
+
+    def _taken(self) -> dict[str, str]:
+        """Return names of arguments that no letter may have, and what they are."""
+        return {"out": "where results go", "self": "the function"}
+
+    def _bound(self, own_gravity: bool) -> B:
+        """Return the binding, with the model's own gravity or with gravity as an argument."""
+        del own_gravity
+        return self.binding
+
+    def _configuration(self, q: ArrayLike, dtype: Any) -> Array:
+        """Return the checked configuration (…, nq)."""
+        del q
+        return np.zeros(0, dtype)
+
+    def _rows(self, x: Array, spaces: tuple[Space, Space]) -> Array:
+        """Return a result in the shape that a call shows."""
+        del spaces
+        return x
+
+    def _is_plain(self, x: Leaf) -> bool:
+        """Tell whether the value of a letter is a vector (…, n) that needs no check of its entries."""
+        return x.domain is One
 
     def compilation(self, own_gravity: bool = True) -> Compilation:
         """Return the passes of the compiler, with the robot's own gravity or with gravity as an argument."""
         own_gravity = own_gravity or g.name not in self._letters
         if own_gravity not in self._compilations:
-            binding = replace(self.binding, own_gravity=own_gravity)
+            binding = self._bound(own_gravity)
             self._compilations[own_gravity] = Compilation(
                 self.given, binding, self.blocks, self._form, str(self), self.readout
             )
@@ -129,20 +151,8 @@ class Compiled(Called):
 
     # Calls.
 
-    def in_python(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike | None = None,
-        *,
-        out: Any = None,
-        **vectors: ArrayLike,
-    ) -> Any:
-        """Return the value of the expressions at a state (…, nq) or a batch of them.
-
-        `out` is an array for the result, or a dict of them where there are several.
-        """
-        if qd is not None:
-            vectors["qd"] = qd
+    def value(self, q: ArrayLike, vectors: Mapping[str, ArrayLike], out: Any) -> Any:
+        """Return the value of a call, by the fast path for plain arrays."""
         if vectors.keys() == self._names.keys():
             arrays = [vectors[name] for name in self._names]
             if out is None:
@@ -150,17 +160,6 @@ class Compiled(Called):
             if self._is_one:
                 return self._plain(q, *arrays, out=out)
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
-
-    if TYPE_CHECKING:
-        __call__ = in_python
-
-    @cached_property
-    def _plain(self) -> Callable[..., Any]:
-        """The entry; from now on calls go to it natively, q and perhaps qd by position, others by name."""
-        most = 2 if self.takes("qd") else 1
-        others = tuple((1 if n == "qd" else -1, n, None) for n in self._names)
-        self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, out=True))
-        return self.entry
 
     @cached_property
     def _first(self) -> str:
@@ -178,6 +177,11 @@ class Compiled(Called):
     def _names(self) -> dict[str, None]:
         """The vectors beside q, in the order of the program, that a call with the robot's gravity takes."""
         return {n: None for n in self.signature.inputs if n != "q"}
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The entry, for the first call that can take it."""
+        return self.entry
 
     @property
     def entry(self) -> Callable[..., Any]:
@@ -256,7 +260,7 @@ class Compiled(Called):
         program = self.program("gravity" not in given)
         shapes = program.signature.results
         dtype = precision(q, *given.values())
-        arrays = {"q": as_configuration(self.robot, q, dtype=dtype)}
+        arrays = {"q": self._configuration(q, dtype)}
         for name in program.signature.inputs:
             if name != "q":
                 arrays[name] = self._values.take(name, given, dtype)
@@ -278,7 +282,7 @@ class Compiled(Called):
         """Refuse arguments that are no letters of the expressions, nor gravity."""
         unknown = [n for n in given if n not in ((*self._letters, "gravity") if known is None else known)]
         if unknown:
-            wanted = ", ".join(["q", *self._argument_names()])
+            wanted = ", ".join([*self.first, *self._argument_names()]) or "none"
             shown = ", ".join(unknown)
             raise ArgumentError(f"{shown}: not in the expression; expected the arguments {wanted}")
 
@@ -292,8 +296,13 @@ class Compiled(Called):
         results = self.signature.results
         return {n: self._shaped(n, np.empty(shape)).shape for n, shape in results.items()}
 
+    @property
+    def result_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the results of one state."""
+        return self._shapes
+
     def _shaped(self, name: str, x: Array) -> Array:
-        return x if self.readout is not None else shaped(x, self._spaces[name])
+        return x if self.readout is not None else self._rows(x, self._spaces[name])
 
     def at(self, *args: ArrayLike, out: Any = None) -> Any:
         """Return the value of a call: q first, then vectors in the program's order."""
@@ -312,7 +321,7 @@ class Compiled(Called):
             shapes = {n: s[1:] if self._is_at_nodes(n) else s for n, s in shapes.items()}
         fallback = at if finish is None else _finished(at, finish, names)
         letters = [self._letters[n] for n in self._names]
-        if not all(is_vector(x) or (one_node and is_of_nodes(x)) for x in letters):
+        if not all(self._is_plain(x) or (one_node and is_of_nodes(x)) for x in letters):
             return fallback
         name, doc = self._first, str(self)
         return self.program().entry(
@@ -349,7 +358,7 @@ class Compiled(Called):
     def explain(self) -> str:
         """Return the derivation, the sweeps, the cost of an evaluation, and a description of the code."""
         stages = self.derivation.program.stages
-        lines = [str(self.derivation), "", f"for robot {self.robot.name!r}: {self.code.operations()}"]
+        lines = [str(self.derivation), "", f"for {self.binding.title}: {self.code.operations()}"]
         lines.append(f"    hinges: {self.code.operations(-1)}")
         for k, stage in enumerate(stages):
             lines.append(f"    {stage.title(k + 1)}: {self.code.operations(k)}")
@@ -368,10 +377,87 @@ class Compiled(Called):
         return listing(self.program(), "asm")
 
     def __repr__(self) -> str:
-        return f"<Compiled {self}: f({', '.join(['q', *self._argument_names()])})>"
+        return f"<Compiled {self}: f({', '.join([*self.first, *self._argument_names()])})>"
 
     def __str__(self) -> str:
-        return f"{', '.join(self.given)} for {self.robot.name!r}"
+        return f"{', '.join(self.given)} for {self.binding.title.removeprefix('robot ')}"
+
+
+class Compiled(Evaluated[RobotBinding]):
+    """Expressions as a function of arrays: `f(q, qd, tau=…)`.
+
+    Each vector letter of the expressions is an argument of its own name; `gravity` (…, 3) replaces the
+    robot's where g occurs, and `f_ext` (…, nodes, 6) are forces on the nodes. One expression gives an array,
+    several give a dict by name. Arrays that are all of single precision give results of single precision.
+
+    There are two programs where g occurs, each made when it is first needed: with the robot's own gravity
+    folded in, and with gravity as an argument.
+    """
+
+    first = ("q",)
+
+    def in_python(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        *,
+        out: Any = None,
+        **vectors: ArrayLike,
+    ) -> Any:
+        """Return the value of the expressions at a state (…, nq) or a batch of them.
+
+        `out` is an array for the result, or a dict of them where there are several.
+        """
+        if qd is not None:
+            vectors["qd"] = qd
+        return self.value(q, vectors, out)
+
+    if TYPE_CHECKING:
+        __call__ = in_python
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The entry; from now on calls go to it natively, q and perhaps qd by position, others by name."""
+        most = 2 if self.takes("qd") else 1
+        others = tuple((1 if n == "qd" else -1, n, None) for n in self._names)
+        self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, out=True))
+        return self.entry
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that the letters are bound to."""
+        return self.binding.robot
+
+    def _refuse(self) -> None:
+        """Refuse expressions of single bodies if the robot has embedded couplings or loops."""
+        if not self.robot.is_embedded:
+            return
+        what, remedy = self.robot.embedding
+        for name, e in {**self.given, **self.blocks}.items():
+            if not hides_fixed_bodies(e):
+                raise NotImplementedError(
+                    f"{name}: values at single bodies are not supported for robots with {what}, such as "
+                    f"{self.robot.name!r}; {remedy} and carry_state"
+                )
+
+    def _inputs(self) -> Inputs:
+        return Inputs(self.binding, self._letters, self.robot)
+
+    def _taken(self) -> dict[str, str]:
+        gravity = {"gravity": "the value of g"} if g.name in self._letters else {}
+        return {"q": "the configuration", **super()._taken(), **gravity}
+
+    def _bound(self, own_gravity: bool) -> RobotBinding:
+        return replace(self.binding, own_gravity=own_gravity)
+
+    def _configuration(self, q: ArrayLike, dtype: Any) -> Array:
+        return as_configuration(self.robot, q, dtype=dtype)
+
+    def _rows(self, x: Array, spaces: tuple[Space, Space]) -> Array:
+        return shaped(x, spaces)
+
+    def _is_plain(self, x: Leaf) -> bool:
+        return is_vector(x)
 
 
 def _finished(at: Callable[..., Any], finish: Finish, names: tuple[str, ...] | None) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def second_derivatives(
     nodes, forces = external_forces(external)
     pull = vjp(what, robot, wrt, nodes=nodes, passive=passive)
     pull.arrays = [n for n in pull.arrays if n not in forces]
-    f = compiled(checked_robot(robot), _hessian_parts(pull.expression, pull.wrt), nodes)
+    f = compiled(checked_robot(robot), _hessian_parts(pull.expression, pull.wrt, robot.is_flexible), nodes)
     given = {**pull.given(arrays), **forces, "c": c}
     loads = {} if gravity is None else {"gravity": gravity}
     found = f.evaluate(q, {**{n: z for n, z in given.items() if f.takes(n)}, **loads})
@@ -59,8 +59,9 @@ def _as_of_gravity(name: str, block: Array) -> Array:
 
 
 @cache
-def _hessian_parts(e: Expr, wrt: tuple[str, ...]) -> Parts:
+def _hessian_parts(e: Expr, wrt: tuple[str, ...], flexible: bool) -> Parts:
+    by = partial(algebraic, at_hinges=True, flexible=flexible)
     c = leaf("c", e.range, One, meaning="weights of the value")
-    grads = {m: algebraic(e, thing(m), at_hinges=True).T @ c for m in wrt}
-    found = {f"{m}_{n}": algebraic(x, thing(n), at_hinges=True) for m, x in grads.items() for n in wrt}
+    grads = {m: by(e, thing(m)).T @ c for m in wrt}
+    found = {f"{m}_{n}": by(x, thing(n)) for m, x in grads.items() for n in wrt}
     return Parts({n: z for n, z in found.items() if not isinstance(z, Zero)})

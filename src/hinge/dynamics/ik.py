@@ -91,7 +91,8 @@ def inverse_kinematics(
     The search is damped least squares (Levenberg–Marquardt) on the frame's Jacobian. It begins at `q0`
     (…, nq), the middle of the joints' range unless given, and at `starts` − 1 random ones drawn with `seed`,
     all at once; where a q0 is given and leads to the target, its solution is the one returned. `joints` names
-    those that may move; the others stay at q0. At most `iterations` steps are made from each start.
+    those that may move, all but modes of flexible bodies unless given; the others stay at q0. At most
+    `iterations` steps are made from each start.
     """
     name = one_name(frame)
     checked_robot(robot).frame(name)
@@ -174,7 +175,7 @@ def _middle(robot: Robot) -> Array:
 
 def _moving(robot: Robot, names: Sequence[str] | None) -> frozenset[str]:
     if names is None:
-        return frozenset(j.name for j in robot.joints)
+        return frozenset(j.name for j in robot.joints if not j.flexes)
     if isinstance(names, str) or not isinstance(names, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"joints: expected a list of joint names, or None for all, got {names!r}")
     return frozenset(robot.joint(n).name for n in names)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType
 from typing import cast
 
-from hinge.binding import Formula, Row, jointwise, of_this_package, summed
+from hinge.binding import Formula, Row, jointwise, of_this_package, of_vectors, summed
 from hinge.dynamics.cached import JOINT_PROGRAMS
 from hinge.model import Robot, units
 from hinge.pipeline import build, in_order
-from hinge.sweeps import Code
+from hinge.sweeps import Block, Code
 from hinge.targets import Executable, Source, Traced, best_target
 
-__all__ = ["code_program", "joint_program", "kept_program", "sum_program"]
+__all__ = ["code_program", "joint_program", "kept_program", "sum_program", "vector_program"]
 
 
 def joint_program(
@@ -46,6 +46,23 @@ def joint_program(
 def sum_program(rows: int, length: int, *, target: str | None = None) -> Executable:
     """Return the program of the sum of so many rows of numbers: inputs x0, x1 …, result sum."""
     return _built(summed(rows, length), f"the sum of {rows} rows", target or best_target())
+
+
+def vector_program(
+    inputs: Mapping[str, int],
+    formula: Callable[[Mapping[str, Block]], Mapping[str, Block]],
+    title: str,
+    *,
+    key: Hashable,
+    target: str | None = None,
+) -> Executable:
+    """Return the program of a formula of whole vectors of these lengths; `key` tells formulas apart."""
+    target = target or best_target()
+    found = JOINT_PROGRAMS.get((key, target))
+    if found is None:
+        found = _built(in_order(of_vectors(inputs, formula)), title, target)
+        JOINT_PROGRAMS.put((key, target), found)
+    return found
 
 
 def code_program(code: Code, title: str, *, target: str | None = None) -> Executable:

@@ -8,7 +8,7 @@ from hinge.dynamics.signatures import verb
 from hinge.errors import ArgumentError
 from hinge.model import Joint, Robot, as_configuration, checked_robot
 from hinge.model.joints import VectorJoint
-from hinge.spatial import Array, ArrayLike
+from hinge.spatial import Array, ArrayLike, matvec
 
 __all__ = ["elastic_energy", "passive_force"]
 
@@ -25,19 +25,24 @@ def passive_force(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | Non
     ...
 
 
-def elastic_energy(robot: Robot, q: ArrayLike) -> Array:
-    """Return ½ Σ stiffness difference(rest, q)² (…) in J, the energy in the springs of the joints.
+def elastic_energy(robot: Robot, q: ArrayLike, *, passive: bool = True) -> Array:
+    """Return ½ Σ stiffness difference(rest, q)² + ½ Σ ηᵀ K η (…) in J: in springs of joints and flexible
+    bodies.
 
     Springs that have one: not those of planar and free joints, nor of a spherical one with stiffnesses that
-    differ, whose forces do work on a round trip.
+    differ, whose forces do work on a round trip. Without `passive` only flexible bodies count.
     """
     whole = as_configuration(checked_robot(robot), q)
     total = np.zeros(whole.shape[:-1])
-    for j in robot.joints:
+    for j in robot.joints if passive else ():
         if j.stiffness.any():
             _refuse_without_energy(j)
             stretch = j.type.difference(j.rest, whole[..., j.q_slice])
             total = total + 0.5 * (j.stiffness * stretch**2).sum(axis=-1)
+    for b, j in zip(robot.bodies, robot.joints, strict=True):
+        if b.flexible is not None:
+            eta = whole[..., j.q_slice]
+            total = total + 0.5 * (eta * matvec(b.flexible.stiffness, eta)).sum(axis=-1)
     return total
 
 

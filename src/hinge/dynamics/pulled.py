@@ -11,7 +11,7 @@ function theorem, and no derivative of Ω⁻¹. Without closures μ = 𝓜⁻¹ 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 from hinge.algebra import (
     Ac,
@@ -55,7 +55,7 @@ _across = Ac @ (Bc.T @ phi.T @ (H.T @ qdd + a) + s_c) + gamma
 
 
 @cache
-def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts:
+def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False, flexible: bool = False) -> Parts:
     """Return gradients of cᵀ forward_dynamics where its value is known, the letter qdd.
 
     With μ = 𝓜⁻¹ c, they are μ by tau and −(∂ID/∂x)ᵀ μ by all else: no sweep computes qdd again.
@@ -65,32 +65,34 @@ def pulled_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts
     )
     c = _weights("forward_dynamics")
     mu = value(mass.inv() @ c, context=context_of(fd))
-    return Parts(
-        {f"by_{n}": mu if n == "tau" else -(algebraic(inverse, thing(n), at_hinges=True).T @ mu) for n in by}
-    )
+    of = partial(algebraic, inverse, at_hinges=True, flexible=flexible)
+    return Parts({f"by_{n}": mu if n == "tau" else -(of(thing(n)).T @ mu) for n in by})
 
 
 @cache
-def pulled_closed_accelerations(by: tuple[str, ...], *, passive: bool = False) -> Parts:
+def pulled_closed_accelerations(
+    by: tuple[str, ...], *, passive: bool = False, flexible: bool = False
+) -> Parts:
     """Return the same of a robot with closures."""
     inverse = one_expression(expression("inverse_dynamics", passive=passive))
     forces = expression("closed_dynamics", passive=passive).expressions["forces"]
-    return _pulled(by, "forward_dynamics", given_forces - inverse, -_across, forces)
+    return _pulled(by, "forward_dynamics", given_forces - inverse, -_across, forces, flexible)
 
 
 @cache
-def pulled_projection(verb: str, by: tuple[str, ...]) -> Parts:
+def pulled_projection(verb: str, by: tuple[str, ...], *, flexible: bool = False) -> Parts:
     """Return gradients of cᵀ closing_step, or of cᵀ settle, whose value is known, the letter `PROJECTED`."""
     apart = closure_jacobian @ _result
     if verb == "settle":
         forces = -(closure_compliance.inv() @ closure_jacobian @ qd)
-        found = _pulled(by, verb, mass @ (qd - _result), -apart, forces)
+        found = _pulled(by, verb, mass @ (qd - _result), -apart, forces, flexible)
     else:
-        found = _pulled(by, verb, -(mass @ _result), -(apart + e_c), -(closure_compliance.inv() @ e_c))
+        forces = -(closure_compliance.inv() @ e_c)
+        found = _pulled(by, verb, -(mass @ _result), -(apart + e_c), forces, flexible)
     return Parts(found.expressions, all_rows=PROJECTION[verb].all_rows)
 
 
-def _pulled(by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr) -> Parts:
+def _pulled(by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr, flexible: bool) -> Parts:
     """Return gradients of μᵀ (moved + Jᵀ λ) + νᵀ apart."""
     c, J = _weights(verb), closure_jacobian
     nu = value(closure_compliance.inv() @ J @ mass.inv() @ c, context="merged")
@@ -100,7 +102,10 @@ def _pulled(by: Sequence[str], verb: str, moved: Expr, apart: Expr, forces: Expr
     found: dict[str, Expr] = {}
     for n in by:
         parts = [(moved + J.T @ lam, mu), (apart, nu)]
-        grads = [algebraic(e, thing(n), held=held, at_hinges=True).T @ weight for e, weight in parts]
+        grads = [
+            algebraic(e, thing(n), held=held, at_hinges=True, flexible=flexible).T @ weight
+            for e, weight in parts
+        ]
         found[f"by_{n}"] = grads[0] + grads[1]
     return Parts(found)
 

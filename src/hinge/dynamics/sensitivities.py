@@ -17,6 +17,7 @@ from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import Derivatives, as_derivatives, checked_names, derivative_parts, into
 from hinge.dynamics.expressions import VERBS, J, Parts, mass
 from hinge.dynamics.values import written_into
+from hinge.dynamics.verbs import mass_matrix_inverse
 from hinge.dynamics.views import refuse_massless
 from hinge.model import Robot, as_configuration, checked_robot
 from hinge.spatial import Array, ArrayLike, cross
@@ -120,7 +121,7 @@ def mass_matrix_derivatives(
 
     With the rates qd it is 𝓜̇. The last index of the whole is that of q. Jain and Rodriguez' sensitivities.
     """
-    f = compiled(checked_robot(robot), _SENSITIVITY)
+    f = compiled(checked_robot(robot), _SENSITIVITIES[robot.is_flexible])
     if along is not None:
         to = None if out is None else {"change": out}
         return f.evaluate(q, {"x": along}, called={"x": "along"}, out=to)["change"]
@@ -128,7 +129,11 @@ def mass_matrix_derivatives(
     return written_into(out, np.moveaxis(f.evaluate(state, {"x": units})["change"], -3, -1))
 
 
-_SENSITIVITY = Parts({"change": algebraic(mass, configuration, along=x)})
+#: By whether the robot is flexible.
+_SENSITIVITIES = [
+    Parts({"change": algebraic(mass, configuration, along=x, flexible=flexible)})
+    for flexible in (False, True)
+]
 _V = phi.T @ H.T @ qd
 _turn = ad(_V, context="merged")
 #: 2B of a body: −V̂ᵀ M − M V̂ + bar(M V), with B V = −V̂ᵀ M V and the rate of M as its symmetric part.
@@ -145,6 +150,7 @@ def coriolis_matrix(robot: Robot, q: ArrayLike, qd: ArrayLike, *, out: Array | N
     C = H φ (M φᵀ (V̂ Hᵀ + Ṡ) + B φᵀ Hᵀ) with 2B = −V̂ᵀ M − M V̂ + bar(M V); for joints whose q is a vector it is
     that of the Christoffel symbols.
     """
+    _refuse_flexible(robot, "coriolis_matrix")
     f, to = compiled(checked_robot(robot), _CORIOLIS), None if out is None else {"coriolis_matrix": out}
     return f.evaluate(q, {"qd": qd}, out=to)["coriolis_matrix"]
 
@@ -155,9 +161,18 @@ def christoffel_symbols(robot: Robot, q: ArrayLike, *, out: Array | None = None)
     For joints whose q is a vector they are those of the first kind, symmetric in j and k:
     Γ_ijk = ½ (∂𝓜_ij/∂qₖ + ∂𝓜_ik/∂qⱼ − ∂𝓜_jk/∂qᵢ).
     """
+    _refuse_flexible(robot, "christoffel_symbols")
     f = compiled(checked_robot(robot), _CORIOLIS)
     units, state = _each_direction(f.robot, q)
     return written_into(out, np.moveaxis(f.evaluate(state, {"qd": units})["coriolis_matrix"], -3, -1))
+
+
+def _refuse_flexible(robot: Robot, what: str) -> None:
+    if checked_robot(robot).is_flexible:
+        raise NotImplementedError(
+            f"{what}: not supported for robots with flexible bodies, such as {robot.name!r}, whose inertias "
+            "depend on q; use mass_matrix_derivatives, whose combinations the Christoffel symbols are"
+        )
 
 
 def log_determinant_gradient(robot: Robot, q: ArrayLike, *, out: Array | None = None) -> Array:
@@ -166,8 +181,12 @@ def log_determinant_gradient(robot: Robot, q: ArrayLike, *, out: Array | None = 
     Half of it times kT is the force of the Fixman potential, which makes up for rigid bonds in the statistics
     of molecules: Jain 1997. Of an expression with logdet(𝓜), `gradient` has it, by numbers of the model too.
     """
+    if checked_robot(robot).is_flexible:
+        rates = mass_matrix_derivatives(robot, q)
+        found = np.einsum("...ij,...ijk->...k", mass_matrix_inverse(robot, q), rates)
+        return written_into(out, found)
     to = None if out is None else {"gradient": out}
-    return compiled(checked_robot(robot), _DETERMINANT).evaluate(q, {}, out=to)["gradient"]
+    return compiled(robot, _DETERMINANT).evaluate(q, {}, out=to)["gradient"]
 
 
 _DETERMINANT = Parts({"gradient": algebraic(logdet(mass), configuration).T})
@@ -182,7 +201,7 @@ def centroidal_momentum_derivatives(
     """
     names = checked_names(wrt, ("q", "qd"))
     refuse_massless(checked_robot(robot))
-    found = compiled(robot, _MOMENTUM).evaluate(q, {"qd": qd})
+    found = compiled(robot, _MOMENTA[robot.is_flexible]).evaluate(q, {"qd": qd})
     inertia, total = found["inertia"], found["momentum"]
     m = inertia[..., 3, 3, None]
     c = np.stack([inertia[..., 2, 4], inertia[..., 0, 5], inertia[..., 1, 3]], axis=-1) / m
@@ -203,10 +222,13 @@ def _moved(columns: Array, c: Array) -> Array:
 
 
 _whole = VERBS["centroidal_momentum"].expressions
-_MOMENTUM = Parts(
-    {
-        **_whole,
-        "by_q": algebraic(_whole["momentum"], configuration),
-        "by_qd": algebraic(_whole["momentum"], qd),
-    }
-)
+_MOMENTA = [
+    Parts(
+        {
+            **_whole,
+            "by_q": algebraic(_whole["momentum"], configuration, flexible=flexible),
+            "by_qd": algebraic(_whole["momentum"], qd, flexible=flexible),
+        }
+    )
+    for flexible in (False, True)
+]

@@ -201,11 +201,19 @@ class Verb:
             given |= {
                 x: np.asarray(given[x])[..., None, :] for n, x in self.arrays.items() if n in self.at_nodes
             }
-        out = {self.name: chosen["out"]} if "out" in chosen else None
-        found = f.evaluate(q, given, called=ARGUMENTS, out=out)
+        found = f.evaluate(q, given, called=ARGUMENTS, out=self._target(f, chosen.get("out")))
         if self.name not in f.given:
             return self._as_dataclass(found)
         return f.of_one_node(self.name, found[self.name]) if one else found[self.name]
+
+    def _target(self, f: Compiled, out: Any) -> Mapping[str, Any] | None:
+        """Return the arrays of `out` by name: one, or those of the dataclass that the verb returns."""
+        if out is None or self.name in f.given:
+            return None if out is None else {self.name: out}
+        made = self._types.return_annotation
+        if not isinstance(out, made):
+            raise ArgumentError(f"out: expected an object of {made.__name__}, got {type(out).__name__}")
+        return vars(out)
 
 
 class Form:

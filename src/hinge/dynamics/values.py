@@ -3,37 +3,61 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from hinge.algebra import Body, Expr, Leaf, Node, One, Structure, g
-from hinge.binding import RobotBinding
+from hinge.algebra import Body, Expr, Leaf, Node, One, Space, Structure, g
 from hinge.dynamics.arguments import ROWS, dense_blocks, flattened
 from hinge.errors import ArgumentError, UnboundLeafError
-from hinge.model import as_vector, checked_out, gravity_of
+from hinge.model import Robot, as_vector, checked_out, gravity_of
 from hinge.spatial import Array, ArrayLike
+
+
+class Layout(Protocol):
+    """The lengths of vectors, and the blocks in them."""
+
+    @property
+    def title(self) -> str:
+        """What the vectors belong to, in a text."""
+        ...
+
+    def length(self, space: Space) -> int:
+        """Return the length of the user's vector of a space."""
+        ...
+
+    def blocks(self, space: Space) -> Sequence[Sequence[int]]:
+        """Return the indices of each block of a space in the user's vector."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The letters that are inputs of a call, by name, and their conversion to flat vectors."""
+    """The letters that are inputs of a call, by name, and their conversion to flat vectors.
 
-    binding: RobotBinding
+    Those of a robot come in rows where its bodies have several numbers each.
+    """
+
+    binding: Layout
     letters: Mapping[str, Leaf]
+    robot: Robot | None = None
+
+    def _width(self, x: Leaf) -> int | None:
+        """Return the length of the rows in which a letter comes, or None if it comes as a vector."""
+        return ROWS.get(x.range) if self.robot is not None else None
 
     def take(self, name: str, given: dict[str, ArrayLike], dtype: Any) -> Array:
         """Take the value of a letter out of `given`, as a flat vector (…, n)."""
-        x, robot = self.letters[name], self.binding.robot
-        if x is g:
-            down = gravity_of(robot, given.pop("gravity", None), dtype=dtype)
+        x = self.letters[name]
+        if x is g and self.robot is not None:
+            down = gravity_of(self.robot, given.pop("gravity", None), dtype=dtype)
             return np.concatenate([np.zeros_like(down), -down], axis=-1)
         if name not in given:
-            if x.range is Node and not self.binding.nodes:
+            if x.range is Node and not self.binding.length(Node):
                 return np.zeros(0, dtype)
             raise UnboundLeafError(
                 f"{name}: expected a value for {x}, {x.meaning or 'a letter of the expression'}, got none; "
@@ -42,9 +66,10 @@ class Inputs:
         if x.domain is not One:
             return self._operator(name, x, given.pop(name), dtype)
         value, size = given.pop(name), self.binding.length(x.range)
-        if x.range in ROWS:
-            return flattened(value, name, size // ROWS[x.range], ROWS[x.range], dtype)
-        why = f"robot {robot.name!r} has {size} in the space {x.range}"
+        width = self._width(x)
+        if width is not None:
+            return flattened(value, name, size // width, width, dtype)
+        why = f"{self.binding.title} has {size} in the space {x.range}"
         return as_vector(value, name, size, why, dtype=dtype)
 
     def is_empty(self, name: str) -> bool:
@@ -54,7 +79,7 @@ class Inputs:
 
     def in_rows(self, name: str, x: ArrayLike) -> ArrayLike:
         """Return a flat vector in the rows that a call takes, such as ten numbers for each body."""
-        width = ROWS.get(self.letters[name].range) if name in self.letters else None
+        width = self._width(self.letters[name]) if name in self.letters else None
         if width is None:
             return x
         flat = np.asarray(x)
@@ -64,7 +89,8 @@ class Inputs:
         """Return a matrix (…, n, m) row by row; a block-diagonal one must have zeros beside its blocks."""
         rows, columns = self.binding.length(x.range), self.binding.length(x.domain)
         why = f"{x} is {x.range} ← {x.domain}"
-        if x.range in (Body, Node) and x.domain in (Body, Node) and np.shape(value)[-2:] != (rows, columns):
+        sixes = x.range in (Body, Node) and x.domain in (Body, Node)
+        if self.robot is not None and sixes and np.shape(value)[-2:] != (rows, columns):
             value = dense_blocks(value)
         matrix = as_vector(value, name, columns, why, dtype=dtype)
         if matrix.ndim < 2 or matrix.shape[-2] != rows:

@@ -25,6 +25,11 @@ MADE = {"ad": "y ↦ x × y, where x is", "bar": "y ↦ y ×* f, where f is", "v
 
 def page(compiled: Compiled) -> str:
     """Return the page that explains a compiled expression, from derivation to machine code."""
+    if not isinstance(compiled, Compiled):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise NotImplementedError(
+            f"page: expected a function for a robot, got {compiled!r}, for which there are no pages; its "
+            "explain() is the same as text"
+        )
     c, bodies = compiled, worked_bodies(compiled.binding)
     sections = {
         "expression": ("The expression", _expression(c)),

@@ -21,26 +21,27 @@ ACROSS = 16
 
 @dataclass
 class Body:
-    """A function under construction: its lines, and the helpers that it asks for."""
+    """A function under construction: its lines, the helpers that it asks for, the kernels before it."""
 
     dialect: Dialect
     lines: list[str] = field(default_factory=list[str])
     before: list[str] = field(default_factory=list[str])
     asked: set[str] = field(default_factory=set[str])
+    kernels: tuple[str, ...] = ()
     work: int = 0
     _count: int = 0
 
     def let(self, text: str) -> str:
         """Write a constant variable, and return its name."""
         self._count += 1
-        name = f"t{self._count}"
+        name = f"t_{self._count}"
         self.lines.append(f"    const {self.dialect.type} {name} = {text};")
         return name
 
     def name(self, what: str) -> str:
         """Return a new name."""
         self._count += 1
-        return f"{what}{self._count}"
+        return f"{what}_{self._count}"
 
     def kernel(self, kernel: Kernel, inputs: Sequence[str], circles: dict[str, tuple[str, str]]) -> list[str]:
         """Write a kernel for these inputs, and return its outputs as operands."""
@@ -110,12 +111,12 @@ def _negative(x: str) -> str:
     return f"(-{x})"
 
 
-def written_out(code: Code, dialect: Dialect, arrays: dict[str, str]) -> Body:
-    """Return a function with every value a variable; `arrays` are the names of inputs and outputs."""
+def written_out(code: Code, dialect: Dialect, shown: dict[str, str]) -> Body:
+    """Return a function with every value a variable; `shown` are the names of its results."""
     body = Body(dialect)
     slots: dict[int, str] = {}
     for name, members in code.inputs.items():
-        slots |= {s: f"{arrays[name]}[{k}]" for k, s in enumerate(members)}
+        slots |= {s: f"{name}[{k}]" for k, s in enumerate(members)}
     circles: dict[str, tuple[str, str]] = {}
 
     def value(x: Slot | float) -> str:
@@ -133,7 +134,7 @@ def written_out(code: Code, dialect: Dialect, arrays: dict[str, str]) -> Body:
         slots |= zip(call.stores, body.kernel(call.kernel, inputs, circles), strict=True)
     for result in code.results:
         for k, x in enumerate(result.values.ravel().tolist()):
-            body.lines.append(f"    {arrays[result.name]}[{k}] = {value(x)};")
+            body.lines.append(f"    {shown[result.name]}[{k}] = {value(x)};")
     return body
 
 
@@ -177,7 +178,7 @@ def _read(call: Call | DenseCall) -> tuple[int, ...]:
     return tuple(x.index for part in (call.matrix, call.right) for x in part.flat if isinstance(x, Slot))
 
 
-def rolled(code: Code, dialect: Dialect, arrays: dict[str, str], name: str) -> Body:
+def rolled(code: Code, dialect: Dialect, shown: dict[str, str], name: str) -> Body:
     """Return the body of a function that calls each kernel, written once, on a work array."""
     body, places = Body(dialect), _Places(code)
     kernels: dict[tuple[Kernel, int], str] = {}  # a kernel may take the same input from memory or as a number
@@ -186,12 +187,12 @@ def rolled(code: Code, dialect: Dialect, arrays: dict[str, str], name: str) -> B
     for input_, members in code.inputs.items():
         for k, s in enumerate(members):
             places.put(s)
-            body.lines.append(f"    w[{places.of[s]}] = {arrays[input_]}[{k}];")
+            body.lines.append(f"    w_[{places.of[s]}] = {input_}[{k}];")
 
     def value(x: Slot | float) -> str:
         if not isinstance(x, Slot):
             return dialect.number(float(x))
-        return f"{'-' if x.negative else ''}w[{places.of[x.index]}]"
+        return f"{'-' if x.negative else ''}w_[{places.of[x.index]}]"
 
     for k, call in enumerate(code.calls):
         if isinstance(call, DenseCall):
@@ -206,23 +207,23 @@ def rolled(code: Code, dialect: Dialect, arrays: dict[str, str], name: str) -> B
         places.release(call.loads, k)
         for s in call.stores:
             places.put(s)
-        given = f"w, at + {len(at)}, p + {len(numbers)}" if call.params else f"w, at + {len(at)}, p"
+        given = f"w_, at_ + {len(at)}, p_ + {len(numbers)}" if call.params else f"w_, at_ + {len(at)}, p_"
         body.lines.append(f"    {kernels[key]}({given});")
         at += loads + [places.of[s] for s in call.stores]
         numbers += call.params
         places.release(call.stores, k)
     for result in code.results:
         for n, x in enumerate(result.values.ravel().tolist()):
-            body.lines.append(f"    {arrays[result.name]}[{n}] = {value(x)};")
-    body.work = places.size
+            body.lines.append(f"    {shown[result.name]}[{n}] = {value(x)};")
+    body.work, body.kernels = places.size, tuple(kernels.values())
     kind = "unsigned short" if places.size < 1 << 16 else "unsigned long"
     body.before = [text.replace("@INDEX", kind) for text in body.before]
     body.lines[:0] = [
-        *_table(f"static const {kind} at", [str(x) for x in at] or ["0"]),
+        *_table(f"static const {kind} at_", [str(x) for x in at] or ["0"]),
         *_table(
-            f"static const {dialect.type} p", [dialect.number(x) for x in numbers] or [dialect.number(0)]
+            f"static const {dialect.type} p_", [dialect.number(x) for x in numbers] or [dialect.number(0)]
         ),
-        f"    {dialect.type} w[{max(1, places.size)}];",
+        f"    {dialect.type} w_[{max(1, places.size)}];",
     ]
     return body
 
@@ -232,7 +233,7 @@ def _rolled_solve(body: Body, call: DenseCall, places: _Places, value: Any) -> N
     a, (n, m) = body.solve(call, value), call.right.shape
     for (i, c), x in _entries(call):
         places.put(x.index)
-        body.lines.append(f"    w[{places.of[x.index]}] = {a}[{i * (n + m) + n + c}];")
+        body.lines.append(f"    w_[{places.of[x.index]}] = {a}[{i * (n + m) + n + c}];")
     body.lines.append("    }")
 
 

@@ -73,6 +73,9 @@ def c(
     asked = routines(what, robot, options)
     every = with_jacobians(asked, robot, options) if casadi else asked
     made = [_function(r, dialect, roll) for r in every]
+    refuse_clashes(made, dialect)
+    if casadi:
+        _refuse_for_casadi(asked, dialect)
     p = dialect.prefix
     files: dict[str, str | bytes] = {
         f"{p}.h": header(robot, made, dialect),
@@ -107,13 +110,51 @@ def prefix_of(prefix: str | None, robot: Robot) -> str:
     """Return how names begin: the given prefix, or the robot's name as one of C."""
     if prefix is not None:
         return checked_name("prefix", prefix, "arm")
-    cleaned = re.sub(r"\W+", "_", robot.name, flags=re.ASCII).strip("_") or "robot"
+    cleaned = re.sub(r"[\W_]+", "_", robot.name, flags=re.ASCII).strip("_") or "robot"
     return cleaned if not cleaned[0].isdigit() else f"robot_{cleaned}"
+
+
+def refuse_clashes(made: Sequence[Function], dialect: Dialect) -> None:
+    """Refuse functions whose names are those of others, or of what the library has for itself."""
+    p = dialect.prefix
+    macros = {f"{p.upper()}_{n}" for n in ("NQ", "NV", "H")}
+    taken = {f"{p}_fingerprint", *macros, *dialect.names()}
+    taken |= {n for f in made if f.body for n in f.body.kernels}
+    for f in made:
+        if any(0 in shape for shape in f.of.results.values()):
+            raise ArgumentError(
+                f"what: expected results with numbers, got none of {f.of.name!r}: no joint moves"
+            )
+        for n in (*f.of.inputs, *f.of.results):
+            if not dialect.is_free(n):
+                raise ArgumentError(
+                    f"what: expected arrays of {f.of.name!r} with other names than {n!r}, which is taken in C"
+                )
+        if (name := f"{p}_{f.of.name}") in taken:
+            raise ArgumentError(
+                f"what: expected another name than {f.of.name!r}, since {name} is taken in the library"
+            )
+        taken.add(name)
+
+
+def _refuse_for_casadi(asked: Sequence[Routine], dialect: Dialect) -> None:
+    """Refuse what CasADi does: functions of nothing, names that begin or end with _ or have two in a row."""
+    for r in asked:
+        if not r.inputs:
+            raise ArgumentError(
+                f"casadi: expected functions of q or other arrays, got {r.name!r}, of nothing"
+            )
+    for name in (f"{dialect.prefix}_{r.name}" for r in asked):
+        if name.startswith("_") or name.endswith("_") or "__" in name:
+            raise ArgumentError(
+                "casadi: expected names that begin with a letter, with single underscores between, got "
+                f"{name!r}; give another prefix, or other names of functions"
+            )
 
 
 def _function(r: Routine, dialect: Dialect, roll: bool | None) -> Function:
     is_rolled = r.code.operations().total > MOST_WRITTEN_OUT if roll is None else roll
     body: Body = (
-        rolled(r.code, dialect, r.arrays, r.name) if is_rolled else written_out(r.code, dialect, r.arrays)
+        rolled(r.code, dialect, r.shown, r.name) if is_rolled else written_out(r.code, dialect, r.shown)
     )
     return Function(r, body, is_rolled)

@@ -156,12 +156,12 @@ def self_test(robot: Robot, made: Sequence[Function], dialect: Dialect) -> str:
         "",
         "int main(void)",
         "{",
-        "    int bad = 0;",
+        "    int bad_ = 0;",
     ]
     for f in made:
         for k, (given, wanted) in enumerate(f.of.states(robot, dialect.dtype, STATES)):
             lines += _case(f, k, given, wanted, dialect)
-    return "\n".join([*lines, "    return bad;", "}", ""])
+    return "\n".join([*lines, "    return bad_;", "}", ""])
 
 
 def _case(
@@ -176,7 +176,7 @@ def _case(
         lines.append(f"        {t} {n}[{x.size}];")
     lines.append(f"        {dialect.prefix}_{f.of.name}({', '.join([*given, *wanted])});")
     lines += [
-        f'        bad |= differs("{f.of.name}, {n}, state {k}", {n}, {n}_wanted, {x.size});'
+        f'        bad_ |= differs("{f.of.name}, {n}, state {k}", {n}, {n}_wanted, {x.size});'
         for n, x in wanted.items()
     ]
     return [*lines, "    }"]

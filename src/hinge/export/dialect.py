@@ -11,6 +11,13 @@ import numpy as np
 from hinge.kernels import CIRCLE_NUMBERS, OPS, TABLES
 from hinge.targets import FLOORS
 
+#: What arrays must not be called: words of C, and variables of functions and of self-tests.
+_TAKEN = re.compile(
+    r"(auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long"
+    r"|register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile"
+    r"|while|(bad|w|at|p)_|[tsca]_\d+(_copy)?)\Z"
+)
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -67,6 +74,15 @@ class Dialect:
     def helper(self, name: str) -> str:
         """Return the name of a function of the file itself."""
         return f"{self.prefix}_{name}"
+
+    def names(self) -> set[str]:
+        """Return all names of helpers and tables."""
+        return {*map(self.helper, (*HELPERS, "substitute")), *map(self.table, TABLES)}
+
+    def is_free(self, name: str) -> bool:
+        """Tell whether an array may have this name: no word of C, function that is called, or variable."""
+        called = {self.function(x) for x in ("fabs", "fma", *OPS)}
+        return name not in called and not _TAKEN.match(name)
 
     def table(self, op: str) -> str:
         """Return the name of a table."""

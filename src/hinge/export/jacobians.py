@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from hinge.binding import gradient_by_coordinates
 from hinge.dynamics import Parts, compile, expression, jacobian_parts
 from hinge.export.routine import Coded, Routine
-from hinge.model import Robot, Unit, units
-from hinge.model.joints import VectorJoint
+from hinge.model import Robot, units
 from hinge.pipeline import build
 from hinge.sweeps import Joined, KnownBlock
 from hinge.targets import Traced
@@ -34,7 +33,7 @@ def jacobian_of(r: Routine, robot: Robot, options: Mapping[str, Any]) -> Routine
             f"jacobian: derivatives of {r.name} by placements are along motions of the joints' frames, six "
             "for each body, not by the seven numbers of a placement; give jacobian=False"
         )
-    parts = jacobian_parts(r.given, list(r.inputs))
+    parts = jacobian_parts(r.given, list(r.inputs), flexible=robot.is_flexible)
     code = compile(parts, robot, target=r.judge.target, **options).code
     (result, shape), whole = next(iter(r.results.items())), Joined()
     inputs = {n: whole.input(n, size) for n, size in r.inputs.items()}
@@ -87,26 +86,5 @@ def has_jacobian(r: Routine) -> bool:
 
 def in_coordinates(whole: Joined, robot: Robot, q: KnownBlock, block: KnownBlock) -> KnownBlock:
     """Return rows (…, nv) of derivatives in the tangent space as ones by coordinates (…, nq): times N⁺."""
-    found = np.zeros((len(block), robot.nq), dtype=object)
-    for u in units(robot):
-        if isinstance(u.type, VectorJoint):
-            found[:, u.q] = block[:, u.qd]
-            continue
-        for row, own in zip(found, block[:, u.qd], strict=True):
-            if any(x != 0.0 for x in own):
-                given = np.concatenate([q[list(u.q)], own])
-                row[list(u.q)] = whole.apply(partial(_by_coordinates, u), given)
-    return found
-
-
-def _by_coordinates(u: Unit, x: KnownBlock) -> KnownBlock:
-    """Return N⁺ᵀ g, given q and g."""
-    q, g = x[: len(u.q)], x[len(u.q) :]
-    columns: list[Any] = [u.type.unrate(q, e) for e in np.eye(len(u.q))]
-    if any(c is None for c in columns):
-        raise NotImplementedError(
-            f"joint {u.name!r}: derivatives by coordinates are not supported for {u.type.kind} joints"
-        )
-    found = np.empty(len(columns), dtype=object)
-    found[:] = [(c * g).sum() for c in columns]
-    return found
+    rows = [gradient_by_coordinates(whole, units(robot), q, row) for row in block]
+    return np.array(rows, dtype=object).reshape(len(block), robot.nq)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hinge.errors import ArgumentError
-from hinge.export.c_library import CLibrary, prefix_of
+from hinge.export.c_library import CLibrary, prefix_of, refuse_clashes
 from hinge.export.c_text import Function, header, mark, page, self_test
 from hinge.export.dialect import Dialect
 from hinge.export.routine import Asked, routines
@@ -43,6 +43,8 @@ def objects(
     p = dialect.prefix
     options = {"nodes": list(nodes), "expressed": expressed, "parameters": list(parameters)}
     asked = routines(what, robot, options)
+    made = [Function(r) for r in asked]
+    refuse_clashes(made, dialect)
     code = object_file(
         [(f"{p}_{r.name}", r.code, list(r.inputs)) for r in asked],
         triple,
@@ -53,7 +55,6 @@ def objects(
         shape=None if roll is None else "R" if roll else "U",
         texts={f"{p}_fingerprint": mark(robot)},
     )
-    made = [Function(r) for r in asked]
     files: dict[str, str | bytes] = {
         f"{p}.h": header(robot, made, dialect),
         f"{p}.o": code,

@@ -70,10 +70,9 @@ class Routine:
     samples: Samples | None = None
 
     @property
-    def arrays(self) -> dict[str, str]:
-        """The caller's names by those of the code."""
-        own = [r.name for r in self.code.results]
-        return {**{n: n for n in self.inputs}, **dict(zip(own, self.results, strict=True))}
+    def shown(self) -> dict[str, str]:
+        """The caller's names of results by those of the code."""
+        return dict(zip((r.name for r in self.code.results), self.results, strict=True))
 
     def states(self, robot: Robot, dtype: str, count: int) -> list[tuple[dict[str, Array], dict[str, Array]]]:
         """Return inputs and what Hinge's program says of them, at the neutral configuration first."""
@@ -93,6 +92,11 @@ class Routine:
 
 def routines(what: Asked, robot: Robot, options: Mapping[str, Any]) -> list[Routine]:
     """Return what is asked for by name; `options` are those of `compile`."""
+    if options.get("parameters") and all(isinstance(x, Coded) for x in _by_name(what).values()):
+        raise ArgumentError(
+            "parameters: expected a verb or an expression, got code that is made already; give "
+            "parameters=[…] to hinge.compile, or inputs=[…] to hinge.sim.step"
+        )
     return [_routine(name, given, robot, options) for name, given in _by_name(what).items()]
 
 
@@ -134,8 +138,24 @@ def _routine(name: str, given: Any, robot: Robot, options: Mapping[str, Any]) ->
     code = own.code
     _refuse_laws(code, name)
     inputs = {n: len(code.inputs[n]) for n in sorted(code.inputs, key=_order) if code.inputs[n]}
-    results = {_shown(r.name, inputs): r.values.shape for r in code.results}
+    results = _results(name, code, inputs)
+    given = next(iter(given.values())) if isinstance(given, Mapping) and len(results) == 1 else given
     return Routine(name, given, code, own.program(), inputs, results, getattr(own, "samples", None))
+
+
+def _results(name: str, code: Code, inputs: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of results by the caller's names, no two of which are the same."""
+    found: dict[str, tuple[int, ...]] = {}
+    for r in code.results:
+        checked_name(name, r.name, "speed")
+        usual = _shown(r.name, inputs)
+        found[f"{r.name}_out" if usual in found else usual] = r.values.shape
+    for n in inputs:
+        checked_name(name, n, "speed")
+    if len(found) < len(code.results):
+        names = ", ".join(repr(r.name) for r in code.results)
+        raise ArgumentError(f"{name}: expected results whose names differ by more than '_out', got {names}")
+    return found
 
 
 def _compiled(given: Any, robot: Robot, options: Mapping[str, Any]) -> Any:
@@ -143,7 +163,7 @@ def _compiled(given: Any, robot: Robot, options: Mapping[str, Any]) -> Any:
         raise _iterates(given)
     if isinstance(given, str) and given in DERIVATIVES:
         refuse_closures(robot, given, "closed_dynamics, whose derivatives are not exported,")
-        given = derivative_parts(*DERIVATIVES[given])
+        given = derivative_parts(*DERIVATIVES[given], flexible=robot.is_flexible)
     return compile(given, robot, target=_quickest(), **options)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hinge.errors import ArgumentError
 from hinge.gym.task import States, Task
@@ -26,7 +26,8 @@ class Environments(VectorEnv[Array, Array, Array]):
     it, whose action counts for nothing; with "SameStep" at once, and `infos` have the last observations as
     "final_obs"; with "Disabled" when `reset` is called with options={"reset_mask": (num_envs,)}. Starts are
     drawn from one generator. A robot whose state is not finite any more has failed: `infos["diverged"]` tells
-    which, and zeros are observed there.
+    which, and zeros are observed there. With `dtype` "float32" robots move in single precision, nearly twice
+    as fast over contacts; the states that a task sees are of it, too.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Environments(VectorEnv[Array, Array, Array]):
         num_envs: int = 1,
         *,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, int) or num_envs < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"num_envs: expected a number of robots, got {num_envs!r}")
@@ -43,9 +45,8 @@ class Environments(VectorEnv[Array, Array, Array]):
         self.metadata = {"render_modes": [], "autoreset_mode": self.mode}
         began = task.begin(np.random.default_rng(0), num_envs)
         self._own = {name: np.array(x) for name, x in began.own.items()}
-        self._stepper = Stepper(
-            task.robot, began.q, began.qd, dt=task.dt, control=task.control, **task.settings
-        )
+        settings: dict[str, Any] = {"dt": task.dt, "control": task.control, "dtype": dtype, **task.settings}
+        self._stepper = Stepper(task.robot, began.q, began.qd, **settings)
         self._touches = getattr(task.settings.get("integrator"), "name", task.settings.get("integrator"))
         self._age, self._over = np.zeros(num_envs, int), np.zeros(num_envs, dtype=bool)
         self._fresh = True
@@ -148,8 +149,8 @@ class Environment(gymnasium.Env[Array, Array]):
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def __init__(self, task: Task) -> None:
-        self._many = Environments(task, 1, autoreset_mode=AutoresetMode.DISABLED)
+    def __init__(self, task: Task, *, dtype: DTypeLike = np.float64) -> None:
+        self._many = Environments(task, 1, autoreset_mode=AutoresetMode.DISABLED, dtype=dtype)
         self.observation_space = self._many.single_observation_space
         self.action_space = self._many.single_action_space
 

@@ -25,11 +25,17 @@ def register() -> None:
             )
 
 
-def single(task: str, **options: Any) -> Environment:
+def single(task: str, dtype: Any = "float64", **options: Any) -> Environment:
     """Return the environment of one robot at a task, made with options."""
-    return Environment(TASKS[task](**options))
+    return Environment(TASKS[task](**options), dtype=dtype)
 
 
-def many(task: str, num_envs: int = 1, autoreset_mode: Any = "NextStep", **options: Any) -> Environments:
+def many(
+    task: str,
+    num_envs: int = 1,
+    autoreset_mode: Any = "NextStep",
+    dtype: Any = "float64",
+    **options: Any,
+) -> Environments:
     """Return the environment of many robots at a task, made with options."""
-    return Environments(TASKS[task](**options), num_envs, autoreset_mode=autoreset_mode)
+    return Environments(TASKS[task](**options), num_envs, autoreset_mode=autoreset_mode, dtype=dtype)

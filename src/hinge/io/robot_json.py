@@ -17,13 +17,16 @@ from hinge import model
 from hinge.errors import FormatError, HingeError
 from hinge.model import (
     PARTS,
+    Attachment,
     Body,
     Closure,
     Contact,
     Coupling,
+    Flexible,
     Frame,
     HeightField,
     Joint,
+    Line,
     Loop,
     Plane,
     Robot,
@@ -50,7 +53,22 @@ def _classes() -> dict[str, type[Any]]:
     """Return the allowed classes by name."""
     shapes = [getattr(model, n) for n in ("Box", "Capsule", "Cylinder", "Mesh", "Sphere", "Shape")]
     types = [getattr(joints, n) for n in joints.__all__]
-    found = [Body, Closure, Contact, Coupling, Frame, HeightField, Inertia, Joint, Loop, Plane, SoftFinger]
+    found = [
+        Attachment,
+        Body,
+        Closure,
+        Contact,
+        Coupling,
+        Flexible,
+        Frame,
+        HeightField,
+        Inertia,
+        Joint,
+        Loop,
+        Plane,
+        SoftFinger,
+    ]
+    found += [Line]
     found += [Transform, *shapes, *types]
     return {c.__name__: c for c in found if isinstance(c, type) and is_dataclass(c)}
 

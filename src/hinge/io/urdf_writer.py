@@ -70,6 +70,12 @@ def to_urdf(robot: Robot) -> str:
     """
     robot = release_couplings(robot)
     for j in robot.joints:
+        if j.flexes:
+            raise ModelError(
+                f"joint {j.name!r}: URDF has no flexible bodies; lock their modes, hinge.lock(robot, at), "
+                "or write "
+                "hinge.io.to_json"
+            )
         if j.type.kind not in _TYPES:
             raise ModelError(
                 f"joint {j.name!r}: URDF has no {j.type.kind} joint; it has {', '.join(_TYPES.values())}"

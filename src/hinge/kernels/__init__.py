@@ -9,6 +9,7 @@ from hinge.kernels.adjoint import adjoint_of
 from hinge.kernels.circle import CIRCLE_NUMBERS, CircleNumbers
 from hinge.kernels.counting import Operations, count
 from hinge.kernels.dual import Dual, duals, fresh_level, on_duals, rates, value_of
+from hinge.kernels.elsewhere import operation_in
 from hinge.kernels.fusing import FUSED, FusedStep, fused
 from hinge.kernels.graph import BOUND, RUN, TRACED, Graph, Scalar, Value, apply
 from hinge.kernels.kernel import Instruction, Kernel, Output, Uniform, finish, split, uniform
@@ -46,6 +47,7 @@ __all__ = [
     "on_arrays",
     "on_duals",
     "on_floats",
+    "operation_in",
     "rates",
     "split",
     "table",

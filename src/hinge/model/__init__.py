@@ -8,6 +8,7 @@ from hinge.model.actuator import (
     is_properly_powered,
     reaction_force,
 )
+from hinge.model.beams import beam
 from hinge.model.builder import Builder
 from hinge.model.checks import Problem, check, enforce, listed, warn_near_lock, warn_of
 from hinge.model.closing import (
@@ -22,10 +23,12 @@ from hinge.model.closing import (
 from hinge.model.closures import Closure, Rows, SoftFinger, closure_error_of, rows_of
 from hinge.model.contact_types import LineContact, PointContact, Rigid
 from hinge.model.contacts import Contact
-from hinge.model.couplings import embed_couplings, release_couplings
+from hinge.model.couplings import embed_couplings, free_flexures, release_couplings
 from hinge.model.description import describe
 from hinge.model.digests import digest, fingerprint
 from hinge.model.edit import at_joints, attach, detach, lock, merge, reduce, reroot
+from hinge.model.flexible import Attachment, Flexible, Line
+from hinge.model.flexible_tree import flexible_parts
 from hinge.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 from hinge.model.grasping import hold
 from hinge.model.inertial import (
@@ -37,8 +40,9 @@ from hinge.model.limits import JointRows, LimitReport, Stops, joint_rows, limit_
 from hinge.model.loop_motion import LoopMotion
 from hinge.model.loop_ways import LoopGeometry, loop_geometry, loop_path
 from hinge.model.loops import Loop
-from hinge.model.moving_parts import Unit, release_loops, units, with_loops, without_loops
+from hinge.model.moving_parts import Unit, placement_units, release_loops, units, with_loops, without_loops
 from hinge.model.parameters import (
+    PLACEMENT,
     check_parameters,
     friction_parameters,
     placement_parameters,
@@ -79,10 +83,14 @@ from hinge.model.vectors import (
     refuse_text,
     stacked,
 )
+from hinge.model.weighted import ROUNDING, WeightedTree
 
 __all__ = [
     "PARTS",
+    "PLACEMENT",
+    "ROUNDING",
     "STANDARD_GRAVITY",
+    "Attachment",
     "Body",
     "Box",
     "Builder",
@@ -94,6 +102,7 @@ __all__ = [
     "Coupling",
     "Cylinder",
     "DifferenceDerivatives",
+    "Flexible",
     "Frame",
     "Geometry",
     "HeightField",
@@ -101,6 +110,7 @@ __all__ = [
     "Joint",
     "JointRows",
     "LimitReport",
+    "Line",
     "LineContact",
     "Loop",
     "LoopGeometry",
@@ -119,12 +129,14 @@ __all__ = [
     "Stops",
     "Surface",
     "Unit",
+    "WeightedTree",
     "actuator_effort",
     "as_configuration",
     "as_tangent",
     "as_vector",
     "at_joints",
     "attach",
+    "beam",
     "carry_state",
     "check",
     "check_inertial_parameters",
@@ -151,6 +163,8 @@ __all__ = [
     "enforce",
     "every_closure",
     "fingerprint",
+    "flexible_parts",
+    "free_flexures",
     "friction_parameters",
     "generalized_force",
     "gravity_of",
@@ -176,6 +190,7 @@ __all__ = [
     "opened",
     "pinocchio_map",
     "placement_parameters",
+    "placement_units",
     "random_configuration",
     "reaction_force",
     "reduce",

@@ -9,6 +9,8 @@ from hinge.errors import ArgumentError, ModelError
 from hinge.model.checks import enforce
 from hinge.model.closures import Closure, SoftFinger
 from hinge.model.contacts import Contact
+from hinge.model.flexible import Flexible
+from hinge.model.flexible_tree import flexible_parts
 from hinge.model.geometry import Shape
 from hinge.model.joints import Fixed, JointType
 from hinge.model.parts import Body, Coupling, Frame, Joint
@@ -46,6 +48,7 @@ class Builder:
         position: ArrayLike | None = None,
         joint_name: str | None = None,
         shapes: tuple[Shape, ...] = (),
+        flexible: Flexible | None = None,
         **physics: Any,
     ) -> str:
         """Add a body carried by a joint (fixed unless given) on its parent (None: the world).
@@ -54,6 +57,10 @@ class Builder:
         the joint's outer frame. `physics` are further fields of `Joint`: outer, lower, upper,
         velocity, effort, rotor_inertia, gear_ratio, damping, friction, friction_speed, stiffness,
         rest, effort_subspace.
+
+        With `flexible` the body is the rigid part of a flexible one, whose floating frame is the body's: it
+        carries "<name>_flexible" on the joint "<name>_modes", and that a body "<name>_<attachment>" for each
+        place where others may hang. Shapes must vanish where the joint is, unless it is free.
         """
         inner = _placed(f"body {name!r}", rotation, position)
         label = joint_name or f"{name}_joint"
@@ -65,6 +72,10 @@ class Builder:
             )
         self._joints.append(Joint(label, joint or Fixed(), parent, name, inner, **physics))
         self._bodies.append(Body(name, inertia or Inertia.zero(), shapes))
+        if flexible is not None:
+            bodies, made = flexible_parts(self._joints[-1], flexible)
+            self._bodies += bodies
+            self._joints += made
         return name
 
     def frame(

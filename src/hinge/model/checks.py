@@ -28,7 +28,7 @@ import numpy as np
 from hinge.errors import ArgumentError, ModelError, ModelWarning
 from hinge.model.closing import closure_transform, every_closure
 from hinge.model.closures import closure_error_of
-from hinge.model.joints import JointType
+from hinge.model.joints import Flexure, JointType, Modes
 from hinge.model.parts import Body, Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration
@@ -253,7 +253,7 @@ def warn_near_lock(robot: Robot, q: Array, name: str) -> None:
 
 def _lock_problems(joint: Joint, q: Array) -> Iterator[Problem]:
     """Yield a problem if the axes nearly line up in one of the joint's own, finite configurations (…, nq)."""
-    if joint.nv < 2 or not q.size:
+    if joint.nv < 2 or not q.size or isinstance(joint.type, Modes | Flexure):
         return
     axes = np.linalg.svd(joint.type.subspace(q), compute_uv=False)
     least = float((axes[..., -1] / axes[..., 0]).min())
@@ -303,7 +303,7 @@ def _joint_problems(joint: Joint) -> Iterator[Problem]:
 
 def _carried_inertia(robot: Robot) -> list[bool]:
     """Tell for each joint whether any body that it carries has mass or inertia."""
-    carries = [bool(float(b.inertia.m) != 0 or b.inertia.I.any()) for b in robot.bodies]
+    carries = [bool(b.mass != 0 or b.inertia.I.any()) for b in robot.bodies]
     for i in reversed(range(len(carries))):
         parent = robot.tree.parents[i]
         if parent >= 0 and carries[i]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hinge.model.joints import Follower, JointType, released
+from hinge.model.joints import Flexure, Follower, JointType, released
 from hinge.model.robot import Robot, remade
 from hinge.model.vectors import checked_robot
 
@@ -39,6 +39,12 @@ def embed_couplings(robot: Robot) -> Robot:
 def release_couplings(robot: Robot) -> Robot:
     """Return the robot with independent coupled joints; the couplings are recorded only."""
     return _with_types(robot, {j.name: released(j.type) for j in checked_robot(robot).joints})
+
+
+def free_flexures(robot: Robot) -> Robot:
+    """Return the robot with a coordinate of its own for each mode at each attachment of a flexible body."""
+    flexures = [(j.name, j.type) for j in robot.joints if isinstance(j.type, Flexure)]
+    return _with_types(robot, {name: replace(t, free=True) for name, t in flexures})
 
 
 def _with_types(robot: Robot, types: dict[str, JointType]) -> Robot:

@@ -18,11 +18,12 @@ from hinge.model.checks import configuration_problems
 from hinge.model.closing import Link, every_closure
 from hinge.model.closures import Closure
 from hinge.model.contacts import Contact
-from hinge.model.joints import Fixed, Free, JointType
+from hinge.model.flexible_tree import locked_modes, moved_body, rigid_at
+from hinge.model.joints import Fixed, Flexure, Free, JointType, Modes
 from hinge.model.parts import Body, Frame, Joint
 from hinge.model.robot import Robot, make_robot
 from hinge.model.vectors import as_vector
-from hinge.spatial import ArrayLike, Inertia, Transform
+from hinge.spatial import Array, ArrayLike, Inertia, Transform
 
 
 def attach(
@@ -102,6 +103,12 @@ def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
     """
     _refuse_loops(robot, "detach")
     gone = {robot.bodies[i].name for i in robot.tree.subtree(robot.body_index(body))}
+    if robot.joint_of(body).follows and isinstance(robot.joint_of(body).type, Flexure):
+        raise ModelError(
+            f"body {body!r} is an attachment of a flexible body, and moves with it; detach the bodies on it"
+        )
+    if robot.body(body).flexible is not None:
+        raise ModelError(f"body {body!r} floats with its rigid part; detach {robot.joint_of(body).parent!r}")
     if len(gone) == len(robot.bodies):
         raise ModelError(f"body {body!r} carries the whole robot {robot.name!r}; nothing would be left")
     cut = robot.joint_of(body)
@@ -111,13 +118,23 @@ def detach(robot: Robot, body: str) -> tuple[Robot, Robot]:
 
 
 def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
-    """Return the robot with the named joints fixed at the given configurations."""
+    """Return the robot with the named joints fixed at the given configurations.
+
+    A flexible body whose modes are fixed becomes a rigid one, as it is deformed then.
+    """
     _refuse_loops(robot, "lock")
     frozen: dict[str, Joint] = {}
+    flexed: dict[str, Array] = {}
     if not isinstance(at, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"at: expected {{joint name: configuration}}, got {at!r}")
     for name, value in at.items():
         j = robot.joint(name)
+        if isinstance(j.type, Flexure):
+            raise ModelError(
+                f"at: joint {name!r} is the deformation at an attachment of a flexible body; lock the "
+                "modes of "
+                f"that body, {robot.joint_of(j.parent or '').name!r}"
+            )
         if j.follows:
             raise ModelError(
                 f"at: joint {name!r} follows another joint and cannot be locked on its own; lock its leader, "
@@ -130,9 +147,17 @@ def lock(robot: Robot, at: Mapping[str, ArrayLike]) -> Robot:
         for problem in configuration_problems(j, q):
             if problem.fatal:
                 raise ArgumentError(f"at[{name!r}]: {problem.message}")
+        if isinstance(j.type, Modes):
+            flexed[name] = q
+            continue
         inner = j.type.placement(q) @ j.inner
         frozen[name] = Joint(j.name, Fixed(), j.parent, j.child, inner, j.outer)
-    return _part(robot, robot.name, frozen)
+    if not flexed:
+        return _part(robot, robot.name, frozen)
+    frozen |= {j.name: j for j in locked_modes(robot.joints, flexed)}
+    rigid = {robot.joint(n).child: q for n, q in flexed.items()}
+    stiff = [rigid_at(b, rigid[b.name]) if b.name in rigid else b for b in robot.bodies]
+    return _part(robot, robot.name, frozen, bodies=stiff)
 
 
 def reduce(robot: Robot) -> Robot:
@@ -160,7 +185,7 @@ def reduce(robot: Robot) -> Robot:
     moved_frames = [_moved_frame(f, *onto[f.body]) for f in robot.frames]
     return make_robot(
         robot.name,
-        [Body(b.name, inertias[b.name], shapes[b.name]) for b in kept],
+        [replace(b, inertia=inertias[b.name], shapes=shapes[b.name]) for b in kept],
         [_moved_joint(j, onto) for j in robot.joints if j.nv or j.parent is None],
         frames=[*merged, *moved_frames],
         couplings=robot.couplings,
@@ -183,8 +208,7 @@ def at_joints(robot: Robot) -> Robot:
     moved = {b.name: j.outer for b, j in zip(robot.bodies, robot.joints, strict=True)}
     for body, joint in zip(robot.bodies, robot.joints, strict=True):
         x = joint.outer
-        shapes = tuple(replace(s, placement=s.placement @ x.inv()) for s in body.shapes)
-        bodies.append(Body(body.name, x.inertia(body.inertia), shapes))
+        bodies.append(moved_body(body, x))
         inner = joint.inner if joint.parent is None else joint.inner @ moved[joint.parent].inv()
         made.append(replace(joint, inner=inner, outer=Transform.identity()))
         if not x.is_identity():
@@ -223,6 +247,8 @@ def reroot(robot: Robot, body: str) -> Robot:
     turned = {base.name: Joint(base.name, Free(), None, body)}
     for i in robot.tree.support(new)[1:]:
         j = robot.joints[i]
+        if isinstance(j.type, Modes | Flexure):
+            _cannot_turn(j, "a flexible body has its floating frame at its own joint", "lock its modes")
         assert j.parent is not None
         turned[j.name] = replace(
             j,
@@ -265,8 +291,8 @@ def _reversed_physics(j: Joint) -> dict[str, Any]:
     return turned | {"lower": np.minimum(*ends), "upper": np.maximum(*ends)}
 
 
-def _cannot_turn(j: Joint, why: str) -> NoReturn:
-    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be reversed: {why}; remove it first")
+def _cannot_turn(j: Joint, why: str, remedy: str = "remove it") -> NoReturn:
+    raise ModelError(f"joint {j.name!r} ({j.type.kind}) cannot be reversed: {why}; {remedy} first")
 
 
 def _moved_joint(joint: Joint, onto: Mapping[str, tuple[str, Transform]]) -> Joint:
@@ -288,8 +314,14 @@ def _refuse_loops(robot: Robot, what: str) -> None:
         )
 
 
-def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[str] | None = None) -> Robot:
-    """Return the robot with some joints replaced, or only the bodies named in `keep` of it."""
+def _part(
+    robot: Robot,
+    name: str,
+    swap: Mapping[str, Joint],
+    keep: Collection[str] | None = None,
+    bodies: Iterable[Body] | None = None,
+) -> Robot:
+    """Return the robot with some joints, or all bodies, replaced, or only those named in `keep` of it."""
     kept = {b.name for b in robot.bodies} if keep is None else keep
     made = [swap.get(j.name, j) for j in robot.joints if j.child in kept]
     single = {j.name for j in made if j.nv == 1}
@@ -300,7 +332,7 @@ def _part(robot: Robot, name: str, swap: Mapping[str, Joint], keep: Collection[s
             warnings.warn(message, ModelWarning, stacklevel=3)
     return make_robot(
         name,
-        [b for b in robot.bodies if b.name in kept],
+        [b for b in bodies or robot.bodies if b.name in kept],
         made,
         frames=[f for f in robot.frames if f.body in kept],
         couplings=[c for c in robot.couplings if {c.joint, c.master} <= single],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hinge.model.joints import Modes
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_configuration, as_tangent, common_batch
@@ -94,7 +95,7 @@ class Stops:
 def stops_of(joint: Joint) -> Stops:
     """Return the limits and the dry friction of a joint."""
     rubs = tuple((k, x) for k, x in enumerate(joint.friction.tolist()) if x > 0)
-    if joint.nq != 1 or joint.nv != 1:
+    if joint.nq != 1 or joint.nv != 1 or isinstance(joint.type, Modes):
         return Stops((), rubs)
     low, high = float(joint.lower[0]), float(joint.upper[0])
     return Stops(((0, low, high),) if np.isfinite([low, high]).any() else (), rubs)

@@ -10,7 +10,7 @@ import numpy as np
 
 from hinge.model.closing import with_closures
 from hinge.model.closures import Closure
-from hinge.model.joints import JointType
+from hinge.model.joints import Free, JointType
 from hinge.model.loop_motion import LoopMotion
 from hinge.model.loop_ways import loop_geometry
 from hinge.model.loops import Loop
@@ -52,6 +52,13 @@ def units(robot: Robot) -> tuple[Unit, ...]:
     if found is None:
         _UNITS[robot] = found = _found(robot)
     return found
+
+
+def placement_units(robot: Robot) -> tuple[Unit, ...]:
+    """Return the placements of joints on their parents (bodies, 7), flat, as if each were a free joint."""
+    free, count = Free(), range(len(robot.bodies))
+    rows = [(tuple(range(7 * k, 7 * k + 7)), tuple(range(6 * k, 6 * k + 6))) for k in count]
+    return tuple(Unit(b.name, free, *row) for b, row in zip(robot.bodies, rows, strict=True))
 
 
 def _found(robot: Robot) -> tuple[Unit, ...]:

@@ -20,11 +20,14 @@ import numpy as np
 from hinge.errors import ArgumentError
 from hinge.model.checks import TOLERANCE
 from hinge.model.inertial import check_inertial_parameters, with_inertial_parameters
+from hinge.model.joints import Free, JointType
 from hinge.model.parts import Joint
 from hinge.model.robot import Robot
 from hinge.model.vectors import as_vector, checked_robot
 from hinge.spatial import Array, ArrayLike, Transform, quaternion, rotation
 
+#: The joint type whose coordinates the row of a placement is.
+PLACEMENT: JointType = Free()
 FRICTION_NAMES = ("damping", "friction", "stiffness")
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from hinge.errors import ModelError
+from hinge.model.flexible import Flexible
 from hinge.model.geometry import Shape
-from hinge.model.joints import Follower, JointType
+from hinge.model.joints import Flexure, Follower, JointType, Modes
 from hinge.model.readonly import frozen, frozen_inertia, frozen_transform, numbers
 from hinge.spatial import Array, Inertia, Transform
 
@@ -23,17 +24,30 @@ FRICTION_SPEED = 1e-3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Body:
-    """A rigid body: its name, its inertia about its own frame, and its shapes."""
+    """A body: its name, its inertia about its own frame, and its shapes.
+
+    That of a `flexible` body, which a joint of type `Modes` carries, is what it has beside its points.
+    """
 
     name: str
     inertia: Inertia = field(default_factory=Inertia.zero)
     shapes: tuple[Shape, ...] = ()
+    flexible: Flexible | None = None
 
     def __post_init__(self) -> None:
+        if self.flexible is not None and not isinstance(self.flexible, Flexible):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ModelError(
+                f"body {self.name!r}: flexible: expected a hinge.Flexible, got {self.flexible!r}"
+            )
         object.__setattr__(self, "inertia", frozen_inertia(self.inertia, f"body {self.name!r}"))
 
     def __repr__(self) -> str:
-        return f"<Body {self.name!r}: {float(self.inertia.m):g} kg>"
+        return f"<Body {self.name!r}: {self.mass:g} kg>"
+
+    @property
+    def mass(self) -> float:
+        """Its mass, that of its points included, in kg."""
+        return float(self.inertia.m) + (0.0 if self.flexible is None else self.flexible.mass)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,8 +163,13 @@ class Joint:
 
     @property
     def follows(self) -> bool:
-        """Whether it is a follower, whose slices are those of its leader."""
-        return isinstance(self.type, Follower)
+        """Whether its slices are those of another joint: a follower, or the deformation at an attachment."""
+        return isinstance(self.type, Follower) or (isinstance(self.type, Flexure) and not self.type.free)
+
+    @property
+    def flexes(self) -> bool:
+        """Whether it is a part of a flexible body: its modes, or the deformation at an attachment."""
+        return isinstance(self.type, Modes | Flexure)
 
     @property
     def depends(self) -> bool:

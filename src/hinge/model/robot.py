@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from hinge.errors import ModelError, UnknownNameError, close_names, did_you_mean
 from hinge.model.closures import Closure, refuse_closures
 from hinge.model.contacts import Contact, refuse_contacts
-from hinge.model.joints import Follower
+from hinge.model.joints import Flexure, Follower, Modes
 from hinge.model.loops import Loop, dependent_joints, refuse_bad_loops
 from hinge.model.parts import Body, Coupling, Frame, Joint
 from hinge.model.readonly import frozen, numbers
@@ -89,8 +89,22 @@ class Robot:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether joints share rates: couplings or loops are embedded."""
+        """Whether joints share rates: couplings or loops are embedded, or flexible bodies carry others."""
         return bool(self.loops) or len(self.independent) < len(self.joints)
+
+    @property
+    def embedding(self) -> tuple[str, str]:
+        """What makes it embedded, and how that is undone, for messages."""
+        if self.loops:
+            return "embedded loops", "use release_loops(robot)"
+        if any(isinstance(j.type, Follower) for j in self.joints):
+            return "embedded couplings", "use release_couplings(robot)"
+        return "attachments of flexible bodies", "lock their modes, hinge.lock(robot, at)"
+
+    @property
+    def is_flexible(self) -> bool:
+        """Whether there are flexible bodies."""
+        return any(b.flexible is not None for b in self.bodies)
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -168,7 +182,7 @@ class Robot:
     @property
     def mass(self) -> float:
         """The mass of all bodies together, in kg."""
-        return float(sum(b.inertia.m for b in self.bodies))
+        return float(sum(b.mass for b in self.bodies))
 
     def body(self, name: str) -> Body:
         """Return the body of this name."""
@@ -260,7 +274,7 @@ def make_robot(
     robot = Robot(
         name,
         tuple(bodies[i] for i in order),
-        _numbered([carrier[bodies[i].name] for i in order], couplings, dependent_joints(loops)),
+        _numbered([carrier[bodies[i].name] for i in order], couplings, dependent_joints(loops), carrier),
         tuple(frames),
         tuple(couplings),
         g,
@@ -269,6 +283,7 @@ def make_robot(
         contacts,
     )
     _refuse_couplings(robot)
+    _refuse_flexible(robot)
     refuse_bad_loops(loops, {j.name: j for j in robot.joints})
     every = *closures, *(c for loop in loops for c in loop.closures)
     places = {f.name: f.body for f in frames}
@@ -351,9 +366,15 @@ def _order(parents: list[int], joints: Sequence[Joint], names: list[str]) -> tup
 
 
 def _numbered(
-    joints: Sequence[Joint], couplings: Sequence[Coupling], dependent: frozenset[str]
+    joints: Sequence[Joint],
+    couplings: Sequence[Coupling],
+    dependent: frozenset[str],
+    carrier: Mapping[str, Joint],
 ) -> tuple[Joint, ...]:
-    """Return the joints with their slices of q and qd; followers get those of their leader."""
+    """Return the joints with their slices of q and qd; followers get those of their leader.
+
+    The leader of the joint of an attachment is that of the modes of its parent.
+    """
     found = [copy(j) for j in joints]  # `replace` would run all checks again
     q = v = 0
     for j in found:
@@ -367,6 +388,9 @@ def _numbered(
     known = {j.name: j for j in found} if following else {}
     for j in following:
         leader = j
+        if isinstance(j.type, Flexure):
+            _lead(j, known, carrier)
+            continue
         for _ in masters:
             if leader.follows:
                 leader = known.get(masters.get(leader.name, ""), leader)
@@ -378,6 +402,44 @@ def _numbered(
         object.__setattr__(j, "q_slice", leader.q_slice)
         object.__setattr__(j, "qd_slice", leader.qd_slice)
     return tuple(found)
+
+
+def _lead(j: Joint, known: Mapping[str, Joint], carrier: Mapping[str, Joint]) -> None:
+    """Give the joint of an attachment the slices of the modes of the body that it is on."""
+    modes = None if j.parent is None else known.get(carrier[j.parent].name)
+    if modes is None or not isinstance(modes.type, Modes) or modes.nq != j.nq:
+        raise ModelError(
+            f"joint {j.name!r}: expected the body of {j.nq} modes that it is an attachment of as parent, got "
+            f"{j.parent!r}; keep the bodies of Builder.body(…, flexible=…) together"
+        )
+    object.__setattr__(j, "q_slice", modes.q_slice)
+    object.__setattr__(j, "qd_slice", modes.qd_slice)
+
+
+def _refuse_flexible(robot: Robot) -> None:
+    """Refuse flexible bodies without modes and the reverse, and what hangs on them beside attachments."""
+    for body, joint in zip(robot.bodies, robot.joints, strict=True):
+        n = 0 if body.flexible is None else body.flexible.modes
+        if n != (joint.nv if isinstance(joint.type, Modes) else 0):
+            raise ModelError(
+                f"body {body.name!r}: expected a flexible body on a joint of type Modes({n or joint.nv}) "
+                "and no "
+                f"other, got {joint!r}; add it with Builder.body(…, flexible=…)"
+            )
+        above = None if joint.parent is None else robot.body(joint.parent).flexible
+        if above is not None and not isinstance(joint.type, Flexure):
+            raise ModelError(
+                f"joint {joint.name!r}: nothing hangs on the flexible body {joint.parent!r} itself, which "
+                "has no "
+                "one frame; expected one of its attachments as parent, or its rigid part"
+            )
+    for frame in robot.frames:
+        if robot.body(frame.body).flexible is not None:
+            raise ModelError(
+                f"frame {frame.name!r}: a frame on the flexible body {frame.body!r} would stay with its "
+                "floating "
+                "frame; expected one of its attachments, or its rigid part, as body"
+            )
 
 
 def _refuse_twice(what: str, names: Iterable[str]) -> None:

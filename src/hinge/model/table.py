@@ -30,7 +30,7 @@ def rows_of(bodies: Sequence[Body], joints: Sequence[Joint], depth: Sequence[int
             joint.type.kind,
             _span(joint.q_slice),
             _span(joint.qd_slice),
-            f"{float(body.inertia.m):.4g}",
+            f"{body.mass:.4g}",
         )
         for body, joint, level in zip(bodies, joints, depth, strict=True)
     ]

@@ -20,6 +20,14 @@ from hinge.reference.contact_geometry import (
 )
 from hinge.reference.crba import mass_matrix
 from hinge.reference.energy import kinetic_energy, potential_energy
+from hinge.reference.flexible import (
+    Field,
+    dissipation,
+    elastic_energy,
+    elastic_force,
+    flexible_force,
+    flexible_mass,
+)
 from hinge.reference.force_sets import ForceSet
 from hinge.reference.hybrid import hybrid_dynamics
 from hinge.reference.impact import TwoPhases, poisson, two_body_impulse
@@ -28,9 +36,12 @@ from hinge.reference.kinematics import forward_kinematics, frame_placement, link
 from hinge.reference.momenta import center_of_mass, momentum
 from hinge.reference.motions import accelerations, velocities
 from hinge.reference.rnea import inverse_dynamics
+from hinge.reference.smoothing import Smoothed, smoother
 
 __all__ = [
+    "Field",
     "ForceSet",
+    "Smoothed",
     "Touch",
     "TwoPhases",
     "accelerations",
@@ -46,7 +57,12 @@ __all__ = [
     "contact_jacobian",
     "contact_velocity",
     "coulomb",
+    "dissipation",
+    "elastic_energy",
+    "elastic_force",
     "figure_9_6",
+    "flexible_force",
+    "flexible_mass",
     "forward_dynamics",
     "forward_kinematics",
     "frame_placement",
@@ -63,6 +79,7 @@ __all__ = [
     "natural_residual",
     "poisson",
     "potential_energy",
+    "smoother",
     "touch",
     "touches",
     "two_body_impulse",

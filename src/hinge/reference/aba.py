@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from hinge.model import Robot, stacked
 from hinge.reference.arguments import base_acceleration, bias_forces, refuse_followers, state
+from hinge.reference.crba import mass_matrix
 from hinge.reference.hinge_inverse import hinge_inverse
 from hinge.reference.joint_motion import subspaces, velocity_products
 from hinge.reference.kinematics import link_transforms
 from hinge.reference.motions import velocities
+from hinge.reference.rnea import inverse_dynamics
 from hinge.spatial import Array, ArrayLike, ArticulatedInertia, matvec, transpose
 
 
@@ -25,8 +29,12 @@ def forward_dynamics(
     """Return qdd (…, nv) for the forces tau: equations (6.56)–(6.65), matrices as in (7.19).
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
-    origin; `gravity` (3,) replaces the robot's own.
+    origin; `gravity` (3,) replaces the robot's own. With flexible bodies 𝓜 q̈ = τ − C is solved.
     """
+    if robot.is_flexible:
+        zero = np.zeros(robot.nv)
+        bias = inverse_dynamics(robot, q, qd, zero, external=external, gravity=gravity)
+        return np.linalg.solve(mass_matrix(robot, q), (tau - bias)[..., None])[..., 0]
     refuse_followers(robot, "forward_dynamics")
     q, qd, tau = state(robot, q, qd=qd, tau=tau)
     parents, x, s = robot.tree.parents, link_transforms(robot, q), subspaces(robot, q)

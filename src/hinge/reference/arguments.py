@@ -68,6 +68,6 @@ def refuse_followers(robot: Robot, what: str) -> None:
     """Refuse robots with follower joints, for recursions over single joints."""
     if len(robot.independent) < len(robot.joints):
         raise NotImplementedError(
-            f"{what}: not supported for robots with embedded couplings, such as {robot.name!r}; solve with "
+            f"{what}: not supported for robots with {robot.embedding[0]}, such as {robot.name!r}; solve with "
             "the mass matrix, or use hinge.dynamics"
         )

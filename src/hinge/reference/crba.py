@@ -6,6 +6,7 @@ import numpy as np
 
 from hinge.model import Robot, as_configuration
 from hinge.reference.arguments import refuse_loops
+from hinge.reference.flexible import flexible_mass
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
 from hinge.spatial import Array, ArrayLike, transpose
@@ -16,7 +17,7 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
 
     I^C_i = Iᵢ + Σ_μ ᵢXⱼ I^C_j ⱼXᵢ (5.11), F = I^C_i Sᵢ (5.12), carried towards the base (5.13),
     H_ij = H_jiᵀ = Fᵀ Sⱼ (5.14, 7.18); rotor inertias on the diagonal. Joints
-    that follow others add to the rows and columns of these.
+    that follow others add to the rows and columns of these; flexible bodies as in `flexible`.
     """
     refuse_loops(robot)
     q = as_configuration(robot, q)
@@ -37,4 +38,4 @@ def mass_matrix(robot: Robot, q: ArrayLike) -> Array:
             out[..., other, own] += transpose(block)
         if parents[i] >= 0:
             composite[parents[i]] = composite[parents[i]] + x[i].inv().inertia(composite[i])
-    return out + np.diag(robot.reflected_inertia)
+    return out + np.diag(robot.reflected_inertia) + flexible_mass(robot, q)

@@ -6,6 +6,8 @@ import numpy as np
 
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration
+from hinge.reference.arguments import state
+from hinge.reference.flexible import flexible_moment, flexible_momentum
 from hinge.reference.kinematics import forward_kinematics
 from hinge.reference.motions import velocities
 from hinge.spatial import Array, ArrayLike, matvec
@@ -17,7 +19,7 @@ def first_moment(robot: Robot, q: ArrayLike) -> Array:
     moment = np.zeros((*q.shape[:-1], 3))
     for b, x in zip(robot.bodies, forward_kinematics(robot, q), strict=True):
         moment = moment + b.inertia.m * x.position + matvec(x.rotation, b.inertia.h)
-    return moment
+    return moment + flexible_moment(robot, q) if robot.is_flexible else moment
 
 
 def center_of_mass(robot: Robot, q: ArrayLike) -> Array:
@@ -35,4 +37,4 @@ def momentum(robot: Robot, q: ArrayLike, qd: ArrayLike) -> Array:
     v = velocities(robot, q, qd)
     for b, x, vi in zip(robot.bodies, forward_kinematics(robot, q), v, strict=True):
         total = total + x.inv().force(b.inertia.apply(vi))
-    return total
+    return total + flexible_momentum(robot, *state(robot, q, qd=qd)) if robot.is_flexible else total

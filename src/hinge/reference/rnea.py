@@ -8,6 +8,7 @@ import numpy as np
 
 from hinge.model import Robot
 from hinge.reference.arguments import base_acceleration, bias_forces, state
+from hinge.reference.flexible import flexible_force
 from hinge.reference.joint_motion import subspaces
 from hinge.reference.kinematics import link_transforms
 from hinge.reference.motions import accelerations, velocities
@@ -27,7 +28,7 @@ def inverse_dynamics(
 
     In link coordinates: f*ᵢ = Iᵢ aᵢ + vᵢ ×̂* Iᵢ vᵢ (4.13), fᵢ = f*ᵢ − fˣᵢ + Σ_μ ᵢXⱼ fⱼ (4.14, 7.4; the
     external force as after (4.9)), Qᵢ = Sᵢᵀ fᵢ (4.15), and the rotor inertia's share of Qᵢ. Joints
-    that follow others add to the forces of these.
+    that follow others add to the forces of these; flexible bodies as in `flexible`.
 
     `external` maps names of frames or bodies to forces [n; f] (…, 6) in that frame's axes, n about its
     origin; `gravity` (3,) replaces the robot's own.
@@ -44,4 +45,4 @@ def inverse_dynamics(
         tau[..., j.qd_slice] += matvec(transpose(s[i]), f[i])
         if parent >= 0:
             f[parent] = f[parent] + x[i].inv().force(f[i])
-    return tau
+    return tau + flexible_force(robot, q, qd, qdd, gravity) if robot.is_flexible else tau

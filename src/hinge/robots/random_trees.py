@@ -14,7 +14,17 @@ from numbers import Integral
 import numpy as np
 
 from hinge.errors import ArgumentError
-from hinge.model import Body, Frame, Joint, Robot, joints, make_robot
+from hinge.model import (
+    Attachment,
+    Body,
+    Flexible,
+    Frame,
+    Joint,
+    Robot,
+    flexible_parts,
+    joints,
+    make_robot,
+)
 from hinge.spatial import Inertia, Transform, quaternion, rotation
 
 
@@ -25,12 +35,14 @@ def random_tree(
     *,
     branching: float = 0.4,
     rotors: bool = True,
+    flexible: float = 0.0,
 ) -> Robot:
     """Return a random robot of n bodies with a frame "tip" on the last.
 
     `joints` are kinds to draw from (default: all but `free` anywhere, and `free` for the first body
     of every second seed). `branching` is the chance that a body hangs elsewhere than on the one
-    before it; 0 makes a chain. Inertias are physical; frames, axes and placements are general. The tree
+    before it; 0 makes a chain. `flexible` is the chance that a body is flexible; most of what it carries
+    hangs on its attachment then. Inertias are physical; frames, axes and placements are general. The tree
     with one body more begins with the same bodies.
     """
     if not isinstance(n, Integral) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -43,10 +55,13 @@ def random_tree(
         joint, body = _grown(i, seed, [_FREE] if floating else kinds, branching, rotors)
         bodies.append(body)
         made.append(joint)
+    bodies, made = _flexed(bodies, made, seed, flexible) if flexible else (bodies, made)
     tip = Frame("tip", f"body{n - 1}", _placement(np.random.default_rng([seed, n])))
     return make_robot(f"random_tree({n}, seed={seed})", bodies, made, frames=[tip])
 
 
+#: The chance that what a flexible body carries hangs on its attachment.
+HANGING = 0.7
 #: The kind of a floating base.
 _FREE = joints.Free.kind
 
@@ -67,6 +82,48 @@ def _grown(i: int, seed: int, kinds: Sequence[str], branching: float, rotors: bo
     if rotors and joint.nv < 6:  # where all motions are free there is no motor between the bodies
         joint = replace(joint, rotor_inertia=0.1 * rng.random(joint.nv))
     return joint, body
+
+
+def _flexed(
+    bodies: Sequence[Body], made: Sequence[Joint], seed: int, share: float
+) -> tuple[list[Body], list[Joint]]:
+    """Return bodies and joints with some of the bodies flexible."""
+    found: tuple[list[Body], list[Joint]] = [], []
+    bending: set[str] = set()
+    for i, (body, joint) in enumerate(zip(bodies, made, strict=True)):
+        rng = np.random.default_rng([seed, i, 7])
+        hangs = joint.parent in bending and rng.random() < HANGING
+        own = replace(joint, parent=f"{joint.parent}_end") if hangs else joint
+        found[0].append(body)
+        found[1].append(own)
+        if rng.random() < share:
+            bending.add(body.name)
+            for whole, more in zip(found, flexible_parts(own, random_flexible(rng)), strict=True):
+                whole.extend(more)  # pyright: ignore[reportArgumentType]
+    return found
+
+
+def random_flexible(rng: np.random.Generator) -> Flexible:
+    """Return a random flexible body with one to three modes, damping and an attachment "end"."""
+    n, k = int(rng.integers(1, 4)), 7
+    second = 0.2 * rng.normal(size=(k + 1, 3, n, n)) if rng.random() < 0.5 else None
+    if second is not None:
+        second = second + np.swapaxes(second, -1, -2)
+    a, d = rng.normal(size=(2, n, n))
+    shapes = 0.3 * rng.normal(size=(k, 3, n))
+    end = Attachment(
+        "end", _placement(rng), 0.5 * rng.normal(size=(6, n)), None if second is None else second[k]
+    )
+    return Flexible(
+        rng.uniform(0.1, 0.4, k),
+        rng.uniform(-0.3, 0.3, (k, 3)),
+        shapes,
+        30.0 * a @ a.T,
+        0.3 * d @ d.T,
+        None if second is None else second[:k],
+        (end,),
+        np.full(n, 0.3),
+    )
 
 
 def _drawn(i: int, seed: int, kinds: Sequence[str]) -> str:

@@ -3,9 +3,11 @@
 from hinge.sim.adaptive import Adaptive
 from hinge.sim.convex import convex_contacts
 from hinge.sim.events import Event, Hit
-from hinge.sim.integrators import INTEGRATORS, Integrator, Midpoint, RungeKutta, SemiImplicitEuler
+from hinge.sim.implicit import ImplicitExplicit
+from hinge.sim.integrators import Integrator, Midpoint, RungeKutta, SemiImplicitEuler
 from hinge.sim.laws import PD, ComputedTorque, GravityCompensation, Law, Prescribed, Torque
 from hinge.sim.linearization import Linearization, linearize
+from hinge.sim.methods import INTEGRATORS
 from hinge.sim.notebook import coordinate_names
 from hinge.sim.one_step import StepCode, step
 from hinge.sim.progress import Bar, amount, span
@@ -27,6 +29,7 @@ __all__ = [
     "Event",
     "GravityCompensation",
     "Hit",
+    "ImplicitExplicit",
     "Integrator",
     "Interrupted",
     "Law",

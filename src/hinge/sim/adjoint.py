@@ -133,14 +133,15 @@ class Tape:
         by += tuple(n for n in NUMBERS if n in self.by and verb.of_plant)
         if verb.parts.verb == FORWARD:
             gradients = pulled_closed_accelerations if verb.robot.closures else pulled_accelerations
-            parts = gradients(by, passive=self.plant.passive)
+            parts = gradients(by, passive=self.plant.passive, flexible=verb.robot.is_flexible)
             given["qdd"] = op.found[FORWARD]
         elif verb.parts.verb in PROJECTION:
             by = tuple(n for n in by if n != "friction")
-            parts = pulled_projection(verb.parts.verb, by)
+            parts = pulled_projection(verb.parts.verb, by, flexible=verb.robot.is_flexible)
             given[PROJECTED] = op.found[verb.parts.verb]
         else:
-            parts = pulled_parts(verb.parts, tuple(n for n, p in weights.items() if p), by)
+            of = tuple(n for n, p in weights.items() if p)
+            parts = pulled_parts(verb.parts, of, by, flexible=verb.robot.is_flexible)
         reverse = OfVerb(verb.robot, parts, verb.nodes, verb.prescribed, verb.parameters)
         buffers = {n: op.given.get(n, n) for n in by}
         found = {f"by_{n}": self._fresh(buffers[n]) for n in by if f"by_{n}" in parts.expressions}

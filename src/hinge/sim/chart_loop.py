@@ -7,14 +7,15 @@ have the same, which wait until the step at which they begin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hinge.binding import FLOOR
 from hinge.sim.charts import Charts
 from hinge.sim.events import Event, Indices
-from hinge.sim.fixed import FixedLoop, Samples
+from hinge.sim.fixed import FixedLoop, Pair, Samples
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import NOT_FINITE, Job
 from hinge.spatial import Array
@@ -77,11 +78,16 @@ class ChartLoop(FixedLoop):
             if self._changed(k, 0, rows[k]):
                 self.atlas.kept_rates(job)[k, 0] = rows[k]
 
+    def revive(self, states: NDArray[np.bool_]) -> None:
+        """Let states go on that have been put anew, in the rates of the robot given."""
+        super().revive(states)
+        self.atlas.of[states], self.atlas.floor[states], self.arrays["alive"][states] = 0, FLOOR, 1.0
+
     # What is seen from outside is in the rates of the robot given.
 
-    def _seen(self) -> list[Array]:
+    def seen(self) -> list[Array]:
         """Return what is recorded of the states as they are now."""
-        q, qd, *more = super()._seen()
+        q, qd, *more = super().seen()
         return [q, self.shown(np.arange(self.job.states), q, qd), *more]
 
     def shown(self, states: Indices, q: Array, qd: Array) -> Array:
@@ -113,7 +119,7 @@ class ChartLoop(FixedLoop):
             pending += self._rechosen(*crew.run(since, stop))
         self.done = stop
         if stop == job.steps:
-            for (kept, _), now in zip(self.kept, self._seen(), strict=True):
+            for (kept, _), now in zip(self.kept, self.seen(), strict=True):
                 kept[:, -1] = now
             self._keep_rates(np.flatnonzero(self.atlas.of), -1)
 
@@ -181,24 +187,23 @@ class ChartLoop(FixedLoop):
             rates = chart.all_rates(job.q[k : k + 1], job.qd[k : k + 1])[0]
             self.atlas.kept_rates(job)[k, at] = rates
 
-    def _step(
-        self,
-        states: Indices,
-        q: Array,
-        qd: Array,
-        t: float,
-        h: Array,
-        ops: Sequence[StepCall] | None = None,
-    ) -> tuple[Array, Array]:
+    def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> Pair:
         """Return the states after a step of length h (m,), each in the chart that it has."""
         own, of = self.before[states], self.atlas.of[states]
         found = q.copy(), qd.copy()
         for number in np.unique(of).tolist():
             among = of == number
-            parts = (states[among], q[among], own[among], t, h[among], self.program(number).ops)
-            for whole, part in zip(found, super()._step(*parts), strict=True):
+            ops, parts = self.program(number).ops, (states[among], q[among], own[among], t, h[among])
+            for whole, part in zip(found, self.stepped(ops, *parts), strict=True):
                 whole[among] = part
         return found[0], self.shown(states, *found)
+
+
+def fixed_loop(
+    job: Job, rule: Integrator, events: tuple[Event, ...] = (), rates: Array | None = None
+) -> FixedLoop:
+    """Return the loop over fixed steps of a job, in charts where its robot has embedded loops."""
+    return ChartLoop(job, rule, events, rates) if job.robot.loops else FixedLoop(job, rule, events)
 
 
 class Crew:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from hinge.targets import PlainRunner, StepCall, Steps, StepSchedule, Stretch, r
 
 #: Target duration of a stretch in seconds, and bounds on its tables in bytes and in steps.
 STRETCH_SECONDS, TABLE_BYTES, TABLE_STEPS = 0.5, 64_000_000, 4096
+#: The programs of a step, and q and q̇ after it.
+Ops: TypeAlias = Sequence[StepCall]
+Pair: TypeAlias = tuple[Array, Array]
 #: All states.
 ALL = slice(None)
 
@@ -130,7 +134,7 @@ class FixedLoop:
         self.done = 0
         self.safe = 0, [now.copy() for _, now in self.kept]
 
-    def _seen(self) -> list[Array]:
+    def seen(self) -> list[Array]:
         """Return what is recorded of the states as they are now: q, qd, and more."""
         return [now for _, now in self.kept]
 
@@ -140,7 +144,7 @@ class FixedLoop:
         self.until = job.steps if until is None else until
         one_by_one = bool(self.events) or job.moving.ask is not None
         self.prepare(1 if one_by_one else length)
-        q, qd, *_ = self._seen()
+        q, qd, *_ = self.seen()
         values = job.values(self.events, (job.start, q, qd)) if job.steps else []
         while self.done < self.until and (job.left or not job.states):
             if one_by_one:
@@ -149,7 +153,7 @@ class FixedLoop:
                 values = self._look(values)
             else:
                 length = self._timed(length)
-            self.safe = self.done, [now.copy() for now in self._seen()]
+            self.safe = self.done, [now.copy() for now in self.seen()]
             if progress is not None:
                 progress(self.done, job.steps)
         self._ask()
@@ -212,7 +216,7 @@ class FixedLoop:
         if f is None or job.kept_tau is None:
             return
         tau = job.arrays["tau"]
-        q, qd, *_ = self._seen()
+        q, qd, *_ = self.seen()
         tau[...] = job.asked(f, job.start + job.dt * done, q, qd)
         if done % job.every == 0:
             job.kept_tau[:, done // job.every] = tau
@@ -231,20 +235,16 @@ class FixedLoop:
         def between(states: Indices, share: Array) -> tuple[Array, Array]:
             return self._step(states, q[states], qd[states], t, share * job.dt)
 
-        now, moving, *_ = self._seen()
+        now, moving, *_ = self.seen()
         start, end = (t, q, qd), (t + job.dt, now, moving)
         return job.look(self.events, start, end, job.alive, between, earlier)
 
-    def _step(
-        self,
-        states: Indices,
-        q: Array,
-        qd: Array,
-        t: float,
-        h: Array,
-        ops: Sequence[StepCall] | None = None,
-    ) -> tuple[Array, Array]:
+    def _step(self, states: Indices, q: Array, qd: Array, t: float, h: Array) -> Pair:
         """Return the states after a step of length h (m,)."""
+        return self.stepped(self.schedule.ops, states, q, qd, t, h)
+
+    def stepped(self, ops: Ops, states: Indices, q: Array, qd: Array, t: float, h: Array) -> Pair:
+        """Return the states after a step of length h (m,) by these programs."""
         job = self.job
         rows: dict[str, Array] = {n: x if x.ndim == 1 else x[states] for n, x in job.arrays.items()}
         for name, x in job.signals.items():
@@ -253,5 +253,5 @@ class FixedLoop:
         rows |= {"q": q, "qd": qd, "h": h[:, None].astype(job.dtype)}
         if job.moving.plant.stepping:
             rows["pace"] = np.repeat(1.0 / rows["h"], len(job.arrays["pace"]), axis=1)
-        found = after(list(ops or self.schedule.ops), rows)
+        found = after(list(ops), rows)
         return found[self.last[0]], found[self.last[1]]

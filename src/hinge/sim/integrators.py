@@ -249,11 +249,3 @@ DORMAND_PRINCE = (
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
-#: Integrators of fixed steps by name.
-INTEGRATORS: dict[str, Integrator] = {
-    "semi-implicit": SemiImplicitEuler(),
-    "rk4": RungeKutta("rk4", 4, ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
-    "rk5": RungeKutta("rk5", 5, DORMAND_PRINCE[:-1], DORMAND_PRINCE[-1]),
-    "midpoint": Midpoint(),
-    "stepping": Stepping(),
-}

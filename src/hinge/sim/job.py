@@ -80,7 +80,7 @@ class Job:
         dtype: DTypeLike = np.float64,
     ) -> None:
         robot = moving.robot
-        t, dt, self.start = _checked_times(*times)
+        t, dt, self.start = checked_times(*times)
         if isinstance(record, bool) or not isinstance(record, int) or record < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ArgumentError(f"record: expected 1 for every step, n for every n-th, or 0, got {record!r}")
         q = as_configuration(robot, neutral(robot) if q0 is None else q0, "q0")
@@ -393,7 +393,9 @@ def events_of(events: Any) -> tuple[Event, ...]:
     return tuple(e if isinstance(e, Event) else Event(e) for e in given)
 
 
-def _checked_times(t: float, dt: float, start: float) -> tuple[float, float, float]:
+def checked_times(t: float, dt: float, start: float) -> tuple[float, float, float]:
+    """Return times as floats, or refuse them."""
+    """Return times as floats, or refuse them."""
     for name, value, least in (("t", t, 0.0), ("dt", dt, 0.0), ("start", start, -inf)):
         if isinstance(value, bool) or not isinstance(value, Real) or not least <= value < inf:  # pyright: ignore[reportUnnecessaryIsInstance]
             more = ", not negative" if least == 0 else ""

@@ -51,6 +51,13 @@ class Law(ABC):
         ops, tau = self.forces(plant, stage)
         return [*ops, *plant.forward(stage, tau)], stage.own("qdd")
 
+    def gains(self, robot: Robot) -> tuple[Array, Array] | None:
+        """Return kp and kd (nv,) of feedback that is a spring and a damper at each coordinate, None for
+        others.
+        """
+        del robot
+        return None
+
     def arrays(self) -> list[Array]:
         """Return the arrays that it was given, whose precision decides about that of the motion."""
         found: list[Array] = []
@@ -120,6 +127,12 @@ class PD(Law):
     def numbers(self, robot: Robot) -> dict[str, Array | Signal]:
         """Return target, velocity and gains."""
         return _tracking(robot, self.target, self.velocity, self.kp, self.kd)
+
+    def gains(self, robot: Robot) -> tuple[Array, Array] | None:
+        """Return kp and kd, the same for all states."""
+        found = (_gains(robot, x, "gains") for x in (self.kp, self.kd))
+        kp, kd = (np.asarray(_tangent(x, "gains", robot)) for x in found)
+        return None if kp.ndim > 1 or kd.ndim > 1 else (kp, kd)
 
     def forces(self, plant: Plant, stage: Stage) -> tuple[list[StepCall], str]:
         """Return the feedback, with the gravity force if asked for."""

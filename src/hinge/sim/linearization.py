@@ -30,8 +30,9 @@ from hinge.model import (
     refuse_rolling,
     units,
 )
-from hinge.sim.integrators import INTEGRATORS, RungeKutta, SemiImplicitEuler, Stepping
+from hinge.sim.integrators import RungeKutta, SemiImplicitEuler, Stepping
 from hinge.sim.linear_code import Rows, Varied
+from hinge.sim.methods import INTEGRATORS
 from hinge.spatial import Array, ArrayLike
 from hinge.targets import Executable
 
@@ -122,7 +123,7 @@ class _Linearized:
     ) -> None:
         self.robot, self.rows, self.dt = robot, rows, dt
         self._key = "linearize", robot, rows, type(passive), passive, nodes
-        parts = derivative_parts("forward_dynamics", BY, passive=passive)
+        parts = derivative_parts("forward_dynamics", BY, passive=passive, flexible=robot.is_flexible)
         self._derivatives: Compiled = compiled(robot, parts, nodes)
 
     def program(self, own_gravity: bool = True) -> Executable:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from hinge.binding import gradient_along_velocities, gradient_by_coordinates
 from hinge.dynamics import External, assemble, settle
 from hinge.errors import ArgumentError
-from hinge.model import Robot, checked_robot, random_configuration, refuse_text
+from hinge.model import Robot, checked_robot, random_configuration, refuse_rolling, refuse_text, units
 from hinge.pipeline import build, in_order
 from hinge.sim.adaptive import Adaptive
+from hinge.sim.adjoint import STATE, Tape, weight
 from hinge.sim.integrators import CLOSED, NEXT, Integrator
+from hinge.sim.laws import Law
 from hinge.sim.plant import Parameters, Plant
+from hinge.sim.setting import Control, law_of, rule_of
 from hinge.sim.signals import Signal
-from hinge.sim.simulation import Control, law_of, rule_of
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Code, Joined, KnownBlock
 from hinge.targets import Executable, StepCall, Traced, best_target
 
+#: Inputs that a step has no gradient by: its length, gravity, and placements, seven numbers with six ways to
+#: move.
+FIXED = ("dt", "g", "placements")
 #: What a step is taken with in samples of its inputs, in seconds.
 SAMPLE_DT = 1e-3
 
@@ -35,8 +42,8 @@ class StepCode:
     #: What it is called where it is exported.
     name = "step"
 
-    def __init__(self, robot: Robot, code: Code, usual: Mapping[str, Array]) -> None:
-        self.robot, self.code, self._usual = robot, code, usual
+    def __init__(self, made: _Made, code: Code, usual: Mapping[str, Array]) -> None:
+        self._made, self.robot, self.code, self._usual = made, made.plant.robot, code, usual
         self.inputs: dict[str, int] = {name: len(slots) for name, slots in code.inputs.items()}
 
     def __repr__(self) -> str:
@@ -64,6 +71,15 @@ class StepCode:
     def _program(self) -> Executable:
         label = f"a step of {self.robot.name}"
         return build(Traced(self.code, self.code.identity(), label), target=best_target())
+
+    def gradients(self, by: Sequence[str] = ("q", "qd"), *, coordinates: bool = False) -> Code:
+        """Return the gradients of Σ c_q · next_q + c_qd · next_qd as one piece of code, results by_<name>.
+
+        Inputs are those of the step and the weights c_q and c_qd. Weights of q and gradients by q have length
+        nv: they are in the tangent space, as in `Rollout.pull`; with `coordinates` they have length nq. `by`
+        names q, qd and other inputs.
+        """
+        return self._made.gradients(by, self.inputs, coordinates)
 
     def samples(self, rng: np.random.Generator) -> dict[str, Array]:
         """Return a state that closes, and forces, by the names of the inputs."""
@@ -112,18 +128,83 @@ def step(
         numbers["h"] = np.array([_checked_dt(dt)])
     free += [n for n in _checked_inputs(inputs, numbers) if n not in free]
     usual |= {n: numbers[n] for n in free}
-    ops, last = rule.ops(plant, law, frozenset()), NEXT
-    if project and robot.closures:
-        ops, last = [*ops, *plant.projection(NEXT, CLOSED)], CLOSED
+    made = _Made(rule, law, plant, project and bool(robot.closures), numbers, tuple(free), dt is None)
     whole = Joined()
-    buffers = {"q": whole.input("q", robot.nq), "qd": whole.input("qd", robot.nv)}
-    buffers |= {n: whole.input(n, numbers[n].size) for n in free}
-    if dt is None:
-        buffers["h"] = whole.input("dt", 1)
-    buffers |= {n: x.astype(object) for n, x in numbers.items() if n not in buffers}
-    _run(whole, ops, buffers)
-    code = whole.code(dict(zip(("next_q", "next_qd"), (buffers[n] for n in last), strict=True)))
-    return StepCode(robot, in_order(code), usual)
+    buffers = made.start(whole)
+    _run(whole, made.ops, buffers)
+    code = whole.code(dict(zip(("next_q", "next_qd"), (buffers[n] for n in made.last), strict=True)))
+    return StepCode(made, in_order(code), usual)
+
+
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """What a step is made of: its rule and law, the plant, its numbers, and which of these are inputs."""
+
+    rule: Integrator
+    law: Law
+    plant: Plant
+    project: bool
+    numbers: Mapping[str, Array]
+    free: tuple[str, ...]
+    has_dt: bool
+
+    @property
+    def last(self) -> tuple[str, str]:
+        """The buffers of the state after the step."""
+        return CLOSED if self.project else NEXT
+
+    @cached_property
+    def closing(self) -> list[StepCall]:
+        """The programs that take the state back to where closures hold."""
+        return self.plant.projection(NEXT, CLOSED) if self.project else []
+
+    @cached_property
+    def ops(self) -> list[StepCall]:
+        """The programs of the step."""
+        return [*self.rule.ops(self.plant, self.law, frozenset()), *self.closing]
+
+    def start(self, whole: Joined) -> dict[str, KnownBlock]:
+        """Return the buffers at the start: inputs of the code, and its constants."""
+        robot = self.plant.robot
+        found = {"q": whole.input("q", robot.nq), "qd": whole.input("qd", robot.nv)}
+        found |= {n: whole.input(n, self.numbers[n].size) for n in self.free}
+        if self.has_dt:
+            found["h"] = whole.input("dt", 1)
+        return found | {n: x.astype(object) for n, x in self.numbers.items() if n not in found}
+
+    def gradients(self, by: Sequence[str], inputs: Mapping[str, int], coordinates: bool) -> Code:
+        """Return the code of gradients."""
+        robot, (q, qd), whole = self.plant.robot, self.last, Joined()
+        sizes = self._sizes(by, inputs)
+        tape = Tape(self.plant, dict.fromkeys((*STATE, *by)))
+        tape.add(q, weight("q"))
+        tape.add(qd, weight("qd"))
+        tape.pull(self.closing, frozenset(NEXT))
+        self.rule.reverse(tape, self.law, frozenset())
+        ends = {n: tape.total(parts, sizes[n]) if (parts := tape.take(n)) else "" for n in by}
+        buffers, joints = self.start(whole), units(robot)
+        _run(whole, self.ops, buffers)
+        c = whole.input("c_q", robot.nq if coordinates else robot.nv)
+        buffers[weight("q")] = gradient_along_velocities(whole, joints, buffers[q], c) if coordinates else c
+        buffers[weight("qd")] = whole.input("c_qd", robot.nv)
+        _run(whole, tape.ops, buffers)
+        found = {n: buffers[b] if b else np.zeros(sizes[n], dtype=object) for n, b in ends.items()}
+        if coordinates and "q" in found:
+            found["q"] = gradient_by_coordinates(whole, joints, buffers["q"], found["q"])
+        return in_order(whole.code({f"by_{n}": x for n, x in found.items()}))
+
+    def _sizes(self, by: Sequence[str], inputs: Mapping[str, int]) -> dict[str, int]:
+        """Return the lengths of gradients in the tangent space, or refuse what has none."""
+        robot = self.plant.robot
+        for u in units(robot):
+            refuse_rolling(robot, u, "the gradient of a step")
+        for name in by:
+            if name not in inputs or name in FIXED:
+                known = ", ".join(n for n in inputs if n not in FIXED)
+                raise NotImplementedError(
+                    f"{name}: the gradient of a step by it is not supported; expected some of {known}"
+                )
+        return {n: robot.nv if n == "q" else inputs[n] for n in by}
 
 
 def _run(whole: Joined, ops: Iterable[StepCall], buffers: dict[str, KnownBlock]) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from hinge.binding import Formula, Row
 from hinge.dynamics import (
+    LOADED_SOLVE,
     PROJECTION,
+    SOLVE,
     Compiled,
     External,
     Parts,
@@ -21,10 +24,11 @@ from hinge.dynamics import (
     joint_program,
     rows_that_hold,
     step_parts,
+    vector_program,
 )
 from hinge.errors import ArgumentError
 from hinge.model import Robot, gravity_of, neutral, opened
-from hinge.model.joints import JointType
+from hinge.model.joints import JointType, VectorJoint
 from hinge.sim.stepping import CONTACT_PARAMETERS, contact_mask, contact_numbers, refuse_stepping
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Block
@@ -251,6 +255,51 @@ class Plant:
             (*self.parameters, *self._mask),
             True,
         )
+
+    # Stiffness.
+
+    @cached_property
+    def stiff(self) -> tuple[Array, Array]:
+        """K and D (nv, nv) of flexible bodies, and of joints' springs and dampers where these act."""
+        robot = self.robot
+        k, d = np.zeros((2, robot.nv, robot.nv))
+        for body, j in zip(robot.bodies, robot.joints, strict=True):
+            at = j.qd_slice
+            if body.flexible is not None:
+                k[at, at] += body.flexible.stiffness
+                d[at, at] += body.flexible.damping
+            if self.own_passive and isinstance(j.type, VectorJoint) and not j.follows:
+                k[at, at] += np.diag(j.stiffness)
+                d[at, at] += np.diag(j.damping)
+        return k, d
+
+    def solve(self, q: str, force: str, out: str, *, load: str | None = None) -> StepCall:
+        """Return 𝓜⁻¹ of a force, or (𝓜 + κ)⁻¹ of it with κ in the buffer `load`."""
+        if self.stepping or self.robot.closures or self.held is not None or self.robot.loops:
+            raise NotImplementedError(
+                "integrator: 'implicit' is not supported for robots with closures or embedded loops, over "
+                "contacts, "
+                "or for Live robots; take 'rk4', or 'midpoint' with short steps"
+            )
+        numbers = tuple(n for n in self.parameters if n != "friction")
+        parts = SOLVE if load is None else LOADED_SOLVE
+        verb = OfVerb(self.robot, parts, parameters=numbers, of_plant=True)
+        given = {"q": q, "tau": force} | ({} if load is None else {"kappa": load})
+        return self.op(verb, given, {"solved": out})
+
+    def of_vectors(
+        self,
+        name: str,
+        inputs: Mapping[str, int],
+        formula: Callable[[Mapping[str, Block]], Mapping[str, Block]],
+        given: Mapping[str, str],
+        found: Mapping[str, str],
+        key: Hashable,
+    ) -> StepCall:
+        """Return the program of a formula of whole vectors; name and key tell formulas apart."""
+        title, own = f"{name} of {self.robot.name}", (name, tuple(inputs.items()), key)
+        program = vector_program(inputs, formula, title, key=own, target=self.target)
+        return StepCall(program, given, found)
 
     # Closures.
 

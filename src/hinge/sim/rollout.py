@@ -33,7 +33,7 @@ from hinge.sim.integrators import CLOSED, NEXT, Integrator
 from hinge.sim.job import Job, Moving
 from hinge.sim.laws import Driven, Law, Prescribed
 from hinge.sim.plant import Parameters, Plant
-from hinge.sim.simulation import Control, checked_flag, law_of, precision_of, rule_of
+from hinge.sim.setting import Control, checked_flag, law_of, precision_of, rule_of
 from hinge.spatial import Array, ArrayLike
 
 #: The quality of a chart below which a roll-out warns.

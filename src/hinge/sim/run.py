@@ -175,14 +175,15 @@ class Run:
 
     @cached_property
     def elastic_energy(self) -> Array:
-        """The energy (…, T) in J of the joints' springs; zero if the run had no passive forces."""
+        """The energy (…, T) in J of flexible bodies, and of the joints' springs if the run had passive
+        forces.
+        """
         if not self.settings.get("passive"):
-            return np.zeros(self.q.shape[:-1])
+            return elastic_energy(self.robot, self.q, passive=False)
         given = (self.settings.get("parameters") or {}).get("friction")
         if given is not None:
-            return self._elastic_energy(np.asarray(given)[..., None, :, 2])
-        if not any(j.stiffness.any() for j in self.robot.joints):
-            return np.zeros(self.q.shape[:-1])
+            springs = self._elastic_energy(np.asarray(given)[..., None, :, 2])
+            return springs + elastic_energy(self.robot, self.q, passive=False)
         return elastic_energy(self.robot, self.q)
 
     def _elastic_energy(self, stiffness: Array) -> Array:

@@ -6,27 +6,24 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from hinge.dynamics import External, FrictionLaw, Live, closure_velocity, is_coulomb
+from hinge.dynamics import External, FrictionLaw, Live, closure_velocity
 from hinge.errors import ArgumentError
-from hinge.model import Robot, as_configuration, as_tangent, checked_robot, neutral, release_loops
+from hinge.model import Robot, as_configuration, as_tangent, neutral, release_loops
 from hinge.sim.adaptive import Adaptive, AdaptiveLoop
 from hinge.sim.chart_adaptive import Whole
-from hinge.sim.chart_loop import ChartLoop
+from hinge.sim.chart_loop import fixed_loop
 from hinge.sim.events import Event
 from hinge.sim.fixed import FixedLoop
-from hinge.sim.integrators import INTEGRATORS, Integrator
-from hinge.sim.job import OPEN, OPEN_SINGLE, Function, Job, Moving, events_of
-from hinge.sim.laws import Law, Torque
-from hinge.sim.plant import Parameters, Plant
+from hinge.sim.integrators import Integrator
+from hinge.sim.job import OPEN, OPEN_SINGLE, Function, Job, events_of
+from hinge.sim.plant import Parameters
 from hinge.sim.run import Progress, Run, Touched
+from hinge.sim.setting import Control, setting_of
 from hinge.spatial import Array, ArrayLike
-
-#: A law, constant forces, or any function of (t, q, qd), called once a step for all states.
-Control: TypeAlias = Law | ArrayLike | Function | None
 
 
 class Interrupted(KeyboardInterrupt):
@@ -65,7 +62,8 @@ def simulate(
     over steps, or a function of (t, q, qd) that returns forces (…, nv); it is called once a step with all
     states, and its forces are held for the step.
 
-    `integrator` is "rk4", "rk5", "semi-implicit", "midpoint", whose energy does not drift, or "adaptive", or
+    `integrator` is "rk4", "rk5", "semi-implicit", "midpoint", whose energy does not drift, "implicit", whose
+    steps may be longer than stiff modes, springs and dampers allow, "adaptive", or
     a value with other settings such as `Adaptive(rtol=1e-10)`. Adaptive steps are chosen for each state; `dt`
     is then the time between recorded states, and a control function is called in every stage, with the times
     (…,) of the states. `dt` is shortened slightly where t is no multiple of it.
@@ -102,38 +100,35 @@ def simulate(
     A state that becomes non-finite ends its own run only: the run's `endings` list which and when. Ctrl-C
     raises `Interrupted`, a KeyboardInterrupt with the run so far.
     """
-    for name, flag in {"project": project, "limits": limits}.items():
-        checked_flag(name, flag)
-    drive, ask = law_of(control)
-    plain, numbers, masks = subject_of(robot, parameters)
-    steps = getattr(integrator, "name", integrator) == "stepping"
-    plant = Plant(
-        plain,
+    given = setting_of(
+        robot,
+        (q0, qd0),
+        control,
+        integrator,
         external=external,
         gravity=gravity,
         passive=passive,
-        parameters=numbers,
-        stepping=steps,
         limits=limits,
-        coulomb=coulomb_of(law, steps),
-        **masks,
+        law=law,
+        parameters=parameters,
+        project=project,
     )
-    others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *drive.arrays()]
-    dtype = precision_of([x for x in (q0, qd0) if x is not None], others)
-    rule, watched = rule_of(integrator, dtype), events_of(events)
+    moving, rule, dtype, watched = given.moving, given.rule, given.dtype, events_of(events)
+    plant, plain = moving.plant, moving.robot
     qd0, rates = _parted(plain, q0, qd0)
-    moving = Moving(drive, ask, plant, project and bool(plain.closures) and not steps)
     job = Job(moving, q0, qd0, (t, dt, start), record, dtype)
     settings: dict[str, Any] = {"integrator": rule.name, "dt": job.dt, "record": record}
     settings["control"] = _name(control)
-    settings |= _settings(plain, dtype, numbers, gravity, external, {"project": project, "passive": passive})
-    rare = masks | {"limits": limits or None, "law": law if plant.coulomb else None}
+    settings |= _settings(
+        plain, dtype, given.parameters, gravity, external, {"project": project, "passive": passive}
+    )
+    rare = {**given.masks, "limits": limits or None, "law": law if plant.coulomb else None}
     settings |= {name: x for name, x in rare.items() if x is not None}
     if isinstance(rule, Adaptive):
         settings |= {"rtol": rule.rtol, "atol": rule.atol}
         loop = Whole(job, rule, watched, rates) if plain.loops else AdaptiveLoop(job, rule, watched)
     else:
-        loop = ChartLoop(job, rule, watched, rates) if plain.loops else FixedLoop(job, rule, watched)
+        loop = fixed_loop(job, rule, watched, rates)
     try:
         loop.run(progress)
     except KeyboardInterrupt:
@@ -166,16 +161,6 @@ def _result(job: Job, loop: FixedLoop | AdaptiveLoop, settings: dict[str, Any]) 
     """Return what a loop has recorded."""
     run = job.result(_recorded(job, loop.done), settings)
     return run if loop.charts is None else loop.charts.put_into(run, job)
-
-
-def coulomb_of(law: FrictionLaw, steps: bool) -> bool:
-    """Tell whether friction is by Coulomb's law; refuse it where nothing steps over contacts."""
-    if (found := is_coulomb(law)) and not steps:
-        raise ArgumentError(
-            f"law: expected integrator='stepping' with law={law!r}, got another one, which steps over no "
-            "contacts; give integrator='stepping', or leave law out"
-        )
-    return found
 
 
 def _settings(
@@ -272,68 +257,3 @@ def _name(control: Control) -> str:
 def _recorded(job: Job, done: int) -> int:
     """Return the number of recorded times after a number of steps."""
     return int((job.recorded <= done).sum())
-
-
-def law_of(control: Control) -> tuple[Law, Function | None]:
-    """Return the law, and the control function if the control is one."""
-    if isinstance(control, Law):
-        return control, None
-    if isinstance(control, str):
-        raise ArgumentError(
-            f"control: expected forces or a law such as sim.PD(q, kp, kd), got the string {control!r}"
-        )
-    if isinstance(control, type):
-        raise ArgumentError(
-            f"control: expected a law, got the class {control.__name__}; did you mean {control.__name__}(…)?"
-        )
-    if callable(control):
-        return Torque(0.0), control
-    if isinstance(control, (list, tuple)) and any(isinstance(c, Law) or callable(c) for c in control):
-        raise ArgumentError(
-            "control: expected one law or one function of (t, q, qd), got several; "
-            "a function that returns the sum of their forces combines them"
-        )
-    return Torque(0.0 if control is None else control), None
-
-
-def subject_of(robot: Any, parameters: Parameters) -> tuple[Robot, Parameters, dict[str, Any]]:
-    """Return the robot, the parameters, and of a live robot what is frozen and which closures hold."""
-    if not isinstance(robot, Live):
-        return checked_robot(robot), parameters, {}
-    if parameters and "inertias" in parameters:
-        raise ArgumentError(
-            "parameters: expected no 'inertias' for a Live robot, whose payloads change them; give the robot "
-            "itself, with parameters={'inertias': live.inertias + …}"
-        )
-    masks = {"fastened": robot.fastened} if robot.robot.closures else {"held": robot.held}
-    if robot.robot.closures:
-        robot.refuse_frozen()
-    return robot.robot, {**(parameters or {}), "inertias": robot.inertias}, masks
-
-
-def precision_of(states: list[Any], others: list[Any]) -> type[np.float32] | type[np.float64]:
-    """Return single precision if the given states and all other arrays are of it."""
-    arrays = [x for x in others if isinstance(x, np.ndarray)]
-    single = all(getattr(x, "dtype", None) == np.float32 for x in (*states, *arrays))
-    return np.float32 if states and single else np.float64
-
-
-def rule_of(given: Any, dtype: type[np.floating[Any]]) -> Integrator | Adaptive:
-    """Return the integrator of this name, or the given one."""
-    if isinstance(given, Adaptive) and dtype is np.float32:
-        return given.for_single()
-    if isinstance(given, Integrator | Adaptive):
-        return given
-    if isinstance(given, str) and given == "adaptive":
-        return Adaptive(1e-4, 1e-6) if dtype is np.float32 else Adaptive()
-    if not isinstance(given, str) or given not in INTEGRATORS:
-        names = ", ".join(map(repr, (*INTEGRATORS, "adaptive")))
-        raise ArgumentError(f"integrator: expected one of {names}, got {given!r}")
-    return INTEGRATORS[given]
-
-
-def checked_flag(name: str, flag: bool) -> bool:
-    """Return an option that is True or False, or raise an ArgumentError."""
-    if not isinstance(flag, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"{name}: expected True or False, got {flag!r}")
-    return flag

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from hinge.dynamics import External, FrictionLaw, Live
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_tangent, as_vector
 from hinge.sim.adaptive import Adaptive
-from hinge.sim.fixed import FixedLoop
+from hinge.sim.chart_loop import fixed_loop
 from hinge.sim.integrators import Integrator
-from hinge.sim.job import Job, Moving
+from hinge.sim.job import Job, checked_times
 from hinge.sim.laws import Law
-from hinge.sim.plant import Parameters, Plant
-from hinge.sim.simulation import coulomb_of, law_of, precision_of, rule_of, subject_of
+from hinge.sim.plant import Parameters
+from hinge.sim.setting import Setting, setting_of
 from hinge.spatial import Array, ArrayLike
 
+#: Robot, law, integrator, dt, and what is around.
+Given: TypeAlias = tuple[Any, Any, Any, Any, dict[str, Any]]
 #: No stepper comes to its end: 10⁴ years of steps of 1 ms. A power of two, so that t / steps is dt again.
 FOREVER = 2**49
 #: How many steps are expected at a time, for the choice of threads.
@@ -36,8 +38,9 @@ class Stepper:
 
     The states are a batch, or one. `control` is None for forces tau that `step` is given, or a law, whose
     targets may be given anew with every call (`commands` names what may); what is not given stays.
-    All else is as in `hinge.simulate`. The loop over steps is native code, prepared once. States in which
-    something is not finite any more are `ended`, and stay so until they are `put` anew.
+    All else is as in `hinge.simulate`, and `dtype` may say "float32" or "float64" whatever the arrays are.
+    The loop over steps is native code, prepared once. States in which something is not finite any more are
+    `ended`, and stay so until they are `put` anew. Copies, also by pickle, go on by themselves.
     """
 
     def __init__(
@@ -56,44 +59,58 @@ class Stepper:
         law: FrictionLaw = "associated",
         parameters: Parameters = None,
         project: bool = True,
+        dtype: DTypeLike | None = None,
     ) -> None:
-        drive = _law(control)
-        plain, numbers, masks = subject_of(robot, parameters)
-        stepping = getattr(integrator, "name", integrator) == "stepping"
-        plant = Plant(
-            plain,
-            external=external,
-            gravity=gravity,
-            passive=passive,
-            parameters=numbers,
-            stepping=stepping,
-            limits=limits,
-            coulomb=coulomb_of(law, stepping),
-            **masks,
-        )
-        others = [gravity, *(external or {}).values(), *(parameters or {}).values(), *drive.arrays()]
-        dtype = precision_of([x for x in (q0, qd0) if x is not None], others)
-        rule = rule_of(integrator, dtype)
-        if isinstance(rule, Adaptive):
-            raise NotImplementedError(
-                "integrator: 'adaptive' is not supported in a Stepper, whose states share their times; give "
-                "'rk4' or 'rk5', or take hinge.simulate"
-            )
-        moving = Moving(drive, None, plant, project and bool(plain.closures) and not stepping)
-        job = Job(moving, q0, qd0, (FOREVER * dt, dt, 0.0), 0, dtype)
+        around = {
+            "external": external,
+            "gravity": gravity,
+            "passive": passive,
+            "limits": limits,
+            "law": law,
+            "parameters": parameters,
+            "project": project,
+            "dtype": _precision(dtype),
+        }
+        self._begin((robot, control, integrator, dt, around), q0, qd0)
+
+    def _begin(self, given: Given, q0: ArrayLike | None, qd0: ArrayLike | None) -> None:
+        """Prepare the loop from states."""
+        self._given, (robot, control, integrator, dt, around) = given, given
+        setting = setting_of(robot, (q0, qd0), control, integrator, **around)
+        rule, drive = _checked(setting), setting.moving.law
+        _, dt, _ = checked_times(0.0, dt, 0.0)
+        job = Job(setting.moving, q0, qd0, (FOREVER * dt, dt, 0.0), 0, setting.dtype)
         if job.signals:
             raise NotImplementedError(
                 "control: a Signal is not supported in a Stepper; give its values to step, or take "
                 "hinge.simulate"
             )
-        self.robot, self.dt, self.batch = plain, job.dt, job.batch
+        self.robot, self.dt, self.batch = job.robot, job.dt, job.batch
         self._commands = {name: drive.commands[name] for name in sorted(drive.commands)}
         for buffer in self._commands.values():
             row = job.arrays[buffer]
             wide = np.broadcast_to(row, (job.states, row.shape[-1]))
             job.arrays[buffer] = np.array(wide, order="C")
-        self._job, self._loop = job, FixedLoop(job, rule, ())
+        self._job, self._loop = job, fixed_loop(job, rule)
         self._loop.prepare(USUAL)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles have: how it was made, where it began, and all numbers of now."""
+        job = self._job
+        q, qd = (x[:, 0].copy() for x in (job.kept_q, job.kept_qd))
+        q[~job.alive] = np.nan  # so that they have ended there, too
+        numbers = {name: x.copy() for name, x in job.arrays.items()}
+        now = {**numbers, "q": self.q.copy(), "qd": self.qd.copy()}
+        return {"given": self._given, "q0": job.in_batch(q), "qd0": job.in_batch(qd), "now": now}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make it anew, and go on where the other one was."""
+        self._begin(state["given"], state["q0"], state["qd0"])
+        job = self._job
+        for name, x in state["now"].items():
+            place = {"q": job.q, "qd": job.qd}.get(name)
+            place = job.arrays[name] if place is None else place
+            place[...] = x.reshape(place.shape)
 
     def __repr__(self) -> str:
         batch = "×".join(map(str, self.batch)) or "one"
@@ -113,8 +130,8 @@ class Stepper:
 
     @property
     def qd(self) -> Array:
-        """The velocities (…, nv) now; a view, as `q` is."""
-        return _view(self._job.in_batch(self._job.qd))
+        """The velocities (…, nv) now, in the rates of `robot`; read-only, as `q` is."""
+        return _view(self._job.in_batch(self._loop.seen()[1]))
 
     @property
     def ended(self) -> NDArray[np.bool_]:
@@ -130,7 +147,7 @@ class Stepper:
             )
         contacts = len(self.robot.contacts)
         rows = self._job.arrays["lam_0"]
-        found = rows[:, rows.shape[1] - 3 * contacts :].reshape(-1, contacts, 3)
+        found = rows[:, rows.shape[1] - 3 * contacts :].reshape(len(rows), contacts, 3)
         return _view(self._job.in_batch(found))
 
     def step(self, count: int = 1, **commands: ArrayLike) -> None:
@@ -149,7 +166,7 @@ class Stepper:
         job, chosen = self._job, self._chosen(where)
         if q is not None and qd is None:
             qd = np.zeros(self.robot.nv)
-        new_q, new_qd = job.q.copy(), job.qd.copy()
+        new_q, new_qd = (x.copy() for x in self._loop.seen()[:2])
         if q is not None:
             new_q[chosen] = self._fit(as_configuration(self.robot, q), chosen, "q")
         if qd is not None:
@@ -204,14 +221,28 @@ class Stepper:
         return x
 
 
-def _law(control: Any) -> Law:
-    law, ask = law_of(control)
-    if ask is not None:
+def _precision(dtype: DTypeLike | None) -> type[np.float32] | type[np.float64] | None:
+    """Return the precision that is asked for, None for that of the arrays."""
+    try:
+        known: dict[Any, Any] = {None: None, np.dtype("f4"): np.float32, np.dtype("f8"): np.float64}
+        return known[None if dtype is None else np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise ArgumentError(f"dtype: expected 'float32', 'float64' or None, got {dtype!r}") from None
+
+
+def _checked(setting: Setting) -> Integrator:
+    """Return the integrator of what a stepper can do."""
+    if isinstance(setting.rule, Adaptive):
+        raise NotImplementedError(
+            "integrator: 'adaptive' is not supported in a Stepper, whose states share their times; give "
+            "'rk4' or 'rk5', or take hinge.simulate"
+        )
+    if setting.moving.ask is not None:
         raise ArgumentError(
             "control: expected a law or None, got a function; call it between steps, and give what it "
             "returns as step(tau=…)"
         )
-    return law
+    return setting.rule
 
 
 def _view(x: Array) -> Array:

@@ -33,10 +33,14 @@ from hinge.sweeps.program import (
     Statement,
     VectorOutput,
     WorldOutput,
+    edges,
+    is_congruence,
+    operand,
     read_off,
     verify_program,
 )
 from hinge.sweeps.readout import Readout
+from hinge.sweeps.reversing import pulled_code, pushed_code
 from hinge.sweeps.tracing import trace, without_garbage
 
 __all__ = [
@@ -74,9 +78,14 @@ __all__ = [
     "checked_code",
     "checks_passes",
     "cost",
+    "edges",
     "has_blocks_at_bodies",
+    "is_congruence",
     "is_met_at_world",
     "lower",
+    "operand",
+    "pulled_code",
+    "pushed_code",
     "read_off",
     "symmetric_inverse",
     "trace",

@@ -29,6 +29,7 @@ from hinge.algebra import (
     Resistance,
     Space,
     Structure,
+    Weight,
 )
 from hinge.sweeps.law import ForceLaw
 from hinge.tree import Tree
@@ -128,6 +129,15 @@ class Binding(Protocol):
         """Return the name of a body's hinge for messages."""
         ...
 
+    def undetermined(self, body: int) -> str:
+        """Return what to say of a hinge at which D has no inverse, and what to do."""
+        ...
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a block of M that has no inverse."""
+        ...
+
     def size(self, space: Space, body: int) -> int:
         """Return the block size of a space at a body."""
         ...
@@ -176,7 +186,9 @@ class Binding(Protocol):
 
 
 #: The spaces that have a block at each body. World and those of the user's own have one, at the world.
-_AT_BODIES = frozenset({Body, Joint, Node, Link, Passive, Active, Parameter, Placement, Mount, Resistance})
+_AT_BODIES = frozenset(
+    {Body, Joint, Node, Link, Passive, Active, Parameter, Placement, Mount, Resistance, Weight}
+)
 
 
 def has_blocks_at_bodies(space: Space) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from hinge.algebra import (
     ANSWERED,
@@ -32,9 +33,11 @@ from hinge.algebra import (
     leaf,
     leaf_of,
     leaves,
+    linear,
     no_inverse,
     polynomial,
     product,
+    simplest,
     with_names,
     word_expression,
 )
@@ -275,8 +278,8 @@ def _dense_operators(system: Equations) -> dict[Leaf, OperatorOutput]:
 
 
 def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
-    products: list[tuple[float, Leaf, Leaf]] = []
     determinants: list[tuple[float, Leaf]] = []
+    rest = Polynomial(One, One, {})
     for c, t in e.terms if isinstance(e, Sum) else ((1, e),):
         if isinstance(t, LogDet):
             block = isinstance(t.argument, Leaf) and t.argument.structure is Structure.DIAGONAL
@@ -287,12 +290,46 @@ def _scalar(system: Equations, name: str, e: Expr) -> ScalarOutput:
             assert isinstance(t.argument, Leaf)
             determinants.append((float(c), t.argument))
             continue
-        for w, d in polynomial(t, no_inverse).terms.items():
-            left, right = _split(w)
-            x = _variable(system, "x", system.vector(_vector_polynomial(left)))
-            y = _variable(system, "y", system.vector(_vector_polynomial(right)))
-            products.append((float(c * d), x, y))  # pyright: ignore[reportOperatorIssue, reportUnknownArgumentType]
+        rest = rest + polynomial(linear((c, t)), no_inverse)
+    products = [
+        (float(c), _variable(system, "x", system.vector(x)), _variable(system, "y", system.vector(y)))
+        for c, x, y in _products(rest)
+    ]
     return ScalarOutput(name, tuple(products), tuple(determinants))
+
+
+def _products(p: Polynomial) -> Iterator[tuple[Coefficient, Polynomial, Polynomial]]:
+    """Yield pairs of vectors, with coefficients, whose products add up to a number."""
+    square = _square(p) if len(p.terms) > 1 else None
+    if square is not None:
+        c, middle, half = square
+        yield c, half, Polynomial(middle.range, One, {(middle, *w): s for w, s in half.terms.items()})
+        return
+    for w, c in p.terms.items():
+        left, right = _split(w)
+        yield c, _vector_polynomial(left), _vector_polynomial(right)
+
+
+def _square(p: Polynomial) -> tuple[Coefficient, Leaf, Polynomial] | None:
+    """Return c, S and y if a number is c yᵀ S y with a self-adjoint block-diagonal letter S, such as D⁻¹."""
+    for middle in next(iter(p.terms)):
+        if not isinstance(middle, Leaf) or not (
+            middle.self_adjoint and middle.structure is Structure.DIAGONAL and middle.domain is not One
+        ):
+            continue
+        if any(w.count(middle) != 1 for w in p.terms):
+            continue
+        cuts = {w: w.index(middle) for w in p.terms}
+        pairs = {(adjoint_word(w[: cuts[w]]), w[cuts[w] + 1 :]): c for w, c in p.terms.items()}
+        first = min((left for left, right in pairs if left == right), key=len, default=None)
+        if first is None:
+            continue
+        c = pairs[first, first]
+        share = {right: simplest(Fraction(d) / c) for (left, right), d in pairs.items() if left == first}
+        whole = {(x, y): c * share[x] * share[y] for x in share for y in share}
+        if whole == pairs:
+            return c, middle, Polynomial(middle.domain, One, share)
+    return None
 
 
 def _split(word: Word) -> tuple[Word, Word]:

@@ -246,7 +246,4 @@ def picker(places: Sequence[int]) -> Pick:
 
 def no_inertia(binding: Binding, body: int) -> ArgumentError:
     """Return the error for a hinge whose acceleration is undetermined."""
-    return ArgumentError(
-        f"{binding.name(body)} carries no inertia, so its acceleration is not determined; "
-        "give the bodies beyond it mass, or the joint rotor inertia, or make it fixed"
-    )
+    return ArgumentError(binding.undetermined(body))

@@ -357,7 +357,7 @@ def _pivots(body: BodyKernel, x: Leaf) -> list[Any]:
     if any(isinstance(pivot, float) and pivot == 0.0 for pivot in found):
         raise ArgumentError(
             f"log det {x}: expected a block with an inverse at every body, got a singular one at "
-            f"{body.binding.name(body.body)}; give its body mass and moments of inertia"
+            f"{body.binding.name(body.body)}; {body.binding.remedy}"
         )
     return found
 

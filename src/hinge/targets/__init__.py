@@ -5,7 +5,7 @@ from hinge.targets.dense import System, system_of
 from hinge.targets.expanded import without_solves
 from hinge.targets.floored import FLOORS
 from hinge.targets.llvm.threads import set_threads, threads
-from hinge.targets.native import has_llvm, object_file
+from hinge.targets.native import has_llvm, object_file, xla_handler
 from hinge.targets.numpy import NumpyProgram, source
 from hinge.targets.random_systems import Counterexample, SingularError, counterexample, random_system
 from hinge.targets.registry import (
@@ -15,6 +15,7 @@ from hinge.targets.registry import (
     dispatcher,
     front,
     listing,
+    plain_target,
     runner,
     target_of,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "note_code",
     "object_file",
     "packed",
+    "plain_target",
     "plot_blocks",
     "random_system",
     "runner",
@@ -67,4 +69,5 @@ __all__ = [
     "target_of",
     "threads",
     "without_solves",
+    "xla_handler",
 ]

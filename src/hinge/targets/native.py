@@ -67,6 +67,16 @@ def object_file(functions: Iterable[tuple[str, Code, Sequence[str]]], triple: st
     return objects.object_file([objects.ObjectFunction(*f) for f in functions], triple, **how)
 
 
+def xla_handler(program: Executable) -> Any:
+    """Return the handler of a program for XLA's foreign functions; None if XLA cannot call it itself."""
+    if program.target != "llvm":
+        return None
+    with LOADING:
+        from hinge.targets.llvm import ffi  # noqa: PLC0415 (loads llvmlite)
+
+    return ffi.handler_of(program)
+
+
 #: See `hinge.targets.llvm.program` for the options.
 LLVM = Target(
     "llvm",

@@ -77,13 +77,14 @@ def power_error(robot: Robot, s: State, d: Dynamics = BOOK, *, step: float = 1e-
     """Compare dE/dt along the motion with the power τᵀ q̇ that drives it.
 
     The derivative is taken over a short piece of the motion with constant q̈, by a six-point central
-    difference, so that the bound need not be loose.
+    difference, so that the bound need not be loose. Flexible bodies have elastic energy, and damping.
     """
     power = (d.inverse(robot, s.q, s.qd, s.qdd) * s.qd).sum(axis=-1)
+    power = power - reference.dissipation(robot, s.qd)
 
     def energy(t: float) -> Array:
         q, qd = _follow(robot, s, t)
-        return d.kinetic(robot, q, qd) + d.potential(robot, q)
+        return d.kinetic(robot, q, qd) + d.potential(robot, q) + reference.elastic_energy(robot, q)
 
     scale = np.abs(power) + np.abs(energy(0.0)) + 1.0
     return float(np.max(np.abs(_rate(energy, step) - power) / scale, initial=0.0))

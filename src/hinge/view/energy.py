@@ -23,7 +23,7 @@ def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     """
     checked_run(run)
     places, band = chosen(run, runs), runs is None and len(flat(run, run.q)) > 1
-    kinetic, potential = (flat(run, x)[places] for x in (run.kinetic_energy, run.potential_energy))
+    kinetic, potential = (flat(run, x)[places] for x in (run.kinetic_energy, stored_energy(run)))
     total = kinetic + potential
     work = joint_work(run)[places]
     figure = new_figure(7.0, 5.2)
@@ -53,6 +53,11 @@ def plot_energy(run: Run, *, runs: Runs = None) -> Any:
     more = subtitle(run, places, band=band)
     figure.suptitle(f"{run.robot.name}: energy{', ' if more else ''}{more}")
     return figure
+
+
+def stored_energy(run: Run) -> Array:
+    """Return the potential energy (…, T) in J, with that in flexible bodies."""
+    return run.potential_energy + run.elastic_energy if run.robot.is_flexible else run.potential_energy
 
 
 def joint_work(run: Run) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from hinge.sim import Run
 from hinge.spatial import Array
 from hinge.view.batches import flat
+from hinge.view.energy import stored_energy
 from hinge.view.palette import BLACK, BLUE, GREY, VERMILION, Rgb, as_bytes
 from hinge.view.poses import thinned
 
@@ -22,7 +23,7 @@ class EnergyPlot:
     def __init__(self, server: Any, run: Run, place: int, at: Array) -> None:
         few = at[thinned(len(at), POINTS)]
         self._t = run.t[few]
-        kinetic, potential = (flat(run, x)[place][few] for x in (run.kinetic_energy, run.potential_energy))
+        kinetic, potential = (flat(run, x)[place][few] for x in (run.kinetic_energy, stored_energy(run)))
         self._lines = (self._t, kinetic, potential, kinetic + potential)
         values = np.concatenate(self._lines[1:])
         values = values[np.isfinite(values)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hinge.spatial import Array
 from hinge.view.callbacks import calling
-from hinge.view.palette import GREEN, ORANGE, PINK, SKY, VERMILION, Rgb, as_bytes
+from hinge.view.palette import BLUE, GREEN, ORANGE, PINK, SKY, VERMILION, Rgb, as_bytes
 from hinge.view.puppet import Puppet
 
 
@@ -42,19 +42,22 @@ class ArrowLayer:
             self.handle.visible = False
 
 
-class ClosureLayer:
-    """Closures in the scene: lines between their ends, of which closed ones have no length."""
+class LineLayer:
+    """Lines in the scene: between the ends of closures, of which closed ones have no length; of flexible
+    bodies.
+    """
 
-    def __init__(self, scene: Any, size: float) -> None:
-        self._scene, self._size, self.handle = scene, size, None
+    def __init__(self, scene: Any, name: str, rgb: Rgb, width: float) -> None:
+        self._scene, self._name, self._rgb, self._width = scene, name, as_bytes(rgb), width
+        self.handle: Any = None
 
     def draw(self, ends: Array) -> None:
         """Replace the shown lines by (k, 2, 3)."""
         if not len(ends):
             return
         if self.handle is None:
-            self.handle: Any = self._scene.add_line_segments(
-                "/closures", ends.astype("float32"), as_bytes(PINK), thickness=0.006 * self._size
+            self.handle = self._scene.add_line_segments(
+                self._name, ends.astype("float32"), self._rgb, thickness=self._width
             )
         else:
             self.handle.points = ends.astype("float32")
@@ -101,7 +104,8 @@ class Options:
         self.weights = ArrowLayer(scene, "weights", GREEN, size)
         self.moments = ArrowLayer(scene, "moments", VERMILION, size)
         self.pushes = ArrowLayer(scene, "pushes", PINK, size)
-        self.closures = ClosureLayer(scene, size)
+        self.closures = LineLayer(scene, "/closures", PINK, 0.006 * size)
+        self.bent = LineLayer(scene, "/flexible", BLUE, 0.012 * size)
         self.closure_moments = ArrowLayer(scene, "closure moments", ORANGE, size)
         self.closure_pushes = ArrowLayer(scene, "closure forces", SKY, size)
         self.contact_pushes = ArrowLayer(scene, "contact forces", VERMILION, size)

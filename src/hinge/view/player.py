@@ -18,6 +18,7 @@ from hinge.view.batches import Runs, checked_run, chosen, flat, run_gravity
 from hinge.view.callbacks import calling
 from hinge.view.clock import Clock
 from hinge.view.energy_plot import EnergyPlot
+from hinge.view.flexed import exaggerated, flexed_lines
 from hinge.view.forces import joint_efforts, weights
 from hinge.view.loops import closure_efforts, closure_lines
 from hinge.view.options import Options
@@ -41,7 +42,14 @@ class RunViewer(Server):
     """A viewer that plays a run, others of its batch as ghosts; `clock` is the playback state."""
 
     def __init__(
-        self, run: Run, places: list[int], trace: list[str], *, folder: str | Path | None, **address: Any
+        self,
+        run: Run,
+        places: list[int],
+        trace: list[str],
+        *,
+        folder: str | Path | None,
+        exaggerate: float = 1.0,
+        **address: Any,
     ) -> None:
         robot = run.robot
         at = thinned(len(run.t), MOST_FRAMES)
@@ -49,6 +57,7 @@ class RunViewer(Server):
         q = held(flat(run, run.q)[shown])[:, at]
         if not np.isfinite(q).all():
             raise ArgumentError("run: expected a motion, got a first state that is not finite")
+        q = exaggerated(robot, q, exaggerate)
         look = appearance(robot, q[0, 0], folder)
         super().__init__(robot.name, **address)
         self.robot, self.size, self.clock = robot, look.size, Clock(run.t[at])
@@ -62,7 +71,7 @@ class RunViewer(Server):
         main = Poses(self.poses.positions[0], self.poses.rotations[0])
         self._weights = weights(robot, main, self._gravity)
         self._moments, self._pushes = joint_efforts(robot, main, q[0], tau)
-        self._loops = closure_lines(robot, main)
+        self._loops, self._bent = closure_lines(robot, main), flexed_lines(robot, q[0], main)
         forces = (
             np.nan_to_num(flat(run, run.closure_forces())[shown[0]][at]) if robot.closures else tau[:, :0]
         )
@@ -174,6 +183,7 @@ class RunViewer(Server):
             else:
                 layer.hide()
         options.closures.draw(self._loops[k])
+        options.bent.draw(self._bent[k])
         self._touching(k)
 
     def _touching(self, k: int) -> None:
@@ -214,16 +224,18 @@ def play(
     port: int = PORT,
     allow: str | Sequence[str] = (),
     wait: bool = True,
+    exaggerate: float = 1.0,
 ) -> RunViewer:
     """Play a run in the browser, and return the viewer when it has ended.
 
     Of a batch the first run is shown, and up to eight more as ghosts; `runs` selects the runs, the first of
     which is not a ghost. A run that ended early stays at its last state. `trace` names frames or bodies whose
-    paths are drawn. The other arguments are those of `show`.
+    paths are drawn. The other arguments are those of `show`; flexible bodies of ghosts are not drawn bent.
     """
     checked_run(run)
     frames = checked_frames(run.robot, trace, "trace")
-    viewer = RunViewer(run, chosen(run, runs), frames, folder=folder, host=host, port=port, allow=allow)
+    address: dict[str, Any] = {"host": host, "port": port, "allow": allow}
+    viewer = RunViewer(run, chosen(run, runs), frames, folder=folder, exaggerate=exaggerate, **address)
     if wait:
         viewer.play()
     viewer.serve(wait=wait)

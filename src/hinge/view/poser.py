@@ -15,6 +15,7 @@ from hinge.model import Robot, as_configuration, checked_robot, neutral, random_
 from hinge.spatial import Array, ArrayLike
 from hinge.view.appearance import appearance
 from hinge.view.callbacks import calling
+from hinge.view.flexed import exaggerated, flexed_lines
 from hinge.view.forces import joint_efforts, weights
 from hinge.view.loops import closure_lines
 from hinge.view.options import Options
@@ -28,7 +29,11 @@ from hinge.view.stage import set_stage
 class RobotViewer(Server):
     """A viewer in which sliders move a robot; `q` is their configuration."""
 
-    def __init__(self, robot: Robot, q: Array, *, folder: str | Path | None, **address: Any) -> None:
+    def __init__(
+        self, robot: Robot, q: Array, *, folder: str | Path | None, exaggerate: float = 1.0, **address: Any
+    ) -> None:
+        exaggerated(robot, q, exaggerate)
+        self.exaggerate = exaggerate
         look = appearance(robot, q, folder)
         super().__init__(robot.name, **address)
         self.robot, self.size = robot, look.size
@@ -71,10 +76,11 @@ class RobotViewer(Server):
         if self._batch:
             return
         with self._lock, self.viser.atomic():
-            q = self.q
+            q = exaggerated(self.robot, self.q, self.exaggerate)
             poses = body_poses(self.robot, q)
             self.puppet.place(poses.positions, poses.quaternions)
             self.options.closures.draw(closure_lines(self.robot, poses))
+            self.options.bent.draw(flexed_lines(self.robot, q, poses))
             self._arrows(q, poses)
 
     def _put(self, values: list[float]) -> None:
@@ -148,6 +154,7 @@ def show(
     port: int = PORT,
     allow: str | Sequence[str] = (),
     wait: bool = True,
+    exaggerate: float = 1.0,
 ) -> RobotViewer:
     """Show a robot in the browser, with sliders for its joints, and return the viewer when it has ended.
 
@@ -155,12 +162,15 @@ def show(
     the folder of the robot's files. The viewer listens on `host`, by default reachable from this machine
     only, and on `port`, or another one if that is taken; it prints its address. It answers pages of that
     address alone; `allow` names other hosts, "name" or "name:port", for tunnels and proxies. Without `wait`
-    it returns at once, and runs until `stop()`.
+    it returns at once, and runs until `stop()`. `exaggerate` says how many times flexible bodies bend more
+    than their coordinates say.
     """
     checked_robot(robot)
     start = as_configuration(robot, neutral(robot) if q is None else q)
     if start.ndim != 1 or not np.isfinite(start).all():
         raise ArgumentError(f"q: expected one finite configuration ({robot.nq},), got shape {start.shape}")
-    viewer = RobotViewer(robot, start, folder=folder, host=host, port=port, allow=allow)
+    viewer = RobotViewer(
+        robot, start, folder=folder, exaggerate=exaggerate, host=host, port=port, allow=allow
+    )
     viewer.serve(wait=wait)
     return viewer

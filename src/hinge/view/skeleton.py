@@ -41,6 +41,8 @@ def sticks(robot: Robot) -> Sticks:
         closed.setdefault(k, []).append(end.position)
     found: list[tuple[int, Array]] = []
     for i, (body, joint) in enumerate(zip(robot.bodies, robot.joints, strict=True)):
+        if body.flexible is not None:
+            continue  # its line bends: see `flexed`
         start = joint.outer.position
         targets = (
             [*carried.get(body.name, ()), *closed.get(i, ())] or fixed.get(body.name) or [body.inertia.com]

@@ -15,6 +15,7 @@ from hinge.spatial import Array, ArrayLike
 from hinge.view.batches import checked_run, chosen, flat, run_gravity
 from hinge.view.coordinates import position_coordinates
 from hinge.view.extras import new_figure
+from hinge.view.flexed import exaggerated, flexed_lines
 from hinge.view.loops import closure_lines
 from hinge.view.outlines import hull, named_direction, plane_axes, surface_points
 from hinge.view.palette import BLACK, BLUE, GREY, ORANGE, PINK, VERMILION
@@ -34,6 +35,7 @@ def plot_strip(
     overlay: bool = False,
     ellipsoids: bool = False,
     run_index: int | tuple[int, ...] = 0,
+    exaggerate: float = 1.0,
 ) -> Any:
     """Return a Matplotlib figure of the robot at several instants, as sticks from joint to joint.
 
@@ -43,18 +45,21 @@ def plot_strip(
     in one picture, later instants darker. Shapes that are not meshes are drawn as outlines, `ellipsoids` adds
     those of inertia, drawn no longer than their bodies. Closures are rings, and lines where they are open.
     Planes that contacts are with are lines where they are seen from the side, and forces of contacts arrows.
-    Of a batch the run `run_index` is shown.
+    Of a batch the run `run_index` is shown. `exaggerate` says how many times flexible bodies bend more than
+    they do.
     """
     checked_run(run)
     place = chosen(run, run_index)[0]
     q = flat(run, run.q)[place]
     at = _instants(run.t, q, instants)
-    robot, poses = run.robot, body_poses(run.robot, q[at])
-    lines = sticks(robot).placed(poses)
+    robot, shown = run.robot, exaggerated(run.robot, q[at], exaggerate)
+    poses = body_poses(robot, shown)
+    lines, bent = sticks(robot).placed(poses), flexed_lines(robot, shown, poses)
     solids = _solids(robot, poses, ellipsoids=ellipsoids)
-    cloud = np.concatenate([lines.reshape(-1, 3), *(x.reshape(-1, 3) for x in solids), _world_marks(robot)])
+    cloud = np.concatenate([x.reshape(-1, 3) for x in (lines, bent)])
+    cloud = np.concatenate([cloud, *(x.reshape(-1, 3) for x in solids), _world_marks(robot)])
     axes_3d = np.stack(plane_axes(plane, cloud, run_gravity(run, place)), axis=-1)
-    flat_lines, flat_solids = lines @ axes_3d, [x @ axes_3d for x in solids]
+    flat_bent, flat_lines, flat_solids = bent @ axes_3d, lines @ axes_3d, [x @ axes_3d for x in solids]
     loops = closure_lines(robot, poses) @ axes_3d
     corners = _corners(cloud @ axes_3d)
     size = float((corners[1] - corners[0]).max())
@@ -63,6 +68,7 @@ def plot_strip(
         figure, axes = _single()
         for k in range(len(at)):
             _figure(axes[0], flat_lines[k], [x[k] for x in flat_solids], (k + 1) / len(at), corners)
+            _bent(axes[0], flat_bent[k], (k + 1) / len(at))
             _loops(axes[0], loops[k], (k + 1) / len(at))
             _pushes(axes[0], touching[k], (k + 1) / len(at))
         axes[0].set_title(f"t = {run.t[at[0]]:.3g} … {run.t[at[-1]]:.3g} s", fontsize="medium")
@@ -70,6 +76,7 @@ def plot_strip(
         figure, axes = _row(len(at), corners)
         for k, ax in enumerate(axes[: len(at)]):
             _figure(ax, flat_lines[k], [x[k] for x in flat_solids], 1.0, corners)
+            _bent(ax, flat_bent[k], 1.0)
             _loops(ax, loops[k], 1.0)
             _pushes(ax, touching[k], 1.0)
             ax.set_title(f"t = {run.t[at[k]]:.3g} s", fontsize="small")
@@ -145,6 +152,13 @@ def _figure(ax: Any, lines: Array, solids: list[Array], weight: float, corners: 
     ax.set_xlim(corners[0][0], corners[1][0])
     ax.set_ylim(corners[0][1], corners[1][1])
     ax.set_aspect("equal")
+
+
+def _bent(ax: Any, lines: Array, weight: float) -> None:
+    """Draw the lines (n, 2, 2) of flexible bodies."""
+    broken = np.concatenate([lines, np.full((len(lines), 1, 2), np.nan)], axis=1).reshape(-1, 2)
+    alpha = 0.15 + 0.85 * weight**1.5
+    ax.plot(broken[:, 0], broken[:, 1], color=BLUE, lw=1.8, alpha=alpha, solid_capstyle="round")
 
 
 def _loops(ax: Any, lines: Array, weight: float) -> None:

@@ -5,8 +5,10 @@ from hinge.model.joints.continuous import Continuous
 from hinge.model.joints.contract import Axial, Axis, JointType, VectorJoint
 from hinge.model.joints.cylindrical import Cylindrical
 from hinge.model.joints.fixed import Fixed
+from hinge.model.joints.flexure import Flexure
 from hinge.model.joints.follower import Follower, released
 from hinge.model.joints.free import Free
+from hinge.model.joints.modes import Modes
 from hinge.model.joints.nonholonomic import Nonholonomic
 from hinge.model.joints.planar import Planar
 from hinge.model.joints.prismatic import Prismatic
@@ -19,7 +21,8 @@ from hinge.model.joints.translational import Translational
 from hinge.model.joints.universal import Universal
 from hinge.model.joints.wheeled import Wheeled
 
-#: Joint types by kind; `Follower`, which wraps one of these, is not among them.
+#: Joint types by kind; `Follower`, which wraps one of these, is not among them, nor are the parts of flexible
+#: bodies, `Modes` and `Flexure`.
 JOINT_TYPES: dict[str, type[JointType]] = {
     t.kind: t
     for t in (
@@ -48,9 +51,11 @@ __all__ = [
     "Continuous",
     "Cylindrical",
     "Fixed",
+    "Flexure",
     "Follower",
     "Free",
     "JointType",
+    "Modes",
     "Nonholonomic",
     "Planar",
     "Prismatic",

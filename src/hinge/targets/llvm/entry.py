@@ -117,7 +117,7 @@ def make_entry(
     array for the only output, or a dict of them by name, may come as keyword `out`.
 
     A finish with a class as `fills` is not called where there are several outputs: the dictionary becomes the
-    namespace of a new object of that class, and with a class as `reused` an object of it may be given as `out`.
+    namespace of a new object of that class, and with a class as `reused` an object of it may come as `out`.
     Nor is one with a number as `apart`: the results are a tuple of so many outputs and a dict of the others.
 
     The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of

@@ -147,6 +147,10 @@ class NativeProgram:
                 self._keep(found)
         return found if found.job is None else self._used(found, found.job, states)
 
+    def pieces(self) -> dict[tuple[Dtype, int], Piece]:
+        """Return the machine code that is there."""
+        return dict(self._pieces)
+
     def _used(self, piece: Piece, job: Job, states: int) -> Piece:
         """Return a quick piece, or its final code if that is waited for."""
         facts = piece.facts

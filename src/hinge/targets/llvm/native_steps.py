@@ -13,7 +13,7 @@ from hinge.targets.llvm.native_program import LEAST_WORK, NativeProgram
 from hinge.targets.llvm.pieces import Piece
 from hinge.targets.llvm.steps_text import COPY, HEAD, MOVE, OP, PARTS, RECORD, SIZES, roll
 from hinge.targets.llvm.text import Dtype
-from hinge.targets.llvm.threads import run_parts, split
+from hinge.targets.llvm.threads import run_parts, split, threads
 from hinge.targets.step_schedule import Steps, StepSchedule, Stretch
 
 Array = NDArray[Any]
@@ -38,8 +38,7 @@ class NativeRunner:
         n, dtype = stretch.states, stretch.dtype
         width = self.programs[0].width(dtype)
         width = width if n >= width else 1
-        parts = list(split(n, width, LEAST_WORK // max(1, self.schedule.operations * steps))) if n else []
-        return _Steps(self, stretch, width, parts)
+        return _Steps(self, stretch, width, LEAST_WORK // max(1, self.schedule.operations * steps))
 
     def pieces(self, dtype: Dtype, width: int, states: int) -> list[Piece]:
         """Return the machine code of all programs, about to run over so many states."""
@@ -55,18 +54,19 @@ class NativeRunner:
 class _Steps:
     """The steps of parts of the states, each in a thread, or of all states in this one.
 
-    Plans are made once, and again when better machine code has come.
+    Plans are made once, and again when better machine code has come or the number of threads is another.
+    A part has `least` states or more.
     """
 
-    def __init__(
-        self, runner: NativeRunner, stretch: Stretch, width: int, parts: Sequence[tuple[int, int]]
-    ) -> None:
-        self.runner, self.stretch, self.width, self.parts = runner, stretch, width, parts
+    def __init__(self, runner: NativeRunner, stretch: Stretch, width: int, least: int) -> None:
+        self.runner, self.stretch, self.width, self.least = runner, stretch, width, least
         self.function = roll(stretch.dtype)
         self.plan_with(runner.pieces(stretch.dtype, width, stretch.states))
 
     def plan_with(self, pieces: Sequence[Piece]) -> None:
         """Make the plans of all parts."""
+        n, self.threads = self.stretch.states, threads()
+        self.parts = list(split(n, self.width, self.least)) if n else []
         self.pieces, self.is_quick = pieces, any(piece.facts.quick for piece in pieces)
         self.plans = {
             (start, stop): self.runner.plan(self.stretch, pieces, self.width, stop - start)
@@ -80,6 +80,8 @@ class _Steps:
             pieces = self.runner.pieces(self.stretch.dtype, self.width, states)
             if any(new is not old for new, old in zip(pieces, self.pieces, strict=True)):
                 self.plan_with(pieces)
+        if threads() != self.threads:
+            self.plan_with(self.pieces)
         if len(self.parts) == 1:
             return self.function(self.address, 0, self.stretch.states, first, stop, begin, row)
         return self._share(first, stop, begin, row)
