@@ -13,7 +13,7 @@ from hinge.cli import main
 from hinge.cli.explain import OF_CLOSED, OF_CONTACTS, OF_FREE_BASES, OF_ONE_FRAME, VERBS, WITHOUT, explained
 from hinge.cli.robot_argument import BUILT_IN
 from hinge.contents import ENTRIES
-from hinge.dynamics import compiled
+from hinge.dynamics import compiled, derivative_parts
 from tests.explain.reading import is_harmless, read
 
 
@@ -187,6 +187,10 @@ def test_help_has_all_verbs(capsys):
 def test_derivatives(capsys):
     assert main(["explain", "gravity_force", "--by", "q", "--robot", "double_pendulum"]) == 0
     assert "gravity_force_by_q" in capsys.readouterr().out
+    assert main(["explain", "forward_dynamics", "--by", "q", "--robot", "double_pendulum"]) == 0
+    form = derivative_parts("forward_dynamics", ("q",))
+    own = compiled(hinge.robots.double_pendulum(), form)
+    assert own.explain() in capsys.readouterr().out  # what forward_dynamics_derivatives runs
     found = explained("coriolis_force", "double_pendulum", [], "body", False, by=("q", "qd"))
     assert set(found.given) == {"coriolis_force_by_q", "coriolis_force_by_qd"}
 

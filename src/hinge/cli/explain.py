@@ -13,6 +13,7 @@ from hinge.cli.ground import touching
 from hinge.cli.robot_argument import BUILT_IN, CHAIN, FILES, add_floating, robot_of
 from hinge.dynamics import (
     CATALOGUE,
+    CLOSED_FORMS,
     CLOSURES,
     CONTACTS,
     SEVERAL,
@@ -20,6 +21,7 @@ from hinge.dynamics import (
     Parts,
     compiled,
     derivative,
+    derivative_parts,
     expression,
 )
 from hinge.errors import CommandLineError, HingeError, did_you_mean
@@ -150,6 +152,7 @@ def run(arguments: argparse.Namespace) -> None:
             arguments.floating,
             arguments.prescribed,
             arguments.by,
+            closed_form=arguments.html is None,
         )
         if arguments.html is None:
             sys.stdout.write(f"{found.explain()}\n")
@@ -173,8 +176,13 @@ def explained(
     floating: bool,
     prescribed: Sequence[str] = (),
     by: Sequence[str] = (),
+    *,
+    closed_form: bool = False,
 ) -> Compiled:
-    """Return the compiled verb of a command line, or its derivatives by what `by` names."""
+    """Return the compiled verb of a command line, or its derivatives by what `by` names.
+
+    With `closed_form` these are derived as the verb's own derivatives are, else by the rules alone.
+    """
     name = READ_OFF.get(verb, verb)
     if verb not in VERBS:
         raise CommandLineError(f"VERB: {_instead(verb)}")
@@ -199,7 +207,7 @@ def explained(
     active = _active(found, verb, prescribed) if parts.splits else ()
     shown = expression(name, closed=bool(found.closures))
     if by:
-        shown = _derived(verb, shown, by)
+        shown = (_closed_form(verb, found, by) if closed_form else None) or _derived(verb, shown, by)
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
 
 
@@ -213,6 +221,14 @@ def _on_contacts(verb: str, robot: Robot, name: str, by: Sequence[str]) -> Compi
         )
     parts = CONTACTS[verb]
     return compiled(found, _derived(verb, parts, by) if by else parts)
+
+
+def _closed_form(verb: str, robot: Robot, by: Sequence[str]) -> Parts | None:
+    """Return what the verb's `_derivatives` compute, its value too, if they have these in closed form."""
+    _, names = CLOSED_FORMS.get(verb, ("", ()))
+    if robot.closures or not set(by) <= set(names) - {"friction"}:
+        return None
+    return derivative_parts(verb, tuple(dict.fromkeys(by)))
 
 
 def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:

@@ -47,6 +47,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 __all__ = [
+    "CLOSED_FORMS",
     "Derivatives",
     "derivative",
     "derivative_parts",
@@ -142,7 +143,7 @@ def _quick(f: Callable[P, R]) -> Callable[P, R]:
     return found.function
 
 
-_FILLED = filling(Derivatives)
+_FILLED = filling(Derivatives, reused=True)
 _DISPATCHERS: dict[str, Dispatcher] = {}
 
 

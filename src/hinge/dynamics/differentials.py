@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from hinge.algebra import derivative as algebraic
 from hinge.binding import Expressed
 from hinge.dynamics.arguments import precision, shaped
 from hinge.dynamics.cached import compiled, refuse_closures
+from hinge.dynamics.called import Called
 from hinge.dynamics.derivative_forms import VALUE
 from hinge.dynamics.derivatives import (
     CLOSED_DERIVATIVES,
@@ -43,10 +44,12 @@ from hinge.dynamics.derivatives import (
 )
 from hinge.dynamics.expressions import OPEN_ONLY, Parts, expression
 from hinge.dynamics.function import Compiled
+from hinge.dynamics.results import Apart
 from hinge.dynamics.values import checked_results
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_vector, checked_robot, refuse_text
 from hinge.spatial import Array, ArrayLike
+from hinge.targets import Way
 
 __all__ = [
     "Pull",
@@ -61,7 +64,7 @@ __all__ = [
 ]
 
 
-class _Differential:
+class _Differential(Called):
     """A vector expression with its derivative applied: what `jvp` and `vjp` return."""
 
     def __init__(
@@ -72,6 +75,7 @@ class _Differential:
         options: Mapping[str, Any],
         passive: bool,
     ) -> None:
+        self.begin()
         if passive is not False:
             if not isinstance(what, str):
                 raise ArgumentError("passive: expected a verb by its name with it, got an expression")
@@ -102,9 +106,20 @@ class _Differential:
     def _parts(self, inputs: Mapping[str, Leaf]) -> Parts:
         raise NotImplementedError
 
-    def _finished(self, found: Any) -> Any:
-        """Return what a call returns, given the results of the program."""
+    @property
+    def _finished(self) -> Callable[[Any], Any]:
+        """What makes of the results of the program what a call returns."""
         raise NotImplementedError
+
+    @property
+    def _way(self) -> Way:
+        """The way of a call's arguments to the inputs of the program."""
+        raise NotImplementedError
+
+    @property
+    def _taken(self) -> tuple[str, ...]:
+        """The inputs of the program, in its order."""
+        return "q", *self.compiled.vectors
 
     @property
     def _results(self) -> tuple[str, ...]:
@@ -113,8 +128,10 @@ class _Differential:
 
     @cached_property
     def _entry(self) -> Callable[..., Any]:
-        """The way of plain arrays into the code, in the order of the program."""
-        return self.compiled.entry_for(finish=self._finished, names=self._results)
+        """The function of plain arrays in the order of the program; calls go to it natively from now on."""
+        found = self.compiled.entry_for(finish=self._finished, names=self._results)
+        self.enter(self.compiled.program(), found, self._way)
+        return found
 
     @property
     def shown(self) -> Expr:
@@ -175,7 +192,7 @@ class Push(_Differential):
         assert total is not None
         return Parts({VALUE: self.shown, "change": total})
 
-    def __call__(
+    def in_python(
         self,
         q: ArrayLike,
         *arrays: ArrayLike,
@@ -187,16 +204,23 @@ class Push(_Differential):
 
         `gravity` (…, 3) as in the verbs; `out` are arrays by the names "value" and "change".
         """
-        unknown = [n for n in directions if n.removeprefix("d_") not in self.wrt]
+        unknown = [n for n in directions if n not in self._directions]
         if unknown:
             raise ArgumentError(f"{unknown[0]}: expected directions d_{', d_'.join(self.wrt)}, got this one")
         given: dict[str, Any] = self.given(arrays)
-        for n in (f"d_{n}" for n in self.wrt):
+        for n in self._directions:
             along = directions.get(n)
             given[n] = self._still(n) if along is None else _of_world(along) if n == _DOWN else along
         if gravity is not None or out is not None:
             return self._evaluated(q, {n: given[n] for n in self.compiled.vectors}, gravity, out)
         return self._entry(q, *(given[n] for n in self.compiled.vectors))
+
+    if TYPE_CHECKING:
+        __call__ = in_python
+
+    @cached_property
+    def _directions(self) -> dict[str, None]:
+        return {f"d_{n}": None for n in self.wrt}
 
     def _still(self, direction: str) -> Array:
         """Return the zeros of a direction that is not given."""
@@ -205,14 +229,25 @@ class Push(_Differential):
         return shaped(np.zeros(size), (space, One))
 
     @property
+    def _way(self) -> Way:
+        arrays = ["q", *self.arrays]
+        inputs = ((arrays.index(n), None, None) if n in arrays else self._along(n) for n in self._taken)
+        return Way(tuple(inputs), len(arrays), len(arrays), out=True)
+
+    def _along(self, direction: str) -> tuple[int, str | None, object]:
+        """Return how a direction comes: gravity's in another form than the program has, so not natively."""
+        return -1, None if direction == _DOWN else direction, self._still(direction)
+
+    @property
     def _results(self) -> tuple[str, ...]:
         return VALUE, "change"
 
-    def _finished(self, found: Any) -> tuple[Array, Array]:
-        return found[VALUE], found["change"]
+    @property
+    def _finished(self) -> Callable[[Any], tuple[Array, Array]]:
+        return _PUSHED
 
     def _finished_in(self, to: dict[str, Array]) -> tuple[Array, Array]:
-        return self._finished(to)
+        return to[VALUE], to["change"]
 
 
 class Pull(_Differential):
@@ -223,7 +258,7 @@ class Pull(_Differential):
         grads = {f"by_{n}": self._by(n, inputs).T @ c for n in self.wrt}
         return Parts({VALUE: self.shown, **grads})
 
-    def __call__(
+    def in_python(
         self,
         q: ArrayLike,
         *arrays_and_c: ArrayLike,
@@ -237,30 +272,41 @@ class Pull(_Differential):
         if len(arrays_and_c) != len(self.arrays) + 1:
             wanted = ", ".join(["q", *self.arrays, "c"])
             raise TypeError(f"pull: expected the arrays {wanted}, got {1 + len(arrays_and_c)}")
-        taken = self._taken
+        given = dict(zip((*self.arrays, "c"), arrays_and_c, strict=True))
+        vectors = {n: given[n] for n in self.compiled.vectors}
         if gravity is not None or out is not None:
-            given = dict(zip((*self.arrays, "c"), arrays_and_c, strict=True))
-            return self._evaluated(q, {n: given[n] for n in self.compiled.vectors}, gravity, out)
-        return self._entry(q, *(arrays_and_c if taken is None else [arrays_and_c[k] for k in taken]))
+            return self._evaluated(q, vectors, gravity, out)
+        return self._entry(q, *vectors.values())
 
-    @cached_property
-    def _taken(self) -> list[int] | None:
-        """Which arrays after q the program takes, in its order; None if all as they come."""
-        names = [*self.arrays, "c"]
-        found = [names.index(n) for n in self.compiled.vectors]
-        return None if found == list(range(len(names))) else found
+    if TYPE_CHECKING:
+        __call__ = in_python
+
+    @property
+    def _way(self) -> Way:
+        names = ["q", *self.arrays, "c"]
+        inputs = tuple((names.index(n), None, None) for n in self._taken)
+        return Way(inputs, len(names), len(names), out=True)
 
     @property
     def _results(self) -> tuple[str, ...]:
         return VALUE, *self.wrt
 
-    def _finished(self, found: Any) -> tuple[Array, dict[str, Array]]:
-        if "gravity" in found:
-            found["gravity"] = -found["gravity"][..., 3:]
-        return found.pop(VALUE), found
+    @property
+    def _finished(self) -> Callable[[Any], tuple[Array, dict[str, Array]]]:
+        return _pulled_by_gravity if "gravity" in self.wrt else _PULLED
 
     def _finished_in(self, to: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
         return to[VALUE], {n: to[n] for n in self.wrt}
+
+
+#: What calls return: (value, change), and (value, gradients by name).
+_PUSHED, _PULLED = Apart(2), Apart(1)
+
+
+def _pulled_by_gravity(found: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+    """Return what a call returns, gravity (…, 3) in place of the acceleration (…, 6) that stands for it."""
+    value, by = _PULLED(found)
+    return value, {**by, "gravity": -by["gravity"][..., 3:]}
 
 
 #: The direction of gravity in the letters of a program.

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from hinge.algebra import Expr, Leaf, One, Space, closed, f_ext, g, hides_fixed_bodies, letters_of, x_n
 from hinge.binding import RobotBinding
 from hinge.dynamics.arguments import WHY, precision, shaped
+from hinge.dynamics.called import Called
 from hinge.dynamics.values import Inputs, Layout, checked_results, is_of_nodes, is_vector, refuse_endless
 from hinge.errors import ArgumentError
 from hinge.model import Robot, as_configuration, as_vector, common_batch
 from hinge.pipeline import Compilation, Derivation
 from hinge.spatial import Array, ArrayLike
 from hinge.sweeps import Binding, Code, Readout
-from hinge.targets import Executable, Signature, listing
+from hinge.targets import Executable, Signature, Way, listing
 
 __all__ = ["Compiled", "Evaluated"]
 
@@ -35,7 +36,7 @@ class Bound(Binding, Layout, Protocol):
 B = TypeVar("B", bound=Bound)
 
 
-class Evaluated(Generic[B]):
+class Evaluated(Called, Generic[B]):
     """Expressions on a model as a function of flat vectors, and its programs."""
 
     #: The arguments of a call that come before all others.
@@ -55,6 +56,7 @@ class Evaluated(Generic[B]):
         wait: bool = False,
         later: bool = False,
     ) -> None:
+        self.begin()
         self.given, self.binding, self.readout = given, binding, readout
         self.blocks: Mapping[str, Expr] = blocks or {}
         self._form = derivation
@@ -154,9 +156,9 @@ class Evaluated(Generic[B]):
         if vectors.keys() == self._names.keys():
             arrays = [vectors[name] for name in self._names]
             if out is None:
-                return self.entry(q, *arrays)
+                return self._plain(q, *arrays)
             if self._is_one:
-                return self.entry(q, *arrays, out=out)
+                return self._plain(q, *arrays, out=out)
         return self._one(self.evaluate(q, vectors, out={self._first: out} if self._is_one else out))
 
     @cached_property
@@ -175,6 +177,11 @@ class Evaluated(Generic[B]):
     def _names(self) -> dict[str, None]:
         """The vectors beside q, in the order of the program, that a call with the robot's gravity takes."""
         return {n: None for n in self.signature.inputs if n != "q"}
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The entry, for the first call that can take it."""
+        return self.entry
 
     @property
     def entry(self) -> Callable[..., Any]:
@@ -389,7 +396,7 @@ class Compiled(Evaluated[RobotBinding]):
 
     first = ("q",)
 
-    def __call__(
+    def in_python(
         self,
         q: ArrayLike,
         qd: ArrayLike | None = None,
@@ -404,6 +411,17 @@ class Compiled(Evaluated[RobotBinding]):
         if qd is not None:
             vectors["qd"] = qd
         return self.value(q, vectors, out)
+
+    if TYPE_CHECKING:
+        __call__ = in_python
+
+    @cached_property
+    def _plain(self) -> Callable[..., Any]:
+        """The entry; from now on calls go to it natively, q and perhaps qd by position, others by name."""
+        most = 2 if self.takes("qd") else 1
+        others = tuple((1 if n == "qd" else -1, n, None) for n in self._names)
+        self.enter(self.program(), self.entry, Way(((0, "q", None), *others), 1, most, out=True))
+        return self.entry
 
     @property
     def robot(self) -> Robot:

@@ -15,11 +15,13 @@ class Filling(Generic[T]):
     """Makes an object of a dict of all its attributes, which becomes its namespace.
 
     For classes whose objects only hold these, such as plain dataclasses; attributes are not set one by one.
-    Entries of native code do the same for the class `fills` without a call of Python.
+    Entries of native code do the same for the class `fills` without a call of Python. With `reused` an object
+    of the class may be given as `out`.
     """
 
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], *, reused: bool = False) -> None:
         self.fills = kind
+        self.reused = kind if reused else None
 
     def __call__(self, attributes: dict[str, Any]) -> T:
         """Return the object."""
@@ -32,9 +34,26 @@ _new: Any = object.__new__
 _put = object.__setattr__
 
 
-def filling(kind: type[T]) -> Filling[T]:
-    """Return what makes an object of a dict of all its attributes."""
-    return Filling(kind)
+def filling(kind: type[T], *, reused: bool = False) -> Filling[T]:
+    """Return what makes an object of a dict of all its attributes, see `Filling`."""
+    return Filling(kind, reused=reused)
+
+
+class Apart:
+    """Makes a tuple of a dict of results: the first so many, then a dict of the others if there are any.
+
+    Entries of native code do the same for the number `apart` without a call of Python.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.apart = count
+
+    def __call__(self, found: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the tuple."""
+        names = list(found)
+        first = [found[n] for n in names[: self.apart]]
+        rest = {n: found[n] for n in names[self.apart :]}
+        return (*first, rest) if rest else tuple(first)
 
 
 class OnDemand(list[T]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,13 +69,16 @@ class CompiledTree(Evaluated[WeightedBinding]):
     def _matrices(self) -> GivenMatrices:
         return GivenMatrices(self.binding)
 
-    def __call__(self, *, out: Any = None, **arguments: Any) -> Any:
+    def in_python(self, *, out: Any = None, **arguments: Any) -> Any:
         """Return the value of the expressions; `out` is an array for it, or a dict of several by name."""
         if self.binding.given and weights.name not in arguments:
             given = {n: arguments.pop(n) for n in self._matrices.names if n in arguments}
             arguments[weights.name] = self._matrices.flat(given)
         dtype = precision(*arguments.values()) if arguments else np.float64
         return self.value(_NONE[dtype], arguments, out)
+
+    if TYPE_CHECKING:
+        __call__ = in_python
 
     def weights(self, **matrices: Any) -> Array:
         """Return matrices that a call gives as one flat vector (…, n), checked: a call takes it as `weights`.

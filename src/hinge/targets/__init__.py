@@ -13,6 +13,7 @@ from hinge.targets.registry import (
     best_target,
     checked_target,
     dispatcher,
+    front,
     listing,
     plain_target,
     runner,
@@ -21,7 +22,7 @@ from hinge.targets.registry import (
 from hinge.targets.signature import Executable, Signature, Source, Traced
 from hinge.targets.step_schedule import PlainRunner, Runner, StepCall, Steps, StepSchedule, Stretch, packed
 from hinge.targets.tally import code_made, note_code
-from hinge.targets.target import Dispatcher, PlainDispatcher, Target
+from hinge.targets.target import Dispatcher, PlainDispatcher, Target, Way
 
 __all__ = [
     "FLOORS",
@@ -44,6 +45,7 @@ __all__ = [
     "System",
     "Target",
     "Traced",
+    "Way",
     "best_target",
     "block_marks",
     "block_structure",
@@ -51,6 +53,7 @@ __all__ = [
     "code_made",
     "counterexample",
     "dispatcher",
+    "front",
     "has_llvm",
     "listing",
     "note_code",

@@ -14,7 +14,7 @@ from hinge.forks import LOADING
 from hinge.sweeps import Code
 from hinge.targets.signature import Executable, Source
 from hinge.targets.step_schedule import Runner, StepSchedule
-from hinge.targets.target import Dispatcher, Target
+from hinge.targets.target import Dispatcher, Target, Way
 
 
 @cache
@@ -28,6 +28,10 @@ def _dispatcher(fallback: Callable[..., Any], choices: Sequence[str]) -> Dispatc
     parameters = signature(fallback).parameters.values()
     bare = Signature([p.replace(annotation=Parameter.empty) for p in parameters])
     return entry.Dispatch(fallback, f"{fallback.__name__}{bare}\n--\n\n{getdoc(fallback)}", choices)
+
+
+def _front(entry: Callable[..., Any], fallback: Callable[..., Any], way: Way) -> Callable[..., Any]:
+    return _loaded()[0].front(entry, fallback, way)
 
 
 def _program(source: Source, **options: Any) -> Executable:
@@ -83,4 +87,5 @@ LLVM = Target(
     listings={"llvm": "LLVM's text", "asm": "assembly of this machine"},
     dispatcher=_dispatcher,
     runner=_runner,
+    front=_front,
 )

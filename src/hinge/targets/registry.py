@@ -12,7 +12,7 @@ from hinge.targets.native import LLVM
 from hinge.targets.numpy import NUMPY
 from hinge.targets.signature import Executable
 from hinge.targets.step_schedule import PlainRunner, Runner, StepSchedule
-from hinge.targets.target import Dispatcher, PlainDispatcher, Target
+from hinge.targets.target import Dispatcher, PlainDispatcher, Target, Way
 
 #: Targets by name. The first that is available is taken where neither a call nor the environment names one.
 TARGETS: dict[str, Target] = {target.name: target for target in (LLVM, NUMPY)}
@@ -62,6 +62,16 @@ def runner(schedule: StepSchedule) -> Runner:
     """Return the runner of a schedule: that of its target if all its programs are of one, else Python's."""
     targets = {op.program.target for op in schedule.ops}
     return TARGETS[targets.pop()].runner(schedule) if len(targets) == 1 else PlainRunner(schedule)
+
+
+def front(
+    program: Executable, entry: Callable[..., Any], fallback: Callable[..., Any], way: Way
+) -> Callable[..., Any]:
+    """Return a function that takes its arguments to a program's entry by `way`, and others to the fallback.
+
+    It is the fallback itself where the program's target has no such function.
+    """
+    return target_of(program).front(entry, fallback, way)
 
 
 def listing(program: Executable, language: str) -> str:

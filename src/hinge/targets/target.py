@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hinge.targets.signature import Executable
 from hinge.targets.step_schedule import PlainRunner, Runner, StepSchedule
@@ -25,6 +25,24 @@ class Dispatcher(Protocol):
     def forget(self) -> None:
         """Remove all subjects."""
         ...
+
+
+class Way(NamedTuple):
+    """How arguments of a call are the inputs of an entry.
+
+    For each input its position or -1, the keyword that it may come by, and the array that it is if it does
+    not come. So many arguments come by position, at least one. With `out` that keyword goes to the entry.
+    """
+
+    inputs: tuple[tuple[int, str | None, object], ...]
+    least: int
+    most: int
+    out: bool = False
+
+
+def _fallback(entry: Callable[..., Any], fallback: Callable[..., Any], way: Way) -> Callable[..., Any]:
+    del entry, way
+    return fallback
 
 
 class PlainDispatcher:
@@ -52,7 +70,7 @@ class Target:
     `build(source, **options)` returns the program of a `Source`; `options` names what else it takes. Where
     `available()` is false, `needs` says which package to install. `listings` are the languages that its
     programs can be shown in, with a title each. `dispatcher` and `runner` are for targets that call
-    programs, or run schedules of them, without Python.
+    programs, or run schedules of them, without Python; so is `front`, which puts a `Way` before an entry.
     """
 
     name: str
@@ -63,3 +81,4 @@ class Target:
     listings: Mapping[str, str] = field(default_factory=dict[str, str])
     dispatcher: Callable[[Callable[..., Any], Sequence[str]], Dispatcher] = PlainDispatcher
     runner: Callable[[StepSchedule], Runner] = PlainRunner
+    front: Callable[[Callable[..., Any], Callable[..., Any], Way], Callable[..., Any]] = _fallback

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import OrderedDict
 
 import numpy as np
 import pytest
 
+from hinge.dynamics.results import Apart, filling
 from hinge.targets.llvm import threads
 from hinge.targets.llvm.entry import Dispatch
 from tests.targets.llvm.entries import WIDTH, axpy, empty, growth, make, went_back
@@ -278,3 +280,71 @@ def test_memory_is_flat_over_finishes(a, b):
     entry = make(outputs=((3,), (20,)), names=("c", "d"), finish=lambda found: found["c"])
     blocks, memory = growth(lambda: entry(a, b), 100_000)
     assert blocks < 500 and memory < 20_000_000
+
+
+# Several results.
+
+
+class Results:
+    """What holds results by their names."""
+
+
+def two(**options):
+    """Return an entry with c = 2 a + b, and d, which its kernel leaves as it is."""
+    return make(wide=axpy, outputs=((3,), (2,)), names=("c", "d"), **options)
+
+
+@pytest.mark.parametrize("count", [None, 1, WIDTH + 1])
+@pytest.mark.parametrize("finish", [None, Apart(1), Apart(2), filling(Results)])
+def test_several_arrays_are_written(finish, count, a, b):
+    many = () if count is None else (count,)
+    x = np.random.default_rng(1).normal(size=(*many, 3))
+    to = {"d": np.full((*many, 2), 7.0), "c": np.zeros((*many, 3))}
+    found = two(finish=finish)(x, b, out=to)
+    kept = {"c": to["c"], "d": to["d"]}
+    if finish is None:
+        assert found is not to and list(found) == ["c", "d"]
+        found = tuple(found.values())
+    elif isinstance(finish, Apart):
+        found = (found[0], found[1] if finish.apart == 2 else found[1]["d"])
+    else:
+        assert type(found) is Results
+        found = tuple(vars(found).values())
+    assert found[0] is kept["c"] and found[1] is kept["d"]
+    np.testing.assert_array_equal(to["c"], 2 * x + b)
+    assert (to["d"] == 7.0).all()
+
+
+def test_objects_are_written_into_where_their_class_may_come(a, b):
+    to = Results()
+    to.c, to.d = np.zeros(3), np.zeros(2)
+    found = two(finish=filling(Results, reused=True))(a, b, out=to)
+    assert found is not to and vars(found) == vars(to)
+    np.testing.assert_array_equal(to.c, 2 * a + b)
+    assert went_back(two(finish=filling(Results)), a, b, out=to)
+    del to.d
+    assert went_back(two(finish=filling(Results, reused=True)), a, b, out=to)
+
+
+def test_several_arrays_that_do_not_fit_go_to_the_fallback(a, b):
+    c, d = np.zeros(3), np.zeros(2)
+    whole = np.zeros(4)
+    for entry in (two(), two(finish=Apart(1))):
+        for out in (
+            {}, {"c": c}, {"c": c, "x": d}, {"c": c, "d": d, "e": d}, {"c": c, "d": None}, {"c": d, "d": c},
+            {"c": a, "d": d}, {"c": c, "d": b[1:]}, {"c": c, "d": c[:2]}, {"c": whole[:3], "d": whole[2:]},
+            {"c": c, "d": d.astype(np.float32)}, {"c": c, "d": d[None]}, (c, d), c,
+            OrderedDict(c=c, d=d),
+        ):  # fmt: skip
+            assert went_back(entry, a, b, out=out)
+    assert went_back(two(finish=sorted), a, b, out={"c": c, "d": d})
+    assert not c.any() and not d.any() and not whole.any()
+    assert two()(a, b, out={"c": whole[:3], "d": whole[3:].repeat(2)})["c"].base is whole
+
+
+def test_several_arrays_are_not_kept(a, b):
+    entry, to = two(finish=Apart(1)), {"c": np.zeros(3), "d": np.zeros(2)}
+    blocks, size = growth(lambda: entry(a, b, out=to), 20_000)
+    assert blocks < 100 and size < 1 << 20
+    array = to.pop("c")
+    assert sys.getrefcount(array) == 2

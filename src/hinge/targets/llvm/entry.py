@@ -27,6 +27,7 @@ from hinge.targets.llvm.threads import ALONE
 from hinge.targets.llvm.trampoline import trampoline
 from hinge.targets.llvm.trampoline_dispatch import CHOICES, COLUMNS, ROWS
 from hinge.targets.llvm.trampoline_entry import HEAD, KERNELS, MOST
+from hinge.targets.target import Way
 
 Words = NDArray[np.int64]
 
@@ -113,8 +114,11 @@ def make_entry(
 
     Input k has inputs[k] numbers, output k the shape outputs[k]. The function returns a new array, or a
     dictionary of new arrays by name if there is not just one output, or what `finish` makes of either. An
-    array for the only output may come as keyword `out`. A finish with a class as `fills` is not called where
-    there are several outputs: the dictionary becomes the namespace of a new object of that class.
+    array for the only output, or a dict of them by name, may come as keyword `out`.
+
+    A finish with a class as `fills` is not called where there are several outputs: the dictionary becomes the
+    namespace of a new object of that class, and with a class as `reused` an object of it may come as `out`.
+    Nor is one with a number as `apart`: the results are a tuple of so many outputs and a dict of the others.
 
     The fallback gets the arguments unchanged, unless they are as many plain ndarrays (no subclass) of
     native float64, contiguous and aligned, either all one-dimensional and of the right lengths, or some of
@@ -129,11 +133,13 @@ def make_entry(
     keys = tuple(sys.intern(n) for n in names)
     last = 0 if finish is None else id(finish)
     fills: type | None = getattr(finish, "fills", None) if len(names) > 1 else None
-    blank, kept = dict.fromkeys(keys), _room(outputs)
-    made = (0 if fills is None else id(fills), id(_NEW))
+    apart: int = getattr(finish, "apart", 0) if len(names) > 1 else 0
+    blank, kept = dict.fromkeys(keys[apart:]), _room(outputs)
+    reused: type | None = fills and getattr(finish, "reused", None)
+    made = (0 if fills is None else id(fills), 0 if reused is None else id(reused), id(_NEW))
     again = (id(blank), kept.ctypes.data if kept.size else 0)
     head = (id(fallback), last, *made, kernels.words.ctypes.data, ALONE.ctypes.data, id(_OUT), *again)
-    words = _describe(head, native.addresses, inputs, outputs, keys)
+    words = _describe(head, native.addresses, inputs, outputs, keys, apart)
     method = _method(native.entry, name, doc)
     return _builtin(method, Owner((words, fallback, keys, kernels, method, finish, fills, blank, kept)))
 
@@ -210,6 +216,22 @@ class Dispatch:
         self._kept[:] = [None] * ROWS
 
 
+def front(entry: Callable[..., Any], fallback: Callable[..., Any], way: Way) -> Callable[..., Any]:
+    """Return a builtin function that takes arguments as `way` has them to the entry, else the fallback.
+
+    The fallback gets the arguments unchanged. It is what is returned if the entry is no builtin function.
+    """
+    native, owner = trampoline(), getattr(entry, "__self__", None)
+    if native is None or not isinstance(owner, Owner):
+        return fallback
+    rows = [(place, n if n is None else sys.intern(n), default) for place, n, default in way.inputs]
+    choosing = (native.choosing[0], id(None), way.least, way.most, len(rows), id(_OUT) if way.out else 0)
+    filled = ((place, *(0 if x is None else id(x) for x in row)) for place, *row in rows)
+    words = _words(id(owner), id(fallback), *choosing, *(word for row in filled for word in row))
+    method = _method(native.front, owner[4].name.decode(), "")
+    return _builtin(method, Owner((words, fallback, rows, owner, method)))
+
+
 _ABSENT = Parameter.empty
 
 
@@ -245,11 +267,12 @@ def _describe(
     inputs: Sequence[int],
     outputs: Sequence[tuple[int, ...]],
     keys: Sequence[str],
+    apart: int,
 ) -> Words:
     """Return the words that the native function reads (see `trampoline_entry`)."""
     records = HEAD + len(inputs) + len(outputs)
     sizes = list(map(prod, outputs))
-    words = [*head, len(inputs), len(outputs), records, sum(sizes), *addresses, *inputs, *sizes]
+    words = [*head, len(inputs), len(outputs), records, sum(sizes), apart, *addresses, *inputs, *sizes]
     dimensions: list[int] = []
     for key, shape in zip(keys, outputs, strict=True):
         words += [id(key), len(shape), records + 3 * len(outputs) + len(dimensions) + 1]

@@ -23,12 +23,20 @@ from hinge.targets.llvm import (
     trampoline_batch,
     trampoline_dispatch,
     trampoline_entry,
+    trampoline_front,
     trampoline_kept,
     trampoline_out,
 )
 from hinge.targets.llvm.machine import kept_or_assembled, loaded
 
-_PARTS = trampoline_entry, trampoline_kept, trampoline_batch, trampoline_out, trampoline_dispatch
+_PARTS = (
+    trampoline_entry,
+    trampoline_kept,
+    trampoline_batch,
+    trampoline_out,
+    trampoline_dispatch,
+    trampoline_front,
+)
 _PLAIN = 0x1 | 0x100  # NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED
 _WRITABLE = _PLAIN | 0x400  # NPY_ARRAY_WRITEABLE
 _OWNDATA = 0x4  # NPY_ARRAY_OWNDATA
@@ -72,6 +80,7 @@ class Trampoline(NamedTuple):
 
     entry: int
     dispatch: int
+    front: int
     addresses: tuple[int, ...]
     choosing: tuple[int, ...]
 
@@ -83,7 +92,7 @@ def trampoline() -> Trampoline | None:
     if table is None or table[_NDARRAY] != id(np.ndarray):
         return None
     python = map(_address, trampoline_entry.PYTHON)
-    addresses = (*python, table[_NEW_FROM_DESCR] or 0, id(np.ndarray), id(np.dtype(np.float64)))
+    addresses = (*python, table[_NEW_FROM_DESCR] or 0, id(np.ndarray), id(np.dtype(np.float64)), id(dict))
     choosing = (_address("PyObject_Vectorcall"), _address("PyUnicode_Compare"), id(str))
     return Trampoline(*_compile(_text()), addresses, choosing)
 
@@ -174,9 +183,9 @@ def _text() -> str:
     )
 
 
-def _compile(text: str) -> tuple[int, int]:
+def _compile(text: str) -> tuple[int, int, int]:
     """Return the addresses of the functions; their code is never freed, as it may run until exit."""
     found = loaded(kept_or_assembled(text, "the way in from Python"), "entry")
-    addresses = found.address, found.engine.get_function_address("dispatch")
+    dispatch, front = map(found.engine.get_function_address, ("dispatch", "front"))
     found.engine.detach()
-    return addresses
+    return found.address, dispatch, front

@@ -15,17 +15,19 @@ MOST = 64  # the inputs, and the outputs, that the native functions have room fo
 #: What the native functions call or compare with.
 PYTHON = (
     "PyObject_Vectorcall", "Py_IncRef", "Py_DecRef", "PyDict_Copy", "PyDict_SetItem", "PyMem_RawMalloc",
-    "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GenericSetDict",
+    "PyMem_RawFree", "PyEval_SaveThread", "PyEval_RestoreThread", "PyObject_GenericSetDict", "PyTuple_New",
+    "PyObject_GenericGetDict", "PyDict_Size", "PyDict_GetItem", "PyErr_Clear",
 )  # fmt: skip
-ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64")
-#: Inputs, outputs, the index of the records, and the numbers that one state has in all outputs.
-_NUMBERS = ("wanted", "results", "records", "filled")
+ADDRESSES = (*PYTHON, "PyArray_NewFromDescr", "ndarray", "float64", "dict")
+#: Inputs, outputs, the index of the records, the numbers that one state has in all outputs, and how many of
+#: the first outputs stand apart: if any do, the results are a tuple of these and of a dictionary of others.
+_NUMBERS = ("wanted", "results", "records", "filled", "apart")
 #: `finish`, if there is one, is called with the results, and its value is returned; `out` is the name of the
 #: keyword for an array to write into. If `fills` is a class, the dictionary becomes the namespace of a `new`
-#: object of it in place of a call of `finish`. `blank` is a dictionary with the names of the results, since a
-#: copy is made sooner than one that grows. `kept` is null, or room for two arrays of each result, see
-#: `trampoline_kept`.
-_OWNED = ("fallback", "finish", "fills", "new", "kernels", "alone", "out", "blank", "kept")
+#: object of it in place of a call of `finish`; objects of the class `reused` may come as `out`. `blank` is a
+#: dictionary with the names in it, since a copy is made sooner than one that grows. `kept` is null, or room
+#: for two arrays of each result, see `trampoline_kept`.
+_OWNED = ("fallback", "finish", "fills", "reused", "new", "kernels", "alone", "out", "blank", "kept")
 WORDS = (*_OWNED, *_NUMBERS, *ADDRESSES)
 HEAD = len(WORDS)
 #: Code and scratch for one state, code and bytes of scratch for W states, W, and the numbers of states from
@@ -224,7 +226,15 @@ no:
 define internal ptr @finished(ptr %words, ptr %arrays) {{
 start:
   %given = alloca ptr
-{loads("finish", "fills", "new", "PyObject_Vectorcall", "Py_DecRef", "PyObject_GenericSetDict")}
+{loads("finish", "fills", "new", "apart", "PyObject_Vectorcall", "Py_DecRef", "PyObject_GenericSetDict")}
+  %in.tuple = icmp ne i64 %apart, 0
+  br i1 %in.tuple, label %tuple, label %together
+
+tuple:
+  %tuple.found = tail call ptr @tupled(ptr %words, ptr %arrays)
+  ret ptr %tuple.found
+
+together:
   %found = call ptr @collect(ptr %words, ptr %arrays)
   %as.it.is = icmp eq ptr %finish, null
   %failed = icmp eq ptr %found, null
@@ -265,10 +275,69 @@ call:
   ret ptr %value
 }}
 
-; Return the only result or a dictionary of all, or null; the arrays are given away or dropped.
+; Return a tuple of the results that stand apart, and of a dictionary of the others if there are any, or null.
+define internal ptr @tupled(ptr %words, ptr %arrays) {{
+start:
+{loads("results", "apart", "PyTuple_New", "Py_DecRef")}
+  %is.all = icmp eq i64 %apart, %results
+  br i1 %is.all, label %make, label %rest
+
+rest:
+  %dictionary = call ptr @collect(ptr %words, ptr %arrays)
+  %failed = icmp eq ptr %dictionary, null
+  br i1 %failed, label %lose, label %make
+
+make:
+  %last = phi ptr [null, %start], [%dictionary, %rest]
+  %has.more = icmp ne ptr %last, null
+  %more = zext i1 %has.more to i64
+  %size = add i64 %apart, %more
+  %tuple = call ptr %PyTuple_New(i64 %size)
+  %items = getelementptr i8, ptr %tuple, i64 $item
+  %none = icmp eq ptr %tuple, null
+  br i1 %none, label %undo, label %fill
+
+fill:
+  %j = phi i64 [0, %make], [%j.next, %put]
+  %filled = icmp eq i64 %j, %apart
+  br i1 %filled, label %end, label %put
+
+put:
+  %value.at = getelementptr ptr, ptr %arrays, i64 %j
+  %value = load ptr, ptr %value.at
+  %item.at = getelementptr ptr, ptr %items, i64 %j
+  store ptr %value, ptr %item.at
+  %j.next = add i64 %j, 1
+  br label %fill
+
+end:
+  br i1 %has.more, label %put.last, label %return
+
+put.last:
+  %last.at = getelementptr ptr, ptr %items, i64 %apart
+  store ptr %last, ptr %last.at
+  br label %return
+
+return:
+  ret ptr %tuple
+
+undo:
+  br i1 %has.more, label %drop.last, label %lose
+
+drop.last:
+  call void %Py_DecRef(ptr %last)
+  br label %lose
+
+lose:
+  call void @drop(ptr %words, ptr %arrays, i64 0, i64 %apart)
+  ret ptr null
+}}
+
+; Return the only result or a dictionary of all that do not stand apart, or null; their arrays are given away
+; or dropped.
 define internal ptr @collect(ptr %words, ptr %arrays) {{
 start:
-{loads("results", "records", "blank", "Py_DecRef", "PyDict_Copy", "PyDict_SetItem")}
+{loads("results", "records", "apart", "blank", "Py_DecRef", "PyDict_Copy", "PyDict_SetItem")}
   %alone = icmp eq i64 %results, 1
   br i1 %alone, label %single, label %several
 
@@ -283,7 +352,7 @@ several:
   br i1 %none, label %fail, label %fill
 
 fill:
-  %j = phi i64 [0, %several], [%j.next, %put]
+  %j = phi i64 [%apart, %several], [%j.next, %put]
   %filled = icmp eq i64 %j, %results
   br i1 %filled, label %return, label %put
 
@@ -306,7 +375,7 @@ undo:
   br label %fail
 
 fail:
-  %from = phi i64 [0, %several], [%j.next, %undo]
+  %from = phi i64 [%apart, %several], [%j.next, %undo]
   call void @drop(ptr %words, ptr %arrays, i64 %from, i64 %results)
   ret ptr null
 }}
