@@ -52,7 +52,7 @@ def block_function(f: Compiled) -> Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class OfBlocks(OfExpressions):
-    """Vectors and numbers of a tree as blocks of XLA, for any platform; so are their changes and gradients."""
+    """Vectors and numbers of a tree as blocks of XLA, for any platform, and so their derivatives."""
 
     @property
     def program(self) -> None:
@@ -68,6 +68,9 @@ class OfBlocks(OfExpressions):
         """Return the results, each state of a batch by `vmap`."""
         j = jax()
         batch = max((x.shape[:-1] for x in xs.values()), key=len)
+        if any(isinstance(n, int) and not n for n in batch):
+            dtype = xs["q"].dtype
+            return {n: j.numpy.zeros((*batch, size), dtype) for n, size in self.results.items()}
         run: Any = self._flat
         for _ in batch:
             run = j.jax.vmap(run)
@@ -87,8 +90,8 @@ def refuse_blocks(name: str, missing: Iterable[str]) -> None:
     """Raise a NotImplementedError if there is something that blocks do not have."""
     if shown := ", ".join(dict.fromkeys(missing)):
         raise NotImplementedError(
-            f"backend: {shown} of {name} are not supported as blocks of XLA; give backend='native', or vectors "
-            "and numbers of trees, such as forward_dynamics"
+            f"backend: {shown} of {name} are not supported as blocks of XLA; give backend='native', or "
+            "vectors and numbers of trees, such as forward_dynamics"
         )
 
 

@@ -156,7 +156,8 @@ class _Making:
         """Return the routine as blocks of XLA, and the shapes of its results; refuse what has no blocks."""
         parts = self.parts
         missing = ["closures"] if self.robot.closures else []
-        missing += ["results that are formulas"] if parts.readout is not None or parts.reader is not None else []
+        has_formula = parts.readout is not None or parts.reader is not None
+        missing += ["results that are formulas"] if has_formula else []
         missing += [f"blocks {n}" for n in parts.blocks]
         refuse_blocks(self.name, missing)
         made = self._expressions(OfBlocks)

@@ -22,7 +22,7 @@ _NAMES: dict[str, Any] = {}
 
 
 def lower_elsewhere(ctx: Any, *xs: Any, routine: Routine) -> Any:
-    """Return the operations of what is made of functions of JAX; refuse machine code where there is no CPU."""
+    """Return the operations of what is made of functions of JAX; refuse machine code without a CPU."""
     if routine.program is None:
         return _lower_plain(ctx, *xs, routine=routine)
     platforms = ", ".join(ctx.module_context.platforms)
