@@ -18,7 +18,6 @@ jax = pytest.importorskip("jax")
 PENDULUM, X = hinge.robots.double_pendulum(), np.array([0.1, -0.2])
 TREES = {
     "pendulum": lambda: PENDULUM,
-    "flexible": arm,
     "embedded": lambda: hinge.embed_loops(hinge.robots.four_bar()),
     **{n: make for n, make in ROBOTS.items() if not make().closures},
 }
@@ -154,6 +153,17 @@ def test_exports_for_all_platforms_with_any_number_of_states():
     made = export.export(f, platforms=("cpu", "cuda", "tpu"))(shape, shape, shape)
     rows = np.random.default_rng(0).standard_normal((3, 5, 2))
     assert off(made.call(*rows), hinge.forward_dynamics(PENDULUM, *rows)) <= 1e-12
+
+
+@pytest.mark.slow
+def test_flexible_bodies():
+    robot = arm()
+    q, v, u = states(robot, 0, 3)
+    fs = both("forward_dynamics", robot)
+    assert alike(*(jax.jit(f)(q, v, u) for f in fs))
+    for f in fs:
+        with pytest.raises(NotImplementedError, match="has flexible bodies"):
+            jax.grad(lambda q, f=f: f(q, v[0], u[0]).sum())(q[0])
 
 
 @pytest.mark.slow

@@ -144,6 +144,11 @@ class _BlockProgram:
         return [np.array(x) for x in found.values()]
 
     @cached_property
+    def has_one_cross(self) -> bool:
+        """Whether cross products are the same at all bodies: none has modes, or is several in one."""
+        return not self.binding.robot.is_embedded and self.width(Body) == 6
+
+    @cached_property
     def levels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """The bodies of each level, base first, and their parents: (levels, width).
 
