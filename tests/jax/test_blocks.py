@@ -1,4 +1,4 @@
-"""Programs as blocks of XLA give the numbers of the native target, values, changes and gradients alike."""
+"""Functions made with backend="xla" have the numbers of the native ones, derivatives too."""
 
 from __future__ import annotations
 
@@ -6,84 +6,209 @@ import numpy as np
 import pytest
 
 import hinge
+import hinge.jax as homes
+from hinge.algebra import B, H, M, One, Q, f_ext, leaf, phi, qd
 from hinge.dynamics import compiled, gradient_parts, push_parts
-from tests.dynamics.zoo import REAL
-from tests.sweeps.models import every_joint_type
-from tests.tiers import daily
+from hinge.errors import ArgumentError
+from tests.dynamics.sweep_flexible import arm
+from tests.jax.robots import ROBOTS, off, rolls, states
 
 jax = pytest.importorskip("jax")
 
-ROBOTS = {
-    "pendulum": hinge.robots.double_pendulum,
-    "panda": hinge.robots.panda,
-    "quadruped": hinge.robots.quadruped,
-    **{name: REAL[name] for name in ("solo12", "talos") if name in REAL},
-    "every joint": lambda: every_joint_type(0).robot,
+PENDULUM, X = hinge.robots.double_pendulum(), np.array([0.1, -0.2])
+TREES = {
+    "pendulum": lambda: PENDULUM,
+    "embedded": lambda: hinge.embed_loops(hinge.robots.four_bar()),
+    **{n: make for n, make in ROBOTS.items() if not make().closures},
 }
 VERBS = {"inverse_dynamics": ("q", "qd", "qdd"), "forward_dynamics": ("q", "qd", "tau")}
 
 
-@pytest.fixture(autouse=True)
-def doubles():
-    """Let JAX have double precision in a test alone."""
-    was = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    yield
-    jax.config.update("jax_enable_x64", was)
+def make(what, **options):
+    """Return a function of the pendulum as blocks."""
+    return homes.function(what, PENDULUM, backend="xla", **options)
 
 
-def state(robot, names, seed=0):
-    rng = np.random.default_rng(seed)
-    q = hinge.random_configuration(robot, rng)
-    return {n: q if n == "q" else rng.standard_normal(robot.nv) for n in names}
+def both(what, robot, **options):
+    """Return a function of blocks and the native one."""
+    return [homes.function(what, robot, backend=b, **options) for b in ("xla", "native")]
 
 
-@pytest.mark.parametrize("name", daily(ROBOTS, lambda _, n: n == "pendulum"))
-@pytest.mark.parametrize("verb", VERBS)
-def test_numbers_are_those_of_the_native_target(name, verb):
-    from hinge.jax.blocks import block_function
+def alike(found, wanted, bound=1e-12):
+    """Tell whether results are the same, of the same precisions, shapes and names."""
+    leaves = [jax.tree_util.tree_flatten(x) for x in (found, wanted)]
+    assert leaves[0][1] == leaves[1][1]
+    return all(
+        x.dtype == y.dtype and off(x, y) <= bound for x, y in zip(leaves[0][0], leaves[1][0], strict=True)
+    )
 
-    robot = ROBOTS[name]()
-    f = compiled(robot, verb)
-    programs = [f, compiled(robot, gradient_parts(f.given, VERBS[verb]))]
-    programs.append(compiled(robot, push_parts(f.given, VERBS[verb])))
-    for g in programs[: 1 if name == "pendulum" else 3]:
-        given = state(robot, ("q", *g.vectors))
-        found = jax.jit(block_function(g))(given)
-        for n, x in g.program()(given).items():
-            assert np.abs(np.asarray(found[n]) - x).max() <= 1e-12 * max(1.0, np.abs(x).max())
+
+def test_values():
+    q, v, u = states(PENDULUM, 0, 3)
+    assert alike(*(jax.jit(jax.vmap(f))(q, v, u) for f in both("forward_dynamics", PENDULUM)))
 
 
 @pytest.mark.slow
-def test_gradients_by_coordinates_and_batches():
-    from hinge.dynamics import home
-    from hinge.jax.blocks import blocks
+@pytest.mark.parametrize("name", TREES)
+def test_values_and_gradients_are_those_of_the_native_function(name):
+    robot = TREES[name]()
+    q, v, u = states(robot, 0, 2)
+    c = np.random.default_rng(1).standard_normal(v.shape)
+    by = (1, 2) if rolls(robot) else (0, 1, 2)
 
-    robot = hinge.robots.quadruped()
+    def of(f):
+        def value(q, v, u):
+            x = f(q, v, u)
+            return (x * c).sum(), x
+
+        return jax.jit(jax.value_and_grad(value, by, has_aux=True))(q, v[0], u)
+
+    fs = both("forward_dynamics", robot)
+    assert repr(fs[0]) == repr(fs[1]) and fs[0].arguments == fs[1].arguments
+    assert alike(*map(of, fs), bound=1e-11)
+    if rolls(robot):
+        with pytest.raises(NotImplementedError, match="not supported for"):
+            jax.jit(jax.grad(lambda q: fs[0](q, v[0], u[0]).sum())).lower(q[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("verb", VERBS)
+def test_programs_of_changes_and_gradients(name, verb):
+    from hinge.jax.blocks import block_function
+
+    robot = TREES[name]()
+    q, v, _ = states(robot)
+    by = VERBS[verb][1:] if rolls(robot) else VERBS[verb]
+    f = compiled(robot, verb)
+    for g in (f, compiled(robot, gradient_parts(f.given, by)), compiled(robot, push_parts(f.given, by))):
+        rng = np.random.default_rng(2)
+        given = {n: rng.standard_normal(robot.nv) for n in g.vectors} | {"q": q, "qd": v}
+        found = jax.jit(block_function(g))(given)
+        for n, x in g.program()(given).items():
+            assert off(found[n].reshape(x.shape), x) <= 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ("small", "panda"))
+def test_both_modes_to_second_order(name):
+    robot = TREES[name]()
+    q, v, u = states(robot)
+    fs = both("inverse_dynamics", robot)
     rng = np.random.default_rng(1)
-    q = hinge.random_configuration(robot, rng, size=3)
-    v, u, c = rng.standard_normal((3, 3, robot.nv))
-    f = blocks("forward_dynamics", robot)
-    loss = lambda *x: (f(*x)["forward_dynamics"] * c).sum()  # noqa: E731
-    found = jax.jit(jax.grad(loss, argnums=(0, 1, 2)))(q, v, u)
-    pull = home("forward_dynamics", robot).pull(("q", "qd", "tau")).executable
-    wanted = pull({"q": q, "qd": v, "tau": u, "c_forward_dynamics": c})
-    for x, y in zip(found, wanted.values(), strict=True):
-        assert np.abs(np.asarray(x) - y).max() <= 1e-12 * max(1.0, np.abs(y).max())
-    assert f(q, v[0], u)["forward_dynamics"].shape == (3, robot.nv)
-    energy = jax.grad(lambda x: blocks("kinetic_energy", robot)(q[0], x)["kinetic_energy"])(v[0])
-    assert np.allclose(energy, hinge.mass_matrix(robot, q[0]) @ v[0])
+    along = rng.standard_normal(robot.nq), *rng.standard_normal((2, robot.nv))
+    assert alike(*(jax.jit(lambda *x, f=f: jax.jvp(f, x, along))(q, v, u) for f in fs))
+    assert alike(*(jax.jit(jax.jacrev(f, (0, 1)))(q, v, u) for f in fs))
+    hessians = [jax.jit(jax.hessian(lambda q, v, f=f: f(q, v, u).sum(), (0, 1)))(q, v) for f in fs]
+    assert alike(*hessians, bound=1e-11)
 
 
-@pytest.mark.parametrize(
-    ("what", "make", "message"),
-    [
-        ("mass_matrix", hinge.robots.double_pendulum, "mass_matrix.* not supported as blocks of XLA"),
-        ("closed_dynamics", hinge.robots.four_bar, "meet"),
-    ],
-)
-def test_what_has_no_blocks_is_refused_by_name(what, make, message):
-    from hinge.jax.blocks import blocks
+@pytest.mark.slow
+def test_numbers_tangents_and_outputs_side_by_side():
+    robot = TREES["small"]()
+    q, v, u = states(robot, 0, 3)
+    for f, g in [both("kinetic_energy", robot)]:
+        assert alike(*(jax.jit(jax.vmap(jax.value_and_grad(x, (0, 1))))(q, v) for x in (f, g)))
+    dq = np.zeros((3, robot.nv))
+    slopes = [
+        jax.jacrev(f, 1)(q[0], dq[0], v[0], u[0]) for f in both("inverse_dynamics", robot, tangent=True)
+    ]
+    assert alike(*slopes)
+    x = leaf("x", H.range, One, meaning="a vector of one's own")
+    given = {"force": H @ phi @ M @ phi.T @ H.T @ x, "energy": x.T @ H @ phi @ M @ phi.T @ H.T @ x / 2}
+    assert alike(*(f(q, x=v) for f in both(given, robot)))
 
+
+@pytest.mark.slow
+def test_single_precision_and_batches():
+    robot = TREES["small"]()
+    q, v, u = states(robot, 0, (2, 3))
+    f, g = both("forward_dynamics", robot)
+    assert alike(f(q, v[:, :1], u[0]), g(q, v[:, :1], u[0]))
+    assert alike(jax.vmap(f, (0, None, 0))(q, v[0], u), jax.vmap(g, (0, None, 0))(q, v[0], u))
+    with jax.enable_x64(False):
+        single = [x.astype(np.float32) for x in (q, v, u)]
+        assert alike(f(*single), g(*single), bound=1e-4)
+
+
+def test_no_states_at_all():
+    f = make("forward_dynamics")
+    assert f(*np.zeros((3, 0, 2))).shape == (0, 2)
+
+
+def test_gradients_lower_where_there_is_no_cpu():
+    f = make("gravity_force")
+    shape = jax.ShapeDtypeStruct((4, 2), np.float64)
+    traced = jax.jit(jax.grad(lambda q: f(q).sum())).trace(shape)
+    for platform in ("cuda", "tpu"):
+        assert "stablehlo.sine" in traced.lower(lowering_platforms=(platform,)).as_text()
+
+
+@pytest.mark.slow
+def test_exports_for_all_platforms_with_any_number_of_states():
+    export = pytest.importorskip("jax.export")
+    (b,) = export.symbolic_shape("b")
+    shape = jax.ShapeDtypeStruct((b, 2), np.float64)
+    f = jax.jit(make("forward_dynamics"))
+    made = export.export(f, platforms=("cpu", "cuda", "tpu"))(shape, shape, shape)
+    rows = np.random.default_rng(0).standard_normal((3, 5, 2))
+    assert off(made.call(*rows), hinge.forward_dynamics(PENDULUM, *rows)) <= 1e-12
+
+
+@pytest.mark.slow
+def test_flexible_bodies():
+    robot = arm()
+    q, v, u = states(robot, 0, 3)
+    fs = both("forward_dynamics", robot)
+    assert alike(*(jax.jit(f)(q, v, u) for f in fs))
+    for f in fs:
+        with pytest.raises(NotImplementedError, match="has flexible bodies"):
+            jax.grad(lambda q, f=f: f(q, v[0], u[0]).sum())(q[0])
+
+
+@pytest.mark.slow
+def test_vectors_at_nodes():
+    robot = TREES["small"]()
+    q, v, _ = states(robot)
+    nodes = ["tip", "trunk"]
+    f, g = both(B.T @ phi.T @ H.T @ qd, robot, nodes=nodes)
+    assert alike(f(q, v), g(q, v))
+    f, g = both(H @ phi @ B @ f_ext, robot, nodes=nodes)
+    forces = np.random.default_rng(0).standard_normal((5, *f.arguments["f_ext"]))
+    assert alike(f(q, forces), g(q, forces))
+
+
+REFUSED = {
+    "operators": (lambda: make("mass_matrix"), "columns of Joint.* not supported.*give backend='native'"),
+    "blocks": (lambda: make("mass_factors"), "blocks diagonal .* not supported.*give backend='native'"),
+    "parameters": (
+        lambda: make("inverse_dynamics", parameters=["inertias"]),
+        "inertias .* not supported.*give backend='native'",
+    ),
+    "expressed": (
+        lambda: make(Q @ B.T @ phi.T @ H.T @ qd, nodes=["tip"], expressed="world"),
+        "of World .* not supported.*give backend='native'",
+    ),
+    "the whole": (lambda: make("momentum"), "a vector of World"),
+    "closures": (
+        lambda: homes.function("forward_dynamics", hinge.robots.four_bar(), backend="xla"),
+        "closures .* not supported.*give backend='native'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_has_no_blocks_is_refused_by_name(case):
+    f, message = REFUSED[case]
     with pytest.raises(NotImplementedError, match=message):
-        blocks(what, make())
+        f()
+
+
+def test_arguments_are_checked_as_those_of_the_native_function():
+    f = make("forward_dynamics")
+    with pytest.raises(ArgumentError, match=r"q: expected shape \(…, 2\), got \(1,\)"):
+        f(X[:1], X, X)
+    with pytest.raises(ArgumentError, match="qd: expected float64, as q has, got float32"):
+        f(X, X.astype(np.float32), X)
+    with pytest.raises(TypeError, match="expected the arrays q, qd, tau, got no tau"):
+        f(X, X)

@@ -72,6 +72,11 @@ class BlockModel(Protocol):
         ...
 
     @property
+    def has_one_cross(self) -> bool:
+        """Whether cross products are the same at all bodies."""
+        ...
+
+    @property
     def levels(self) -> tuple[_Table, _Table]:
         """The bodies of each level, and their parents."""
         ...
@@ -200,7 +205,7 @@ class BlockRun:
         if s.value is not None:
             return Lanes(self, self._all, self._edge).value(s.value)
         lanes, target = Lanes(self, self._all, self._edge), s.target
-        if target.origin is not None and target.origin.kind in ("ad", "bar"):
+        if self.of.has_one_cross and target.origin is not None and target.origin.kind in ("ad", "bar"):
             (x,) = map(lanes.value, s.needs)
             return self.jnp.einsum("ijk,wk->wij", self.jnp.asarray(self.of.crossed(target), self.dtype), x)
         others = [(lanes.value(n), spaces_of(n)) for n in s.needs]

@@ -6,13 +6,14 @@ are one `lax.scan` over its levels, each as wide as the widest level: E x and E 
 parents, Eᵀ x is gathered from them. Formulas, such as bias forces, are traced once for each kind of body;
 kinds whose code is the same run it together.
 
-What is differentiated is not the program: changes and gradients are programs of their own, D x and Dᵀ c.
+What is differentiated is not the program: changes and gradients are programs of their own, D x and Dᵀ c,
+which the same primitive calls as those of machine code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,12 @@ from hinge.algebra import (
     One,
     Space,
 )
-from hinge.binding import Expressed
-from hinge.dynamics import Compiled, Parts, compiled, expression, gradient_parts
+from hinge.dynamics import Compiled
 from hinge.jax.block_run import BlockRun
-from hinge.jax.charts import Chart
+from hinge.jax.expressions import OfExpressions
 from hinge.jax.extras import jax
+from hinge.jax.routines import Arrays, Names
 from hinge.kernels import Graph, Kernel, finish
-from hinge.model import Robot, checked_robot
-from hinge.pipeline import named
 from hinge.sweeps import (
     Block,
     Pass,
@@ -52,69 +51,48 @@ def block_function(f: Compiled) -> Callable[[Mapping[str, Any]], dict[str, Any]]
     return _BlockProgram(f)
 
 
-def blocks(
-    what: Any, robot: Robot, *, nodes: Sequence[str] = (), expressed: Expressed = "body"
-) -> Callable[..., dict[str, Any]]:
-    """Return vectors and numbers of a tree as a function of blocks, for JAX: f(q, *arrays), a dict by name.
+class OfBlocks(OfExpressions):
+    """Vectors and numbers of a tree as blocks of XLA, for any platform, and so their derivatives."""
 
-    Leading dimensions are batches, and arrays broadcast. Reverse mode is a program of its own, by all
-    arrays; by q in its coordinates, of q ↦ f(q / |q|).
-    """
-    from_home = what if isinstance(what, str) else named(what)
-    options: dict[str, Any] = {"nodes": tuple(nodes), "expressed": expressed}
-    parts = expression(from_home) if isinstance(from_home, str) else Parts(dict(from_home))
-    f = compiled(checked_robot(robot), parts, **options)
-    value, names, chart = block_function(f), ("q", *f.vectors), Chart.of(f.robot, "q")
-    jnp = jax().numpy
+    @property
+    def program(self) -> None:
+        """None: `plain` says how."""
+        return None
 
-    def one(arrays: Mapping[str, Any]) -> dict[str, Any]:
-        q = arrays["q"] if chart is None else chart.normalized(arrays["q"])
-        return value({**arrays, "q": q})
+    @cached_property
+    def value(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+        """The results of one state, flat; what has no blocks is refused."""
+        return block_function(self.compiled)
 
-    @cache
-    def pull() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-        given = compiled(f.robot, gradient_parts(dict(f.given), names), **options)
-        return block_function(given)
-
-    def back(arrays: Mapping[str, Any], weights: Mapping[str, Any]) -> dict[str, Any]:
-        raw = arrays["q"]
-        q = raw if chart is None else chart.normalized(raw)
-        found = pull()({**arrays, "q": q, **{f"c_{n}": c for n, c in weights.items()}})
-        total = {}
-        for n in names:
-            parts = [c * found[f"{r}_by_{n}"] for r, c in weights.items() if f"{r}_by_{n}" in found]
-            parts += [found[f"by_{n}"]] if f"by_{n}" in found else []
-            total[n] = sum(parts[1:], parts[0]) if parts else jnp.zeros(arrays[n].shape, raw.dtype)
-        if chart is not None:
-            _, project = jax().jax.vjp(chart.normalized, raw)
-            (total["q"],) = project(chart.to_coordinates(q, total["q"]))
-        return total
-
-    def forth(arrays: Mapping[str, Any]) -> tuple[Any, Any]:
-        return one(arrays), arrays
-
-    def rule(arrays: Mapping[str, Any], weights: Mapping[str, Any]) -> tuple[Any]:
-        return (back(arrays, weights),)
-
-    differentiable = jax().jax.custom_vjp(one)
-    differentiable.defvjp(forth, rule)
-
-    def call(*arrays: Any) -> dict[str, Any]:
-        if len(arrays) != len(names):
-            raise TypeError(f"expected the arrays {', '.join(names)}, got {len(arrays)}")
-        given = [jnp.asarray(x) for x in arrays]
-        dtype = jnp.result_type(*given)
-        batch = jnp.broadcast_shapes(*(x.shape[:-1] for x in given))
-        wide = {
-            n: jnp.broadcast_to(x.astype(dtype), (*batch, x.shape[-1]))
-            for n, x in zip(names, given, strict=True)
-        }
-        run: Callable[..., Any] = differentiable
+    def plain(self, xs: Arrays) -> Arrays:
+        """Return the results, each state of a batch by `vmap`."""
+        j = jax()
+        batch = max((x.shape[:-1] for x in xs.values()), key=len)
+        if any(isinstance(n, int) and not n for n in batch):
+            dtype = xs["q"].dtype
+            return {n: j.numpy.zeros((*batch, size), dtype) for n, size in self.results.items()}
+        run: Any = self._flat
         for _ in batch:
-            run = jax().jax.vmap(run)
-        return run(wide)
+            run = j.jax.vmap(run)
+        return run({n: j.numpy.broadcast_to(x, (*batch, x.shape[-1])) for n, x in xs.items()})
 
-    return call
+    def _flat(self, xs: Arrays) -> Arrays:
+        return {n: x.reshape(self.results[n]) for n, x in self.value(xs).items()}
+
+    def push_program(self, wrt: Names) -> None:
+        """Return None: `push_plain` says how."""
+
+    def pull_program(self, wrt: Names, of: Names) -> None:
+        """Return None: `pull_plain` says how."""
+
+
+def refuse_blocks(name: str, missing: Iterable[str]) -> None:
+    """Raise a NotImplementedError if there is something that blocks do not have."""
+    if shown := ", ".join(dict.fromkeys(missing)):
+        raise NotImplementedError(
+            f"backend: {shown} of {name} are not supported as blocks of XLA; give backend='native', or "
+            "vectors and numbers of trees, such as forward_dynamics"
+        )
 
 
 class _BlockProgram:
@@ -128,14 +106,15 @@ class _BlockProgram:
         missing = [type(s).__name__.lower() for s in self.program.stages if not isinstance(s, Pass)]
         missing += [f"columns of {s.source}" for p in self.program.passes for s in p.statements if s.source]
         missing += [o.name for o in self.program.outputs if not isinstance(o, VectorOutput | ScalarOutput)]
+        missing += [
+            f"{o.name}, a vector of {o.variable.range},"
+            for o in self.program.outputs
+            if isinstance(o, VectorOutput) and not has_blocks_at_bodies(o.variable.range)
+        ]
         missing += [x.name for x in (*self.program.inputs, *self.binding.parameters) if x.domain is not One]
         missing += [x.name for x in self.binding.parameters if x.domain is One]
         missing += ["results that are formulas"] if has_readout else []
-        if missing:
-            raise NotImplementedError(
-                f"{self.name}: {', '.join(dict.fromkeys(missing))} are not supported as blocks of XLA; give "
-                "vectors of trees, such as forward_dynamics, or backend='native'"
-            )
+        refuse_blocks(self.name, missing)
 
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return results by name, flat."""
@@ -163,6 +142,11 @@ class _BlockProgram:
         for i in range(self.count):
             found.setdefault((self.binding.kind(i), self.binding.size(Joint, i)), []).append(i)
         return [np.array(x) for x in found.values()]
+
+    @cached_property
+    def has_one_cross(self) -> bool:
+        """Whether cross products are the same at all bodies: none has modes, or is several in one."""
+        return not self.binding.robot.is_embedded and self.width(Body) == 6
 
     @cached_property
     def levels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -64,7 +64,7 @@ class OfExpressions(Varying):
         return compilation(Parts(self.expressions), self.robot, **self.options)
 
     @property
-    def program(self) -> Executable:
+    def program(self) -> Executable | None:
         """The program of the value."""
         return self.compiled.program()
 
@@ -181,11 +181,11 @@ class OfExpressions(Varying):
 
     def _with(self, expressions: Mapping[str, Expr], more: Mapping[str, Leaf] | None = None) -> OfExpressions:
         letters = {**self.letters, **(more or {})}
-        return OfExpressions(self.robot, expressions, letters, self.lengths, self.options)
+        return type(self)(self.robot, expressions, letters, self.lengths, self.options)
 
     # Programs, in coordinates.
 
-    def push_program(self, wrt: Names) -> Executable:
+    def push_program(self, wrt: Names) -> Executable | None:
         """Return the program of changes."""
         inner, names = self._directed(wrt)
         charts = {names[n]: (n, self.charts[n]) for n in wrt if n in self.charts}
@@ -193,7 +193,7 @@ class OfExpressions(Varying):
             return inner.program
         return _built(_InCoordinates(inner.passes, inner.name, self.inputs, charts, {}))
 
-    def pull_program(self, wrt: Names, of: Names) -> Executable:
+    def pull_program(self, wrt: Names, of: Names) -> Executable | None:
         """Return the program of gradients."""
         inner, _ = self._weighed(wrt, of)
         charts = {

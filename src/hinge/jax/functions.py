@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hinge.algebra import Expr, Leaf, One
 from hinge.dynamics import Compiled, External, Parts, compiled, expression, shape_of
 from hinge.errors import ArgumentError
 from hinge.jax.arguments import by_name, flat_arrays
+from hinge.jax.blocks import OfBlocks, refuse_blocks
 from hinge.jax.charts import Chart
 from hinge.jax.expressions import OfExpressions
 from hinge.jax.extras import jax
@@ -25,6 +26,7 @@ from hinge.spatial import ArrayLike
 #: The order of arrays in a call; others follow by name, numbers of the model at the end.
 ORDER = ("q", "qd", "qdd", "tau")
 BACKENDS = ("auto", "native", "xla")
+_Kind = TypeVar("_Kind", bound=OfExpressions)
 #: How many numbers rows of a step's inputs have.
 ROWS = {"inertias": 10, "placements": 7, "friction": 3, "f_ext": 6}
 
@@ -88,7 +90,7 @@ def function(
     tangent: bool = False,
     backend: str = "auto",
 ) -> Function:
-    """Return a verb, an expression or several by name as a function of JAX, made of machine code for the CPU.
+    """Return a verb, an expression or several by name as a function of JAX.
 
         fd = hinge.jax.function("forward_dynamics", robot)
         jax.jit(jax.vmap(jax.grad(lambda q, qd, tau: fd(q, qd, tau).sum())))
@@ -96,6 +98,9 @@ def function(
     It takes q and the vectors of `hinge.compile` in its order, and numbers of the model that `parameters`
     names after them, (…, shape) each; leading dimensions are batches and broadcast. All are float32, or all
     float64, which JAX has with `jax_enable_x64`. `nodes` and `expressed` as in `compile`.
+
+    `backend` "native", which "auto" takes, is machine code for the CPU. "xla" is blocks of all bodies in
+    operations of XLA, for accelerators: vectors and numbers of trees, compiled in seconds.
 
     Derivatives are Hinge's, of any order: changes and gradients are programs too. Those by q are by its
     coordinates (nq), of q ↦ f(q / |q|) for quaternions; with `tangent` there is an argument dq (…, nv) after
@@ -105,7 +110,8 @@ def function(
     """
     jax()
     robot = checked_robot(robot)
-    _refuse_backend(backend)
+    if backend not in BACKENDS:
+        raise ArgumentError(f"backend: expected one of {', '.join(map(repr, BACKENDS))}, got {backend!r}")
     if not isinstance(tangent, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"tangent: expected True or False, got {tangent!r}")
     parts = _parts_of(what, robot)
@@ -115,7 +121,7 @@ def function(
     arguments = {"q": (robot.nq,), **{n: shape_of((x.range, One), lengths) for n, x in letters.items()}}
     name = what if isinstance(what, str) else parts.verb or "_".join(parts.expressions)
     made = _Making(f"{name} of {robot.name}", robot, parts, own, letters, options)
-    routine, results = made.routine()
+    routine, results = made.of_blocks() if backend == "xla" else made.routine()
     return Function(name, routine, arguments, results, robot, tangent=tangent)
 
 
@@ -141,14 +147,32 @@ class _Making:
         if parts.readout is not None or parts.reader is not None or parts.blocks:
             shapes = dict(self.own.signature.results)
             return OfValues(self.name, self.own, inputs), shapes
-        results = {n: shape_of((e.range, e.domain), lengths) for n, e in parts.expressions.items()}
         for passive in (False, True):
             if self.robot.closures and parts == _closed(passive):
-                return OfClosed(self.own, inputs, passive=passive, options=self.options), results
-        made = OfExpressions(
-            self.robot, parts.expressions, self.letters, lengths, self.options, self.own, self.name
+                return OfClosed(self.own, inputs, passive=passive, options=self.options), self._shapes()
+        return self._expressions(OfExpressions), self._shapes()
+
+    def of_blocks(self) -> tuple[Routine, dict[str, tuple[int, ...]]]:
+        """Return the routine as blocks of XLA, and the shapes of its results; refuse what has no blocks."""
+        parts = self.parts
+        missing = ["closures"] if self.robot.closures else []
+        has_formula = parts.readout is not None or parts.reader is not None
+        missing += ["results that are formulas"] if has_formula else []
+        missing += [f"blocks {n}" for n in parts.blocks]
+        refuse_blocks(self.name, missing)
+        made = self._expressions(OfBlocks)
+        _ = made.value
+        return made, self._shapes()
+
+    def _expressions(self, kind: type[_Kind]) -> _Kind:
+        lengths = self.own.binding.length
+        return kind(
+            self.robot, self.parts.expressions, self.letters, lengths, self.options, self.own, self.name
         )
-        return made, results
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        lengths = self.own.binding.length
+        return {n: shape_of((e.range, e.domain), lengths) for n, e in self.parts.expressions.items()}
 
 
 def _closed(passive: bool) -> Parts:
@@ -184,15 +208,6 @@ def _letters(own: Compiled) -> dict[str, Leaf]:
                 "numbers of the model by parameters"
             )
     return found
-
-
-def _refuse_backend(backend: Any) -> None:
-    if backend not in BACKENDS:
-        raise ArgumentError(f"backend: expected one of {', '.join(map(repr, BACKENDS))}, got {backend!r}")
-    if backend == "xla":
-        raise NotImplementedError(
-            "backend: 'xla', blocks for GPU and TPU, is not supported; give 'native', code for the CPU"
-        )
 
 
 def step(

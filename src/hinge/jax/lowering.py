@@ -21,12 +21,15 @@ _OWN = count()
 _NAMES: dict[str, Any] = {}
 
 
-def refuse_platform(ctx: Any, *_: Any, routine: Routine) -> Any:
-    """Refuse devices that are no CPU."""
+def lower_elsewhere(ctx: Any, *xs: Any, routine: Routine) -> Any:
+    """Return the operations of what is made of functions of JAX; refuse machine code without a CPU."""
+    if routine.program is None:
+        return _lower_plain(ctx, *xs, routine=routine)
     platforms = ", ".join(ctx.module_context.platforms)
     raise NotImplementedError(
         f"{routine}: expected a CPU, got the platform {platforms}, for which Hinge has no code; put the "
-        "arrays on the CPU by jax.device_put(x, jax.devices('cpu')[0]), or make it the default device"
+        "arrays on the CPU by jax.device_put(x, jax.devices('cpu')[0]), or make it the default device; "
+        "or make the function with backend='xla'"
     )
 
 
@@ -35,7 +38,7 @@ def lower_to_native(ctx: Any, *xs: Any, routine: Routine) -> Any:
     j = jax()
     program = routine.program
     if program is None:
-        return j.mlir.lower_fun(partial(_plain, routine), multiple_results=True)(ctx, *xs)
+        return _lower_plain(ctx, *xs, routine=routine)
     names = list(routine.inputs)
     taken = [names.index(n) for n in program.signature.inputs]
     results = list(program.signature.results)
@@ -48,6 +51,10 @@ def lower_to_native(ctx: Any, *xs: Any, routine: Routine) -> Any:
     own = ctx.replace(avals_in=[ctx.avals_in[k] for k in taken], avals_out=avals)
     found = j.ffi.ffi_lowering(target)(own, *(xs[k] for k in taken))
     return [found[k] for k in order]
+
+
+def _lower_plain(ctx: Any, *xs: Any, routine: Routine) -> Any:
+    return jax().mlir.lower_fun(partial(_plain, routine), multiple_results=True)(ctx, *xs)
 
 
 def _plain(routine: Routine, *ys: Any) -> list[Any]:

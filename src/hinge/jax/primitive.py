@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import Any
 
 from hinge.jax.extras import jax
-from hinge.jax.lowering import lower_to_native, refuse_platform
+from hinge.jax.lowering import lower_elsewhere, lower_to_native
 from hinge.jax.routines import Arrays, Routine, Varying
 
 
@@ -44,7 +44,7 @@ def primitive() -> Any:
     j.ad.primitive_jvps[p] = _jvp
     j.ad.primitive_transposes[p] = _transpose
     j.batching.primitive_batchers[p] = _batched
-    j.mlir.register_lowering(p, refuse_platform)
+    j.mlir.register_lowering(p, lower_elsewhere)
     j.mlir.register_lowering(p, lower_to_native, platform="cpu")
     return p
 
