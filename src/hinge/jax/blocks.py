@@ -146,7 +146,7 @@ class _BlockProgram:
     @cached_property
     def has_one_cross(self) -> bool:
         """Whether cross products are the same at all bodies: none has modes, or is several in one."""
-        return not self.binding.robot.is_embedded and self.width(Body) == 6
+        return self.width(Body) == 6
 
     @cached_property
     def levels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
