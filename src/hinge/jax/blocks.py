@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from hinge.algebra import (
     One,
     Space,
 )
-from hinge.binding import RobotBinding
 from hinge.dynamics import Compiled
 from hinge.jax.block_run import BlockRun
 from hinge.jax.expressions import OfExpressions
@@ -147,8 +146,7 @@ class _BlockProgram:
     @cached_property
     def has_one_cross(self) -> bool:
         """Whether cross products are the same at all bodies: none has modes, or is several in one."""
-        robot = cast("RobotBinding", self.binding).robot
-        return not robot.is_embedded and self.width(Body) == 6
+        return self.width(Body) == 6
 
     @cached_property
     def levels(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
