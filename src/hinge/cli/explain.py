@@ -198,7 +198,7 @@ def explained(
     active = _active(found, verb, prescribed) if parts.splits else ()
     shown = expression(name, closed=bool(found.closures))
     if by:
-        shown = _derived(verb, shown, by)
+        shown = _derived(verb, shown, by, flexible=found.is_flexible)
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
 
 
@@ -211,10 +211,10 @@ def _on_contacts(verb: str, robot: Robot, name: str, by: Sequence[str]) -> Compi
             f"{robot.name!r}; take {ON_FEET}"
         )
     parts = CONTACTS[verb]
-    return compiled(found, _derived(verb, parts, by) if by else parts)
+    return compiled(found, _derived(verb, parts, by, flexible=found.is_flexible) if by else parts)
 
 
-def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
+def _derived(verb: str, parts: Parts, by: Sequence[str], *, flexible: bool) -> Parts:
     """Return the derivatives of a verb's expressions."""
     if parts.readout is not None or parts.blocks:
         raise CommandLineError(
@@ -223,7 +223,7 @@ def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
         )
     one = len(parts.expressions) == 1
     found = {
-        f"{verb if one else name}_by_{n}": derivative(e, n)
+        f"{verb if one else name}_by_{n}": derivative(e, n, flexible=flexible)
         for name, e in parts.expressions.items()
         for n in by
     }

@@ -73,7 +73,9 @@ def blocks(
 
     @cache
     def pull() -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-        given = compiled(f.robot, gradient_parts(dict(f.given), names), **options)
+        given = compiled(
+            f.robot, gradient_parts(dict(f.given), names, flexible=f.robot.is_flexible), **options
+        )
         return block_function(given)
 
     def back(arrays: Mapping[str, Any], weights: Mapping[str, Any]) -> dict[str, Any]:
