@@ -81,8 +81,8 @@ def _of_mass(robot: Robot, part: str) -> tuple[int, ...]:
     body = robot.body(part)
     if body.flexible is not None:
         raise ArgumentError(
-            f"vary: expected a rigid body, got {part!r}, whose mass is that of the points of a flexible body, "
-            "which do not vary; build a robot for each"
+            f"vary: expected a rigid body, got {part!r}, whose mass is that of the points of a flexible "
+            "body, which do not vary; build a robot for each"
         )
     if not inertial_parameters(robot)[list(robot.body_names).index(part)].any():
         raise ArgumentError(f"vary: expected a body with a mass, got {part!r}, which has none to scale")
