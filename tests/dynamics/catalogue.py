@@ -34,6 +34,8 @@ OF_CONTACTS = {
     and e.name.islower()
     and (e.topic == "Dynamics: contacts" or e.name.startswith("contact_"))
 }
+#: Verbs that are judged elsewhere: frequencies by closed forms of beams, tests.dynamics.test_flexible.
+ELSEWHERE = {*OF_CONTACTS, "natural_frequencies"}
 ITEMS = {
     0: "basic verbs",
     1: "hybrid",

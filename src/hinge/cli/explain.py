@@ -37,6 +37,7 @@ READ_OFF = {
 #: Verbs that are no operator expression, and what they are.
 WITHOUT = {
     "inverse_kinematics": "is a search, not an expression; explain forward_kinematics or jacobian",
+    "natural_frequencies": "are eigenvalues, not an expression; explain mass_matrix or bias_force",
     "elastic_energy": "is a sum over the joints, not an expression; explain passive_force",
     "closed_inverse_dynamics": "chooses forces by numbers; explain inverse_dynamics or closure_jacobian",
     "assemble": "is a search, not an expression; explain closure_error or closure_jacobian",

@@ -15,7 +15,7 @@ from hinge.formulas.extras import sympy
 from hinge.formulas.formulas import Formulas
 from hinge.formulas.names import PARAMETERS, Symbols, checked_parameters, tree_symbols, weight_symbols
 from hinge.model import Robot, WeightedTree, checked_robot
-from hinge.targets import without_solves
+from hinge.targets import plain_target, without_solves
 
 #: The most operations that formulas have unless a call allows more.
 MOST = 20_000
@@ -85,10 +85,10 @@ def _compiled(
         given, _ = checked_parameters(parameters, tree=True)
         if nodes or expressed != "body":
             raise ArgumentError("nodes, expressed: expected none for a WeightedTree; they are for robots")
-        return compile(what, robot, given=given, target="numpy"), False
+        return compile(what, robot, given=given, target=plain_target()), False
     names, gravity = checked_parameters(parameters, tree=False)
     options: dict[str, Any] = {"nodes": nodes, "expressed": expressed, "parameters": names}
-    return compile(what, checked_robot(robot), target="numpy", **options), gravity
+    return compile(what, checked_robot(robot), target=plain_target(), **options), gravity
 
 
 def _refuse_large(title: str, count: int, most: int, remedy: str) -> None:

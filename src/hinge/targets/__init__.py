@@ -14,6 +14,7 @@ from hinge.targets.registry import (
     checked_target,
     dispatcher,
     listing,
+    plain_target,
     runner,
     target_of,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "note_code",
     "object_file",
     "packed",
+    "plain_target",
     "plot_blocks",
     "random_system",
     "runner",

@@ -32,6 +32,11 @@ def best_target() -> str:
     raise AssertionError("no target is available")
 
 
+def plain_target() -> str:
+    """Return the name of the target that is always available, since it needs no compiler."""
+    return NUMPY.name
+
+
 def checked_target(argument: str, name: str) -> str:
     """Return a target's name, or raise an ArgumentError that lists the targets."""
     if name not in list(TARGETS):
