@@ -9,6 +9,7 @@ from hinge.errors import ArgumentError, UnknownNameError
 from hinge.sim import PD, Event
 from tests.campaign import functions
 from tests.campaign.subjects import pendulum
+from tests.dynamics.sweep_flexible import arm
 
 
 @pytest.mark.parametrize("kind", ["random", "sobol", "latin"])
@@ -175,3 +176,39 @@ def test_laws_and_gravity_work_as_in_simulate():
 def test_what_is_wrong_is_refused_when_the_campaign_is_made(more, kind, said):
     with pytest.raises(kind, match=said):
         pendulum(**more)
+
+
+def test_what_would_change_nothing_is_refused():
+    """The points of a flexible body, and joints that move as others do."""
+    robots = arm(), hinge.embed_loops(hinge.robots.four_bar())
+    for robot, quantity, part, said in (
+        (robots[0], "mass_factor", "upper_flexible", "expected a rigid body"),
+        (robots[0], "mass_factor", "upper_tip", "expected a body with a mass"),
+        (robots[0], "offset", "upper_tip_flexure", "moves as others do; vary 'upper_joint'"),
+        (robots[1], "qd0", "rocker_joint", "moves as others do; vary 'crank_joint'"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            Campaign(robot, samples=2, t=0.1, seed=1, vary={quantity: {part: Uniform(0.5, 2.0)}})
+
+
+def test_flexible_bodies_are_simulated_with_what_is_drawn():
+    campaign = Campaign(
+        arm(),
+        samples=2,
+        t=2e-3,
+        dt=1e-3,
+        seed=1,
+        vary={"mass_factor": {"mass": Uniform(2.0, 3.0)}, "offset": {"upper_modes": Normal(0.0, 1e-2)}},
+        integrator="implicit",
+    )
+    draws = campaign.draws(0, 2)
+    start, robot = campaign.start(draws, 2), campaign.robot
+    wanted = hinge.simulate(
+        hinge.with_parameters(robot, inertias=start.parameters["inertias"][1]),
+        start.q[1],
+        t=2e-3,
+        dt=1e-3,
+        integrator="implicit",
+    )
+    assert np.abs(start.q[1][robot.joint("upper_modes").q_slice]).max() > 0
+    assert np.allclose(campaign.rerun(1).q[0, -1], wanted.q[-1], rtol=0, atol=1e-13)

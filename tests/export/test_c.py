@@ -14,6 +14,9 @@ from hinge.algebra import H, Joint, M, One, leaf, phi, qd
 from hinge.cli import main
 from hinge.errors import ArgumentError
 from hinge.export import c
+from hinge.export.c_text import header
+from hinge.export.dialect import Dialect
+from tests.dynamics.sweep_flexible import arm
 from tests.sweeps.models import every_joint_type
 from tests.tiers import daily
 
@@ -144,3 +147,10 @@ def test_the_command(tmp_path, capsys):
 def test_refusals(call, message):
     with pytest.raises(ArgumentError, match=message):
         call(hinge.robots.double_pendulum())
+
+
+@pytest.mark.parametrize("robot", [arm(), hinge.embed_loops(hinge.robots.four_bar())], ids=lambda r: r.name)
+def test_a_header_names_each_coordinate_once(robot):
+    words = header(robot, [], Dialect("x")).split("*/")[0]
+    q, qd = (x.strip().splitlines() for x in words.split("   q\n")[1].split("   qd, qdd, tau\n"))
+    assert (len(q), len(qd)) == (robot.nq, robot.nv)

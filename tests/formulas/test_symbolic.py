@@ -15,9 +15,11 @@ import hinge
 from hinge import Builder, Inertia, WeightedTree
 from hinge.algebra import H, M, P, phi, tau
 from hinge.errors import ArgumentError, MissingExtraError, UnboundLeafError
+from hinge.formulas.names import Symbols
 from hinge.formulas.numbers import exact
 from hinge.model import joints
 from hinge.robots import chain, double_pendulum, panda
+from tests.dynamics.sweep_flexible import arm
 
 sp = pytest.importorskip("sympy")
 
@@ -156,6 +158,12 @@ def test_a_free_body_turns_by_a_quaternion():
     pose = hinge.symbolic("gravity_force", b.build(), parameters=["inertias", "gravity"])
     names = {str(x) for x in pose.value.free_symbols}
     assert {"m_box", "g"} < names and {"q_box_joint_qw", "q_box_joint_qx"} < names
+
+
+def test_shared_coordinates_have_one_symbol():
+    robot = arm()
+    names = [str(x) for x in Symbols(robot).of("q", robot.nq)]
+    assert len(names) == robot.nq and names[1] == "q_upper_modes_mode1" and names[3] == "q_lower_joint"
 
 
 def test_springs_and_rotors_are_symbols():

@@ -12,6 +12,7 @@ import hinge
 import hinge.jax as homes
 from hinge.algebra import H, M, phi, qd
 from hinge.errors import MissingExtraError
+from tests.dynamics.sweep_flexible import arm
 from tests.jax.robots import DAILY, ROBOTS, by_coordinates, off, rolls, states
 from tests.tiers import daily
 
@@ -298,3 +299,12 @@ else:
 def test_the_room_does_not_load_jax():
     script = "import sys, hinge, hinge.jax; assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_flexible_bodies_have_the_gradients_of_vjp():
+    robot = arm()
+    q, v, u = states(robot, 0)
+    f = homes.function("forward_dynamics", robot)
+    c = np.ones(robot.nv)
+    by = jax.grad(lambda q: f(0.1 * q, v, u) @ c)(q)
+    assert off(by, 0.1 * hinge.vjp("forward_dynamics", robot)(0.1 * q, v, u, c)[1]["q"]) <= 1e-11

@@ -7,6 +7,7 @@ import hinge
 from hinge.errors import ArgumentError
 from hinge.model import Builder
 from hinge.model.joints import Prismatic, Revolute, Spherical
+from tests.dynamics.sweep_flexible import arm
 
 
 def robot():
@@ -57,3 +58,12 @@ def test_batches_broadcast_and_clashes_are_named():
         hinge.limit_report(arm, q, np.zeros((3, 4, arm.nv)))
     with pytest.raises(ArgumentError, match="tau: expected shape"):
         hinge.limit_report(arm, q, tau=np.zeros(2))
+
+
+def test_shared_coordinates_are_named_once():
+    flexible = arm()
+    q = hinge.configuration(flexible, {"upper_modes": [0.3, 0.0]})
+    assert (
+        str(hinge.limit_report(flexible, q))
+        == "joint 'upper_modes': position of mode1 is above its limit by 0.2"
+    )

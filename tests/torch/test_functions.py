@@ -16,6 +16,7 @@ import hinge
 import hinge.torch as homes
 from hinge.algebra import H, M, phi, qd
 from hinge.errors import ArgumentError, MissingExtraError
+from tests.dynamics.sweep_flexible import arm
 from tests.dynamics.zoo import REAL
 from tests.sweeps.models import every_joint_type, without_rolling
 from tests.tiers import daily
@@ -397,3 +398,14 @@ def test_a_missing_extra(monkeypatch):
 def test_the_room_does_not_load_torch():
     script = "import sys, hinge, hinge.torch; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_flexible_bodies_have_the_gradients_of_vjp():
+    robot = arm()
+    q, v, u = state(robot)
+    q *= 0.1
+    at = tensors(q, v, u, grad=True)
+    homes.function("forward_dynamics", robot)(*at).sum().backward()
+    by = hinge.vjp("forward_dynamics", robot)(q, v, u, np.ones(robot.nv))[1]
+    for x, n in zip(at, ("q", "qd", "tau"), strict=True):
+        near(x.grad, by[n], 1e-11)

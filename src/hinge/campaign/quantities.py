@@ -66,7 +66,7 @@ class Quantity:
 
 
 def _joints(robot: Robot) -> list[str]:
-    return [j.name for j in robot.joints if j.nv]
+    return [j.name for j in robot.rated if j.nv]
 
 
 def _independent(robot: Robot) -> list[str]:
@@ -75,6 +75,18 @@ def _independent(robot: Robot) -> list[str]:
 
 def _bodies(robot: Robot) -> list[str]:
     return list(robot.body_names)
+
+
+def _of_mass(robot: Robot, part: str) -> tuple[int, ...]:
+    body = robot.body(part)
+    if body.flexible is not None:
+        raise ArgumentError(
+            f"vary: expected a rigid body, got {part!r}, whose mass is that of the points of a flexible "
+            "body, which do not vary; build a robot for each"
+        )
+    if not inertial_parameters(robot)[list(robot.body_names).index(part)].any():
+        raise ArgumentError(f"vary: expected a body with a mass, got {part!r}, which has none to scale")
+    return ()
 
 
 def _frames(robot: Robot) -> list[str]:
@@ -174,8 +186,8 @@ QUANTITIES: dict[str, Quantity] = {
     "attitude": Quantity(_turning, _four, _attitude, "joint with a quaternion"),
     "offset": Quantity(_joints, _of_velocities, _offset, "joint"),
     "qd0": Quantity(_joints, _of_velocities, _qd, "joint"),
-    "mass": Quantity(_bodies, _scalar, _mass, "body"),
-    "mass_factor": Quantity(_bodies, _scalar, _mass_factor, "body"),
+    "mass": Quantity(_bodies, _of_mass, _mass, "body"),
+    "mass_factor": Quantity(_bodies, _of_mass, _mass_factor, "body"),
     "damping": Quantity(_joints, _of_velocities, _frictional(0), "joint"),
     "friction": Quantity(_joints, _of_velocities, _frictional(1), "joint"),
     "stiffness": Quantity(_joints, _of_velocities, _frictional(2), "joint"),
@@ -195,6 +207,11 @@ def checked_part(robot: Robot, quantity: str, part: str) -> tuple[int, ...]:
     row = QUANTITIES[quantity]
     parts = row.parts(robot)
     if part not in parts:
+        if row.parts is _joints and any(j.name == part and j.nv for j in robot.joints):
+            raise ArgumentError(
+                f"vary.{quantity}: expected a joint with rates of its own, got {part!r}, which moves as "
+                f"others do; vary {', '.join(map(repr, parts[:8]))}"
+            )
         near = did_you_mean(part, parts) or f"there are {', '.join(map(repr, parts[:8])) or 'none'}"
         raise UnknownNameError(
             f"vary.{quantity}: expected a {row.whose} of {robot.name!r}, got {part!r}; {near}"

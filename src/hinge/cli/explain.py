@@ -207,7 +207,8 @@ def explained(
     active = _active(found, verb, prescribed) if parts.splits else ()
     shown = expression(name, closed=bool(found.closures))
     if by:
-        shown = (_closed_form(verb, found, by) if closed_form else None) or _derived(verb, shown, by)
+        form = _closed_form(verb, found, by) if closed_form else None
+        shown = form or _derived(verb, shown, by, flexible=found.is_flexible)
     return compiled(found, shown, tuple(frames), expressed, prescribed=active)  # pyright: ignore[reportArgumentType] - checked by argparse
 
 
@@ -220,7 +221,7 @@ def _on_contacts(verb: str, robot: Robot, name: str, by: Sequence[str]) -> Compi
             f"{robot.name!r}; take {ON_FEET}"
         )
     parts = CONTACTS[verb]
-    return compiled(found, _derived(verb, parts, by) if by else parts)
+    return compiled(found, _derived(verb, parts, by, flexible=found.is_flexible) if by else parts)
 
 
 def _closed_form(verb: str, robot: Robot, by: Sequence[str]) -> Parts | None:
@@ -228,10 +229,10 @@ def _closed_form(verb: str, robot: Robot, by: Sequence[str]) -> Parts | None:
     _, names = CLOSED_FORMS.get(verb, ("", ()))
     if robot.closures or not set(by) <= set(names) - {"friction"}:
         return None
-    return derivative_parts(verb, tuple(dict.fromkeys(by)))
+    return derivative_parts(verb, tuple(dict.fromkeys(by)), flexible=robot.is_flexible)
 
 
-def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
+def _derived(verb: str, parts: Parts, by: Sequence[str], *, flexible: bool) -> Parts:
     """Return the derivatives of a verb's expressions."""
     if parts.readout is not None or parts.blocks:
         raise CommandLineError(
@@ -240,7 +241,7 @@ def _derived(verb: str, parts: Parts, by: Sequence[str]) -> Parts:
         )
     one = len(parts.expressions) == 1
     found = {
-        f"{verb if one else name}_by_{n}": derivative(e, n)
+        f"{verb if one else name}_by_{n}": derivative(e, n, flexible=flexible)
         for name, e in parts.expressions.items()
         for n in by
     }

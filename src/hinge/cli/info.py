@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
         write_json(facts(robot))
         return
     parts = [describe(robot)]
-    limits = [line for j in robot.joints for line in _limits(j)]
+    limits = [line for j in robot.joints if not (j.flexes and j.follows) for line in _limits(j)]
     if limits:
         parts.append(table(("joint", "lower", "upper", "speed", "force"), limits, right=(1, 2, 3, 4)))
         parts.append("limits in rad or m, rad/s or m/s, N m or N; – is none")

@@ -406,14 +406,14 @@ def is_number(e: Expr) -> bool:
     return (e.range, e.domain) == (One, One)
 
 
-def push_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
+def push_parts(given: Mapping[str, Expr], by: tuple[str, ...], *, flexible: bool = False) -> Parts:
     """Return the changes of vectors along d_<name>, those that are not zero, and the gradients of numbers.
 
     A change has the name of its vector, a gradient is <number>_by_<name>.
     """
     found: dict[str, Expr] = {}
     for name, e in given.items():
-        for n, D in _derivatives(e, by).items():
+        for n, D in _derivatives(e, by, flexible).items():
             if is_number(e):
                 found[f"{name}_by_{n}"] = D.T
                 continue
@@ -422,7 +422,7 @@ def push_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
     return Parts({n: x for n, x in found.items() if not isinstance(x, Zero)})
 
 
-def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
+def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...], *, flexible: bool = False) -> Parts:
     """Return gradients of Σ cᵀ vector, by_<name>, with weights c_<vector>, and those of numbers.
 
     What is zero is left out; the gradient of a number is <number>_by_<name>.
@@ -430,7 +430,7 @@ def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
     found: dict[str, Expr] = {}
     for name, e in given.items():
         c = leaf(f"c_{name}", e.range, One, meaning=f"weights of {name}")
-        for n, D in _derivatives(e, by).items():
+        for n, D in _derivatives(e, by, flexible).items():
             if is_number(e):
                 found[f"{name}_by_{n}"] = D.T
                 continue
@@ -439,11 +439,13 @@ def gradient_parts(given: Mapping[str, Expr], by: tuple[str, ...]) -> Parts:
     return Parts({n: x for n, x in found.items() if not isinstance(x, Zero)})
 
 
-def _derivatives(e: Expr, by: tuple[str, ...]) -> dict[str, Expr]:
+def _derivatives(e: Expr, by: tuple[str, ...], flexible: bool) -> dict[str, Expr]:
     """Return the derivatives of an expression by q and by letters of its own, or numbers of the model."""
     own = {x.name: x for x in letters_of([e]) if x.domain is One and not x.needs}
     there = [n for n in by if n in own or _is_known(n)]
-    return {n: algebraic(e, own[n] if n in own else thing(n), at_hinges=True) for n in there}
+    return {
+        n: algebraic(e, own[n] if n in own else thing(n), at_hinges=True, flexible=flexible) for n in there
+    }
 
 
 def gradient(

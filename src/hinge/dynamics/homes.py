@@ -143,7 +143,7 @@ class _OfVectors(Home):
     def _code(self, mode: str, by: tuple[str, ...], inputs: Shapes) -> Code:
         make = push_parts if mode == "push" else gradient_parts
         try:
-            parts = make(self._f.given, tuple(map(_letter, by)))
+            parts = make(self._f.given, tuple(map(_letter, by)), flexible=self._f.robot.is_flexible)
         except (ArgumentError, NotImplementedError):  # letters that are not differentiated
             return super()._code(mode, by, inputs)
         whole = Joined()

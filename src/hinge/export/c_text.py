@@ -95,7 +95,7 @@ def mark(robot: Robot) -> str:
 
 def _coordinates(robot: Robot, which: str) -> list[str]:
     found: list[str] = []
-    for joint in robot.joints:
+    for joint in robot.independent if which == "q" else robot.rated:
         names = joint.type.q_names if which == "q" else joint.type.qd_names
         found += [comment(joint.name if len(names) == 1 else f"{joint.name}.{n}") for n in names]
     return found

@@ -55,7 +55,7 @@ class Symbols:
 
     def _coordinates(self, which: str) -> list[str]:
         found: list[str] = []
-        for joint in self.robot.independent if which == "qd" else self.robot.joints:
+        for joint in self.robot.rated if which == "qd" else self.robot.independent:
             names = joint.type.q_names if which == "q" else joint.type.qd_names
             found += [joint.name if len(names) == 1 else f"{joint.name}_{n}" for n in names]
         return found

@@ -177,7 +177,8 @@ class OfExpressions(Varying):
                 self.charts[n].refuse()
 
     def _by(self, e: Expr, n: str) -> Expr:
-        return algebraic(e, configuration if n == "q" else self.letters[n])
+        wrt = configuration if n == "q" else self.letters[n]
+        return algebraic(e, wrt, flexible=self.robot.is_flexible)
 
     def _with(self, expressions: Mapping[str, Expr], more: Mapping[str, Leaf] | None = None) -> OfExpressions:
         letters = {**self.letters, **(more or {})}

@@ -42,7 +42,7 @@ class LimitReport:
 
     def _lines(self) -> Iterator[str]:
         parts = {"position": self.position, "velocity": self.velocity, "effort": self.effort}
-        for j in self.robot.joints:
+        for j in self.robot.independent:
             for what, x in parts.items():
                 own = () if x is None else x[j.q_slice if what == "position" else j.qd_slice]
                 labels = j.type.q_names if what == "position" else j.type.qd_names
