@@ -48,9 +48,9 @@ NEEDS = {
     "21_reach_with_limits": "casadi",
     "22_learn_a_controller": "jax",
     "23_learning_through_steps": "torch",
+    "25_formulas": "sympy",
     "26_capture_campaign": "scipy",
 }
-NEEDS = {"21_reach_with_limits": "casadi", "25_formulas": "sympy", "26_capture_campaign": "scipy"}
 
 
 def run(name: str):
