@@ -14,7 +14,7 @@ import hinge
 from hinge.errors import ArgumentError
 from hinge.targets.llvm import native_program as program
 from hinge.targets.llvm import pieces, threads
-from hinge.targets.llvm.threads import MOST, run_parts, set_threads, split
+from hinge.targets.llvm.threads import MOST, _Workers, run_parts, set_threads, split
 from tests.targets.llvm.running import blended, blending, native
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
@@ -161,22 +161,49 @@ def test_what_goes_wrong_in_a_part_is_raised_when_all_are_done(bad):
 
 
 def test_an_interrupt_waits_for_the_other_parts(monkeypatch):
-    finished, go = [], threading.Event()
+    finished, go, begun = [], threading.Event(), threading.Barrier(3, timeout=20)
 
     def work(start, stop):
+        begun.wait()
         if start:
             go.wait(0.5)
             finished.append(start)
 
-    def interrupted(future, timeout=None):
+    def interrupted(job, *, wanted):
         monkeypatch.undo()
         threading.Timer(0.1, go.set).start()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("concurrent.futures.Future.result", interrupted)
+    monkeypatch.setattr("hinge.targets.llvm.threads._Job.settle", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_parts(work, [(0, 1), (1, 2), (2, 3)])
     assert sorted(finished) == [1, 2], "arrays may be gone while threads still write into them"
+
+
+def test_after_an_interrupt_parts_that_nobody_has_begun_are_given_up(monkeypatch):
+    monkeypatch.setattr("hinge.targets.llvm.threads._workers", _Workers())  # two threads, and no more
+    held, begun, seen = threading.Event(), threading.Barrier(4, timeout=20), []
+    parts = [(0, 1), (1, 2), (2, 3)]
+
+    def busy(start, stop):
+        begun.wait()
+        if start:
+            held.wait(20)
+
+    def work(start, stop):
+        if not start:
+            raise KeyboardInterrupt
+        seen.append(start)
+
+    keeper = threading.Thread(target=run_parts, args=(busy, parts))
+    keeper.start()
+    begun.wait()
+    with pytest.raises(KeyboardInterrupt):
+        run_parts(work, parts)
+    held.set()
+    keeper.join()
+    run_parts(lambda start, stop: None, parts)  # the threads have seen what was given up
+    assert seen == []
 
 
 def test_many_threads_of_the_user_may_call_at_once(monkeypatch):

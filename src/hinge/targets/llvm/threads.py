@@ -12,8 +12,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Lock, get_ident
+from queue import SimpleQueue
+from threading import Lock, Thread, get_ident
 
 import numpy as np
 
@@ -25,25 +25,82 @@ MOST = 1024
 ALONE = np.zeros(1, np.int64)
 
 
+class _Job:
+    """A part of a batch for another thread.
+
+    Whatever the thread that asks does with it may be interrupted by a signal anywhere, and done once more:
+    locks of Python's own futures, taken half way, would stop their threads for good.
+    """
+
+    def __init__(self, work: Callable[[int, int], None], part: tuple[int, int]) -> None:
+        self.work, self.part = work, part
+        self.order: list[bool] = []  # True of who works on it, False of who gives it up: the first counts
+        self.error: BaseException | None = None
+        self.is_done, self.done = False, Lock()
+        self.done.acquire()
+
+    def run(self) -> None:
+        """Work on it, unless it has been given up."""
+        self.order.append(True)
+        if not self.order[0]:
+            return
+        try:
+            self.work(*self.part)
+        except BaseException as error:
+            self.error = error
+        self.is_done = True
+        self.done.release()
+
+    def settle(self, *, wanted: bool) -> None:
+        """Wait until it is done; what is not wanted any more, and not begun, nobody will begin."""
+        if not wanted:
+            self.order.append(False)
+        if self.order[:1] == [False]:
+            return
+        while not self.is_done:
+            self.done.acquire(timeout=1.0)
+
+
+class _Pool:
+    """Threads that work on jobs."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        for k in range(size):
+            Thread(target=self._work, name=f"hinge_{k}", daemon=True).start()
+
+    def _work(self) -> None:
+        while (job := self.jobs.get()) is not None:
+            job.run()
+            del job  # and its arrays
+
+    def end(self) -> None:
+        """Let the threads end when they have nothing left to do."""
+        for _ in range(self.size):
+            self.jobs.put(None)
+
+
 class _Workers:
     """The pool of worker threads of this process, created on first use and again after a fork."""
 
     def __init__(self) -> None:
         self.asked: int | None = None
-        self.pool: ThreadPoolExecutor | None = None
-        self.size = 0
+        self.pool: _Pool | None = None
         self.lock = Lock()
 
-    def of_size(self, size: int) -> ThreadPoolExecutor:
+    def of_size(self, size: int) -> _Pool:
         """Return a pool with at least so many threads."""
         with self.lock:
-            if self.pool is None or self.size < size:
-                self.pool, self.size = ThreadPoolExecutor(size, thread_name_prefix="hinge"), size
+            if self.pool is None or self.pool.size < size:
+                old, self.pool = self.pool, _Pool(size)
+                if old is not None:
+                    old.end()
             return self.pool
 
     def forget(self) -> None:
         """Drop the pool in the child of a fork, which has none of its parent's threads."""
-        self.pool, self.size, self.lock = None, 0, Lock()
+        self.pool, self.lock = None, Lock()
         _busy.clear()
 
 
@@ -125,27 +182,36 @@ def run_parts(work: Callable[[int, int], None], parts: list[tuple[int, int]]) ->
 
 def _share(work: Callable[[int, int], None], parts: list[tuple[int, int]]) -> None:
     """Run all parts in threads of the pool, the first in this one."""
-    pool = _workers.of_size(len(parts) - 1)
-    others: list[Future[None]] = []
     try:
-        for part in parts[1:]:
-            try:
-                others.append(pool.submit(work, *part))
-            except RuntimeError:  # the interpreter is about to end and takes no more
-                work(*part)
+        pool = _workers.of_size(len(parts) - 1)
+    except RuntimeError:  # the interpreter is about to end and starts no more threads
+        for part in parts:
+            work(*part)
+        return
+    jobs = [_Job(work, part) for part in parts[1:]]
+    wanted = False  # after an interrupt parts that nobody has begun are given up
+    try:
+        for job in jobs:
+            pool.jobs.put(job)
         work(*parts[0])
+        wanted = True
+    except Exception:
+        wanted = True
+        raise
     finally:
-        _wait_for(others)
-    for other in others:
-        other.result()
+        _settle(jobs, wanted=wanted)
+    for job in jobs:
+        if job.error is not None:
+            raise job.error
 
 
-def _wait_for(others: list[Future[None]]) -> None:
-    """Wait for all parts, even if interrupted: they write into arrays that must stay alive."""
+def _settle(jobs: list[_Job], *, wanted: bool) -> None:
+    """Wait for all jobs, even if interrupted: they write into arrays that must stay alive."""
     interrupt: BaseException | None = None
     while True:
         try:
-            wait(others)
+            for job in jobs:
+                job.settle(wanted=wanted and interrupt is None)
         except BaseException as error:
             interrupt = error
         else:
