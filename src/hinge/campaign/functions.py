@@ -38,6 +38,13 @@ class Own:
         return getattr(self.call, "__name__", type(self.call).__name__)
 
     @property
+    def kept(self) -> str:
+        """The name of its file's copy in a store; a file that is such a copy keeps its name."""
+        assert self.file is not None
+        prefix = self.digest[:12]
+        return self.file.name if self.file.name.startswith(prefix) else f"{prefix}_{self.file.name}"
+
+    @property
     def takes(self) -> int:
         """How many arguments it takes by position; infinitely many count as three."""
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

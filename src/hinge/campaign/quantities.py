@@ -16,7 +16,6 @@ from hinge.errors import ArgumentError, UnknownNameError, did_you_mean
 from hinge.model import (
     Robot,
     friction_parameters,
-    gravity_of,
     inertial_parameters,
     integrate,
     neutral,
@@ -241,11 +240,6 @@ def column_names(quantity: str, part: str, shape: tuple[int, ...]) -> list[str]:
     if not shape:
         return [name]
     return [f"{name}.{'.'.join(map(str, k))}" for k in np.ndindex(*shape)]
-
-
-def own_gravity(robot: Robot, gravity: Any) -> Array:
-    """Return the gravity that a run has where none is drawn."""
-    return gravity_of(robot, gravity)
 
 
 def parts_of(given: Any) -> Mapping[str, Any]:

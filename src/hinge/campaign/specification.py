@@ -52,9 +52,7 @@ class Files:
         self.functions[name] = found
         if found.file is None or not found.reference:
             return found.reference
-        prefix, file = found.digest[:12], found.file.name
-        kept = file if file.startswith(prefix) else f"{prefix}_{file}"
-        return f"code/{kept}:{found.reference.rpartition(':')[2]}"
+        return f"code/{found.kept}:{found.reference.rpartition(':')[2]}"
 
 
 def to_data(campaign: Plan) -> tuple[dict[str, Any], Files]:

@@ -252,9 +252,7 @@ def _fill(path: Path, campaign: Plan, head: dict[str, Any], files: Files) -> Non
         write(path / name, file.getvalue())
     for function in files.functions.values():
         if function.file is not None and function.reference:
-            prefix, name = function.digest[:12], function.file.name
-            kept = name if name.startswith(prefix) else f"{prefix}_{name}"
-            write(path / "code" / kept, function.file.read_bytes())
+            write(path / "code" / function.kept, function.file.read_bytes())
     write(path / ROBOT, to_json(campaign.robot).encode())
     if campaign.rows:
         write(path / "arrays/zarr.json", zarr_files.group({"robot": campaign.robot.name}))
